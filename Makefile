@@ -1,0 +1,65 @@
+# From a fresh clone, with Python, a C compiler and make: `make demo` shows the library at work, `make test` proves it.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+# What the installed package is made of: when one of these is newer, it is installed again.
+PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
+
+.PHONY: help setup demo test test-slow lint bench docs checked clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+
+setup: $(VENV)/installed  ## Make the virtual environment and install the library with its tools
+
+# The tools come first, so that changing a source file rebuilds the library and nothing else.
+$(VENV)/tools: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the tools into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		$$($(PYTHON) tools/requirements.py build run plot dev)
+	@touch $@
+
+$(VENV)/installed: $(VENV)/tools $(PACKAGE)
+	@echo "Building the library ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+		-Cbuild-dir=build/release .
+	@touch $@
+
+demo: setup  ## Reproduce the paper's Nile study: its table, and its figure
+	@$(BIN)/adabypass reproduce nile --out build/nile.png
+
+test: lint  ## Build, lint, and run every test but the slow ones
+	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow" -q
+
+test-slow: setup  ## Run the slow tests: ten million steps
+	@$(BIN)/python -m pytest -m slow -q
+
+lint: setup  ## Check style, types and the direction of imports
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/cython-lint src
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+bench: setup  ## Measure speed, as ratios in one run
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) tools/requirements.py bench)
+	@$(BIN)/python -m benchmarks.speed
+
+docs: setup  ## Draw the documentation's pictures anew and build the reference of the interface
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) tools/requirements.py docs)
+	@$(BIN)/adabypass reproduce nile --out docs/images/nile.png
+	@$(BIN)/pdoc --docformat numpy --output-directory build/docs adabypass
+	@echo "The reference is in build/docs/index.html"
+
+checked: $(VENV)/tools  ## Run the tests on a build with bounds checks
+	@rm -rf build/checked-site
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+		-Cbuild-dir=build/checked -Csetup-args=-Dchecked=true --target build/checked-site .
+	@PYTHONPATH=build/checked-site $(BIN)/python -m pytest -n auto -m "not slow" -q
+
+clean:  ## Remove all that was built
+	rm -rf build $(VENV)

@@ -1,0 +1,1 @@
+"""How fast: ratios measured in one run, since machines differ and are noisy."""

@@ -1,0 +1,28 @@
+"""Online Bayesian passive-aggressive regression: a forecast before every observation, one update after it."""
+
+from adabypass.datasets import load_dataset
+from adabypass.model.predictive import Normal, Point, Predictive
+from adabypass.model.trace import Scores, Trace
+from adabypass.regressors import AdaBypass, Bypass, PassiveAggressive, Regressor, SequentialKalman
+
+__all__ = [
+    "AdaBypass",
+    "Bypass",
+    "Normal",
+    "PassiveAggressive",
+    "Point",
+    "Predictive",
+    "Regressor",
+    "Scores",
+    "SequentialKalman",
+    "Trace",
+    "load_dataset",
+]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415  (rarely asked for, and not free)
+
+        return version("adabypass")
+    raise AttributeError(f"module 'adabypass' has no attribute {name!r}")

@@ -1,0 +1,61 @@
+"""`adabypass reproduce`: the paper's studies, their tables and pictures."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from adabypass.errors import MissingExtraError
+from adabypass.experiments import nile as nile_study
+
+
+@click.group()
+def reproduce() -> None:
+    """Run a study of the paper (arXiv:1509.02438) and print its table."""
+
+
+@reproduce.command()
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("nile.png"), show_default=True,
+    help="Where to write the figure: PNG, PDF or SVG, by the ending.",
+)  # fmt: skip
+def nile(out: Path) -> None:
+    """One-year-ahead forecasts of the Nile's yearly minimum, AD 622-1284."""
+    study = nile_study.run()
+    console = Console(width=None if Console().is_terminal else 100)
+    console.print("The Nile's yearly minima, one year ahead", style="bold")
+    console.print(nile_study.SETTING + "\n")
+    console.print(_table(study))
+    console.print("\n" + study.remark)
+    console.print(f"\nThe figure is in {_draw(study, out)}", soft_wrap=True)
+
+
+def _table(study: nile_study.Study) -> Table:
+    table = Table("model", "what was done", box=None, pad_edge=False, header_style="bold")
+    for heading in ("RMSE (m)", "MAD (m)", "MAE (m)", "log likelihood"):
+        table.add_column(heading, justify="right")
+    for result in study.results:
+        from_paper = result.trace is None
+        digits = 2 if from_paper else 3
+        table.add_row(
+            result.model,
+            "the paper's figures" if from_paper else result.how,
+            *(f"{value:.{digits}f}" for value in (result.rmse, result.mad, result.mae)),
+            f"{result.log_likelihood:.{digits - 1 if not from_paper else 2}f}",
+            style="dim" if from_paper else None,
+        )
+    return table
+
+
+def _draw(study: nile_study.Study, out: Path) -> Path:
+    try:
+        from adabypass import plots  # noqa: PLC0415  (the table needs no matplotlib)
+    except MissingExtraError as missing:
+        raise MissingExtraError(f"the table is complete, but there is no figure: {missing}") from missing
+    ax = plots.predictions(study.headline, study.year, offset=study.level_mean)
+    plots.mark_span(ax, *nile_study.NILOMETER, "715-722: a new nilometer")
+    ax.set(xlabel="year AD", ylabel="yearly minimum (m)")
+    ax.set_title("ADA-BYPASS on the Nile: each year forecast from the years before it", loc="left", fontsize=11)
+    plots.save(ax, out)
+    return out

@@ -1,0 +1,60 @@
+"""Series that come with the library, each with its origin."""
+
+from difflib import get_close_matches
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adabypass.errors import UnknownNameError
+
+
+class Dataset(NamedTuple):
+    """A series and where it comes from."""
+
+    name: str
+    time: "np.ndarray[Any, np.dtype[Any]]"
+    """When each value was observed."""
+    y: "np.ndarray[Any, np.dtype[np.float64]]"
+    """The values; nan where one is missing."""
+    units: str
+    description: str
+    origin: str
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}: {len(self.y)} values in {self.units}; {self.description})"
+
+
+def load_dataset(name: str) -> Dataset:
+    """Load a series that comes with the library.
+
+    Parameters
+    ----------
+    name : "nile"
+
+    Examples
+    --------
+    >>> load_dataset("nile")
+    Dataset('nile': 663 values in m; yearly minimum level of the Nile at Roda, AD 622-1284)
+    """
+    if name not in _LOADERS:
+        near = get_close_matches(str(name), _LOADERS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the data sets are: {', '.join(map(repr, _LOADERS))}."
+        raise UnknownNameError(f"there is no data set {name!r}; {hint}")
+    return _LOADERS[name]()
+
+
+def _nile() -> Dataset:
+    with files(__package__).joinpath("nile.csv").open(encoding="utf-8") as file:
+        year, level_cm = np.loadtxt(file, delimiter=",", skiprows=3, unpack=True)
+    return Dataset(
+        name="nile",
+        time=year.astype(np.int64),
+        y=level_cm / 100,
+        units="m",
+        description="yearly minimum level of the Nile at Roda, AD 622-1284",
+        origin="O. Toussoun (1925), as in the R package waveslim 1.8.4 (BSD-3-Clause)",
+    )
+
+
+_LOADERS = {"nile": _nile}

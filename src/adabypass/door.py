@@ -1,0 +1,112 @@
+"""Checks on what comes in from outside, once, before anything changes.
+
+Each gives float64 arrays that the kernels can use as they are, or raises an error that says what came, what was
+expected and what to do.
+"""
+
+from math import isinf
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from adabypass.errors import NotANumberError, NotFiniteError, ShapeError
+
+Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def numbers(value: object, name: str) -> Floats:
+    """Make a contiguous float64 array of `value`."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and not _holds_numbers(array)):
+            raise NotANumberError(_not_numbers(name, value))
+        return np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, NotANumberError):
+            raise
+        raise NotANumberError(_not_numbers(name, value)) from error
+
+
+def features(x: object, n_features: int | None) -> Floats:
+    """Check one feature vector; a plain number is a vector of one."""
+    vector = numbers(x, "x")
+    if vector.ndim == 0:
+        vector = vector.reshape(1)
+    if vector.ndim != 1 or len(vector) == 0:
+        raise ShapeError(f"x has shape {vector.shape}, but one observation's features are a vector; pass shape (n,).")
+    if n_features is not None and len(vector) != n_features:
+        raise ShapeError(
+            f"x has shape {vector.shape}, but this model has {n_features} feature{'s' * (n_features != 1)}; "
+            f"pass shape ({n_features},), or {_remedy(len(vector), n_features)}."
+        )
+    if not np.isfinite(vector).all():
+        at = int(np.flatnonzero(~np.isfinite(vector))[0])
+        raise NotFiniteError(f"x[{at}] is {vector[at]}, but a feature must be finite; fill it, or leave the row out.")
+    return vector
+
+
+def target(y: object) -> float:
+    """Check one observation: a finite number, or nan for a missing one."""
+    array = numbers(y, "y")
+    if array.size != 1:
+        raise ShapeError(f"y has shape {array.shape}, but one observation is a single number.")
+    value = float(array.reshape(-1)[0])
+    if isinf(value):
+        raise NotFiniteError(f"y is {value}, but must be finite; pass nan if the observation is missing.")
+    return value
+
+
+def stream(X: object, y: object, n_features: int | None) -> tuple[Floats, Floats]:
+    """Check the features (n, n_features) and targets (n,) of a whole stream."""
+    table, targets = numbers(X, "X"), numbers(y, "y")
+    if table.ndim != 2:
+        raise ShapeError(
+            f"X has shape {table.shape}, but must be (n, n_features); for a single feature pass X.reshape(-1, 1)."
+        )
+    if targets.ndim != 1:
+        raise ShapeError(f"y has shape {targets.shape}, but must be (n,), one number for each row of X.")
+    if len(table) != len(targets):
+        raise ShapeError(f"X has {len(table)} rows and y has {len(targets)}; each row of X needs its y.")
+    if table.shape[1] == 0:
+        raise ShapeError(f"X has shape {table.shape}, but a model needs at least one feature.")
+    if n_features is not None and table.shape[1] != n_features:
+        raise ShapeError(
+            f"X has shape {table.shape}, but this model has {n_features} feature{'s' * (n_features != 1)}; "
+            f"pass shape (n, {n_features}), or {_remedy(table.shape[1], n_features)}."
+        )
+    finite = np.isfinite(table)
+    if not finite.all():
+        row, column = (int(i) for i in np.argwhere(~finite)[0])
+        raise NotFiniteError(
+            f"X[{row}, {column}] is {table[row, column]}, but a feature must be finite; fill it, or leave the row out."
+        )
+    infinite = np.isinf(targets)
+    if infinite.any():
+        row = int(np.flatnonzero(infinite)[0])
+        raise NotFiniteError(f"y[{row}] is {targets[row]}, but must be finite, or nan if the observation is missing.")
+    return table, targets
+
+
+def whole(value: object, name: str, least: int) -> int:
+    """Check a count."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ShapeError(f"{name} is {value!r}, but must be a whole number from {least}.")
+    return int(value)
+
+
+def _remedy(got: int, expected: int) -> str:
+    if got > expected:
+        return f"let the model grow first with add_features({got - expected})"
+    return f"build a model with n_features={got}"
+
+
+def _holds_numbers(array: "np.ndarray[Any, np.dtype[Any]]") -> bool:
+    return all(isinstance(item, Real) for item in array.reshape(-1))
+
+
+def _not_numbers(name: str, value: object) -> str:
+    shown = repr(value)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    hint = "; pass nan if the observation is missing" if name == "y" and value is None else ""
+    return f"{name} is {shown}, but must be made of numbers{hint}."

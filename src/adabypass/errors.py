@@ -1,0 +1,40 @@
+"""What can go wrong at the door, each with its own class.
+
+Every class derives from a built-in one, so `except ValueError` keeps working. A refused call changes nothing.
+"""
+
+
+class AdabypassError(Exception):
+    """Base of every error this library raises on purpose."""
+
+
+class ShapeError(AdabypassError, ValueError):
+    """An array has another length or number of dimensions than the model."""
+
+
+class NotANumberError(AdabypassError, TypeError):
+    """Something that should be a number, or an array of numbers, is not."""
+
+
+class NotFiniteError(AdabypassError, ValueError):
+    """A value is infinite, or is nan where nan has no meaning."""
+
+
+class HyperparameterError(AdabypassError, ValueError):
+    """A hyperparameter lies outside its domain."""
+
+
+class NotReadyError(AdabypassError, ValueError):
+    """Something was asked that the model can only tell after it has met a feature vector."""
+
+
+class PointForecastError(AdabypassError, AttributeError):
+    """A distribution was asked of a model that forecasts a point."""
+
+
+class UnknownNameError(AdabypassError, LookupError):
+    """A name (of a data set, say) is not among the known ones."""
+
+
+class MissingExtraError(AdabypassError, ImportError):
+    """An optional library is not installed."""

@@ -1,0 +1,4 @@
+from adabypass.inference.kernel.step import Kernel
+
+BYPASS: Kernel
+ADA_BYPASS: Kernel

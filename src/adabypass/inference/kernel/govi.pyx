@@ -1,0 +1,203 @@
+"""BYPASS and ADA-BYPASS, in place on rows: equations (13)-(33).
+
+Features may stand divided by `step.scale` (37): then h, D and their parts are in units of scale², which is why the
+noise's variance 1/β appears divided by it.
+"""
+
+from libc.math cimport fabs, fmax, fmin, isnan
+
+from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer_pair, dot, symv
+from adabypass.inference.kernel.special cimport Moments, bessel_ratio, truncated_moments
+from adabypass.inference.kernel.step cimport LARGEST, Kernel, Step, condition, saturate, saturate_weight
+
+from adabypass.model import limits
+
+cdef enum:      # the row
+    N_SEEN = 0
+    DRIFT_PREC = 1
+    NOISE_PREC = 2
+    NOISE_MEAN = 3
+    NOISE_MEAN_VAR = 4
+    A = 5
+    B = 6
+    EPSILON = 7
+    MEAN = 8    # then the mean's gradient (ADA-BYPASS), the covariance, the covariance's gradient (ADA-BYPASS)
+
+cdef enum:      # the constants
+    MAX_SWEEPS = 0      # 0: to convergence
+    TOL = 1
+    CONVERGENCE_CAP = 2
+    AGGRESSIVENESS = 3
+    OMEGA_MIN = 4
+
+cdef double SMALLEST_PREC = limits.SMALLEST_PREC
+cdef double LARGEST_PREC = limits.LARGEST_PREC
+cdef double SMALLEST_RHO = limits.SMALLEST_RHO
+cdef double LARGEST_HYPERPARAMETER = limits.LARGEST_HYPERPARAMETER
+cdef double NEGLIGIBLE = limits.NEGLIGIBLE_GRADIENT
+
+ctypedef struct Theta:      # the variational means
+    double alpha
+    double beta
+    double mu
+    double V
+
+ctypedef struct Surprise:   # all that the sweeps need of an observation
+    double s                # x'Sx / scale²
+    double n                # x'x / scale²
+    double k                # |Sx|² / scale²
+    double e                # y - x'm
+    double n_features
+    double scale
+    double noise_unit       # 1 / scale²
+    double a
+    double b
+    double epsilon
+
+
+cdef inline double flush(double value) noexcept nogil:
+    """value where it matters, else 0: G fades with every step, and arithmetic on denormal numbers is slow"""
+    return value if fabs(value) > NEGLIGIBLE else 0.0
+
+
+cdef inline void _forecast(Step* step, const double* S) noexcept nogil:
+    """mean = x @ m + mu, var = x @ S @ x + x @ x / alpha + 1 / beta"""
+    cdef double* u = step.scratch
+    cdef double prior_var
+    symv(step.n, S, step.x, u)
+    step.prior_var = fmax(dot(step.n, step.x, u), 0.0)
+    step.square = dot(step.n, step.x, step.x)
+    step.product = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
+    step.mean = saturate(step.product + step.row[NOISE_MEAN])                           # (13)
+    prior_var = step.prior_var + step.square / step.row[DRIFT_PREC]
+    step.var = saturate(step.scale * (step.scale * prior_var) + 1.0 / step.row[NOISE_PREC])     # (14)
+
+
+cdef inline void _sweep(const Theta* old, const Surprise* seen, Theta* new) noexcept nogil:
+    """Renew every variational mean from the old ones: equations (16)-(24)."""
+    cdef double drift_var = 1.0 / old.alpha
+    cdef double h = seen.s + seen.n * drift_var                                         # (16)
+    cdef double D = h + seen.noise_unit / old.beta                                      # (17)
+    cdef double c = seen.e - old.mu                                                     # (18)
+    cdef double p2 = seen.k + drift_var * (2.0 * seen.s + seen.n * drift_var)           # (19)
+    cdef double share = h / D
+    cdef double r = seen.e - c * share                                                  # (20)
+    cdef double move = saturate(c / (seen.scale * D))
+    cdef double spread = 2.0 * seen.b + p2 * move * move + (seen.n_features * drift_var - p2 / D)
+    cdef double rho = (r - old.mu) * (r - old.mu) + share / old.beta + old.V            # (22)
+    cdef Moments mu = truncated_moments(r, old.beta, seen.epsilon)                      # (24)
+    new.alpha = fmin(fmax(2.0 * seen.a / spread, SMALLEST_PREC), LARGEST_PREC) if spread > 0.0 else LARGEST_PREC  # (21)
+    new.beta = bessel_ratio(fmin(fmax(rho, SMALLEST_RHO), LARGEST))                     # (23)
+    new.mu = mu.mean
+    new.V = mu.var
+
+
+cdef inline bint _settled(const Theta* old, const Theta* new, double epsilon, double tol) noexcept nogil:
+    """Whether no quantity moved by more than tol of its own size."""
+    return (
+        fabs(new.alpha - old.alpha) <= tol * old.alpha
+        and fabs(new.beta - old.beta) <= tol * old.beta
+        and fabs(new.mu - old.mu) <= tol * epsilon
+        and fabs(new.V - old.V) <= tol * epsilon * epsilon
+    )
+
+
+cdef inline Theta _solve(Theta theta, const Surprise* seen, const double* constants) noexcept nogil:
+    """Sweep until nothing moves by more than `tol`, `max_sweeps` times at the most."""
+    cdef Theta old
+    cdef long sweeps = <long>(constants[MAX_SWEEPS] if constants[MAX_SWEEPS] > 0.0 else constants[CONVERGENCE_CAP])
+    while sweeps > 0:
+        old = theta
+        _sweep(&old, seen, &theta)
+        if _settled(&old, &theta, seen.epsilon, constants[TOL]):
+            break
+        sweeps -= 1
+    return theta
+
+
+cdef inline void _adapt(Step* step, double e, const double* psi) noexcept nogil:
+    """Move a, b and epsilon, all by the same amount: equations (30) and (31)."""
+    cdef double* row = step.row
+    cdef double product = saturate(step.scale * dot(step.n, step.x, psi))
+    cdef double d = saturate(row[NOISE_PREC] * product)
+    cdef Py_ssize_t name
+    d = saturate(step.constants[AGGRESSIVENESS] * saturate(d * (e - row[NOISE_MEAN])))
+    for name in range(A, EPSILON + 1):
+        row[name] = fmin(fmax(row[name] + d, step.constants[OMEGA_MIN]), LARGEST_HYPERPARAMETER)
+
+
+cdef inline void _follow(Step* step, double* psi, double* G, double D, double left, double pull) noexcept nogil:
+    """Carry the gradients through the step that the weights have taken: equations (32) and (33).
+
+    With g = p/D, v = Gx and f = x'v, (32) is G - g v' - v g' + f g g' = G - (g a' + a g') where a = v - f g/2, and the
+    new Gx is `left` = 1 - x'g times v - f g: no second product with a matrix.
+    """
+    cdef Py_ssize_t i, n = step.n
+    cdef double* g = step.scratch
+    cdef double* v = g + n
+    cdef double* a = v + n
+    cdef double f, along = dot(n, step.x, psi)
+    symv(n, G, step.x, v)
+    f = dot(n, step.x, v)
+    for i in range(n):
+        g[i] /= D
+        a[i] = v[i] - 0.5 * f * g[i]
+        psi[i] = flush(saturate_weight(psi[i] - g[i] * along + pull * (left * (v[i] - f * g[i]))))      # (33)
+    add_outer_pair(n, -1.0, g, a, G)                                                    # (32)
+    if f < NEGLIGIBLE:
+        for i in range(n * (n + 1) // 2):
+            G[i] = flush(G[i])
+
+
+cdef inline void _absorb(Step* step, double y, double* S, double* psi, double* G) noexcept nogil:
+    """Learn from y; `psi` and `G` are NULL where nothing adapts."""
+    cdef double* row = step.row
+    cdef const double* u = step.scratch
+    cdef Theta theta = Theta(row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR])
+    cdef Surprise seen
+    cdef double h, noise, D, error
+    if isnan(y):
+        add_diagonal(step.n, 1.0 / theta.alpha, S)                                      # (29)
+        return
+    seen.e = saturate(y - step.product)
+    if psi != NULL:
+        _adapt(step, seen.e, psi)
+    seen.s = step.prior_var
+    seen.n = step.square
+    seen.k = dot(step.n, u, u)
+    seen.n_features = step.n
+    seen.scale = step.scale
+    seen.noise_unit = 1.0 / step.scale / step.scale
+    seen.a, seen.b, seen.epsilon = row[A], row[B], row[EPSILON]
+    theta = _solve(theta, &seen, step.constants)
+    error = seen.e - theta.mu
+    h = seen.s + seen.n / theta.alpha
+    noise = seen.noise_unit / theta.beta
+    D = h + noise
+    condition(step.n, row + MEAN, S, step.scratch, step.x, 1.0 / theta.alpha, D, saturate(error / (step.scale * D)))
+    if psi != NULL:
+        _follow(step, psi, G, D, noise / D, saturate(saturate(theta.beta * error) * step.scale))
+    row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR] = theta.alpha, theta.beta, theta.mu, theta.V
+    row[N_SEEN] += 1.0
+
+
+cdef void bypass_forecast(Step* step) noexcept nogil:
+    _forecast(step, step.row + MEAN + step.n)
+
+
+cdef void bypass_absorb(Step* step, double y) noexcept nogil:
+    _absorb(step, y, step.row + MEAN + step.n, NULL, NULL)
+
+
+cdef void ada_forecast(Step* step) noexcept nogil:
+    _forecast(step, step.row + MEAN + 2 * step.n)
+
+
+cdef void ada_absorb(Step* step, double y) noexcept nogil:
+    cdef double* psi = step.row + MEAN + step.n
+    cdef double* S = psi + step.n
+    _absorb(step, y, S, psi, S + step.n * (step.n + 1) // 2)
+
+
+BYPASS = Kernel.of(bypass_forecast, bypass_absorb, scale_up=False)
+ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, scale_up=False)

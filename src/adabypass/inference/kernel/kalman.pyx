@@ -1,0 +1,57 @@
+"""SKF, the paper's benchmark, in place on rows: equations (34)-(36)."""
+
+from libc.math cimport fmax, fmin, isnan
+
+from adabypass.inference.kernel.linalg cimport add_diagonal, dot, symv
+from adabypass.inference.kernel.step cimport Kernel, Step, condition, saturate
+
+from adabypass.model import limits
+
+cdef enum:      # the row
+    N_SEEN = 0
+    DRIFT_VAR = 1
+    NOISE_VAR = 2
+    MEAN = 3    # then the covariance
+
+cdef enum:      # the constants
+    ADAPT_NOISE = 0
+
+cdef double LARGEST_DRIFT_VAR = 1.0 / limits.SMALLEST_PREC
+cdef double SMALLEST_VAR = 1.0 / limits.LARGEST
+
+
+cdef void forecast(Step* step) noexcept nogil:
+    """mean = x @ m, var = x @ P @ x + R"""
+    cdef double* u = step.scratch
+    symv(step.n, step.row + MEAN + step.n, step.x, u)
+    step.prior_var = fmax(dot(step.n, step.x, u), 0.0)
+    step.square = dot(step.n, step.x, step.x)
+    step.mean = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
+    step.var = saturate(                                                            # (34)
+        step.scale * (step.scale * (step.prior_var + step.row[DRIFT_VAR] * step.square)) + step.row[NOISE_VAR]
+    )
+
+
+cdef void absorb(Step* step, double y) noexcept nogil:
+    cdef double* m = step.row + MEAN
+    cdef double* S = m + step.n
+    cdef double R = step.row[NOISE_VAR], q = 0.0, error, unexplained, noise, D
+    if isnan(y):
+        add_diagonal(step.n, step.row[DRIFT_VAR], S)
+        return
+    error = saturate(y - step.mean) / step.scale
+    noise = R / step.scale / step.scale
+    unexplained = error * error - step.prior_var
+    if step.square > 0.0:
+        q = fmin(fmax((unexplained - noise) / step.square, 0.0), LARGEST_DRIFT_VAR)                 # (35)
+    D = step.prior_var + q * step.square + noise
+    if D > SMALLEST_VAR:        # else a known weight meets a huge feature, and there is nothing to learn
+        condition(step.n, m, S, step.scratch, step.x, q, D, saturate(error / D))
+    step.row[DRIFT_VAR] = q
+    if step.constants[ADAPT_NOISE]:
+        unexplained = saturate(step.scale * saturate(step.scale * fmax(unexplained, 0.0)))
+        step.row[NOISE_VAR] = R + (unexplained - R) / (step.row[N_SEEN] + 2.0)                      # (36)
+    step.row[N_SEEN] += 1.0
+
+
+KERNEL = Kernel.of(forecast, absorb, scale_up=False)

@@ -1,0 +1,52 @@
+"""Passive-aggressive regression, in place on rows: equations (7)-(11)."""
+
+from libc.math cimport NAN, copysign, fabs, fmax, fmin, isnan
+
+from adabypass.inference.kernel.linalg cimport dot
+from adabypass.inference.kernel.step cimport Kernel, Step, saturate, saturate_weight
+
+cdef enum:      # the row
+    N_SEEN = 0
+    MEAN = 1
+
+cdef enum:      # the constants
+    VARIANT = 0
+    C = 1
+    EPSILON = 2
+
+cdef enum:      # the variants
+    PA = 0
+    PA_I = 1
+
+
+cdef void forecast(Step* step) noexcept nogil:
+    step.mean = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
+    step.var = NAN
+
+
+cdef void absorb(Step* step, double y) noexcept nogil:
+    """w += sign(error) * tau * x, with x = scale * step.x"""
+    cdef double* w = step.row + MEAN
+    cdef const double* hyper = step.constants
+    cdef double error, loss, n, step_length
+    cdef Py_ssize_t i
+    if isnan(y):
+        return
+    step.row[N_SEEN] += 1.0
+    n = dot(step.n, step.x, step.x)
+    error = saturate(y - step.mean)
+    loss = fmax(fabs(error) - hyper[EPSILON], 0.0)                          # (7)
+    if n == 0.0 or loss == 0.0:
+        return
+    if hyper[VARIANT] == PA:                                                # step_length = tau * scale
+        step_length = loss / (n * step.scale)                               # (8)
+    elif hyper[VARIANT] == PA_I:
+        step_length = fmin(hyper[C] * step.scale, loss / (n * step.scale))  # (9)
+    else:
+        step_length = loss / (n * step.scale + 0.5 / (hyper[C] * step.scale))   # (10)
+    step_length = copysign(saturate(step_length), error)
+    for i in range(step.n):
+        w[i] = saturate_weight(w[i] + step_length * step.x[i])              # (11)
+
+
+KERNEL = Kernel.of(forecast, absorb, scale_up=True)

@@ -1,0 +1,48 @@
+# What every model's step looks like: the one shape that lets a single loop drive them all.
+
+from libc.math cimport fmax, fmin
+
+
+ctypedef struct Step:
+    # One observation on its way through a model. `forecast` fills what `absorb` then uses.
+    Py_ssize_t n                # in     number of features
+    double* row                 # inout  the model's memory (model/row.py)
+    const double* constants     # in     hyperparameters that never change (model/spec.py)
+    const double* x             # in     features, divided by `scale`
+    double scale                # in     a power of two; 1 unless the features are huge
+    double* scratch             # out    3 n numbers, and n for the scaled features; owned by the caller
+    double mean                 # out    forecast; of a model without a variance, `var` is nan
+    double var
+    double prior_var            # scratch  x'Sx, in units of scale²
+    double square               # scratch  x'x, in units of scale²
+    double product              # scratch  x'm
+
+ctypedef void (*Forecast)(Step* step) noexcept nogil
+ctypedef void (*Absorb)(Step* step, double y) noexcept nogil
+
+
+cdef class Kernel:
+    cdef Forecast forecast
+    cdef Absorb absorb
+    cdef bint scale_up          # whether tiny features are scaled as well as huge ones
+
+    @staticmethod
+    cdef Kernel of(Forecast forecast, Absorb absorb, bint scale_up)
+
+
+cdef double LARGEST, LARGEST_WEIGHT
+
+
+cdef inline double saturate(double value) noexcept nogil:
+    """np.clip(value, -LARGEST, LARGEST)"""
+    return fmax(-LARGEST, fmin(value, LARGEST))
+
+
+cdef inline double saturate_weight(double value) noexcept nogil:
+    """np.clip(value, -LARGEST_WEIGHT, LARGEST_WEIGHT)"""
+    return fmax(-LARGEST_WEIGHT, fmin(value, LARGEST_WEIGHT))
+
+
+cdef void condition(
+    Py_ssize_t n, double* m, double* S, double* p, const double* x, double drift_var, double D, double move
+) noexcept nogil

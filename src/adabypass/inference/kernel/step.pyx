@@ -1,0 +1,204 @@
+"""The one loop: a row, the kernel that moves it, and the way in for Python."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport NAN, fabs, frexp, isfinite, ldexp
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+cimport numpy as cnp
+
+from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer, largest_diagonal
+
+from adabypass import door
+from adabypass.model import limits
+
+cnp.import_array()
+
+LARGEST = limits.LARGEST
+LARGEST_WEIGHT = limits.LARGEST_WEIGHT
+cdef double LARGE_FEATURE = limits.LARGE_FEATURE
+cdef double ROUNDING = limits.ROUNDING
+
+cdef enum:
+    ON_STACK = 32               # features up to which a step needs no allocation
+    BETWEEN_SIGNALS = 16384     # observations between two looks for Ctrl-C
+
+
+cdef void condition(
+    Py_ssize_t n, double* m, double* S, double* p, const double* x, double drift_var, double D, double move
+) noexcept nogil:
+    """Condition the weights on one observation, in place: equations (25)-(28).
+
+    On entry p = S @ x; on exit p = P @ x. `D` is the predictive variance, `move` the innovation over D: both in the
+    units in which x stands.
+    """
+    cdef Py_ssize_t i
+    cdef double guard = (n + 4) * ROUNDING * (largest_diagonal(n, S) + drift_var)       # (28)
+    for i in range(n):
+        p[i] += drift_var * x[i]                                                        # Px
+        m[i] = saturate_weight(m[i] + move * p[i])                                      # (26)
+    add_outer(n, -1.0 / D, p, S)                                                        # (27)  S - Px (Px)' / D
+    add_diagonal(n, drift_var + guard, S)
+
+
+cdef class Kernel:
+    """How one kind of model forecasts and learns: a pair of compiled functions."""
+
+    @staticmethod
+    cdef Kernel of(Forecast forecast, Absorb absorb, bint scale_up):
+        cdef Kernel kernel = Kernel.__new__(Kernel)
+        kernel.forecast = forecast
+        kernel.absorb = absorb
+        kernel.scale_up = scale_up
+        return kernel
+
+
+cdef class Cell:
+    """A row together with the kernel that moves it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    row : float64 array, changed in place
+        The model's memory.
+    constants : float64 array
+        What the kernel needs and never changes.
+    n_features : int
+    """
+
+    cdef readonly cnp.ndarray row
+    cdef readonly Py_ssize_t n_features
+    cdef Kernel kernel
+    cdef cnp.ndarray constants
+
+    def __init__(self, Kernel kernel, cnp.ndarray row, cnp.ndarray constants, Py_ssize_t n_features):
+        for array in (row, constants):
+            if not _is_vector(array):
+                raise TypeError("row and constants must be contiguous vectors of float64")
+        self.kernel = kernel
+        self.row = row
+        self.constants = constants
+        self.n_features = n_features
+
+    def forecast(self, x):
+        """Give mean and variance of the observation at `x`, before it is seen."""
+        cdef Step step
+        self._step(&step, x, 0.0, False)
+        return step.mean, step.var
+
+    def absorb(self, x, y):
+        """Learn from having seen `y` at `x`; nan is a missing observation."""
+        cdef Step step
+        cdef double target = y if type(y) is float and isfinite(<double>y) else door.target(y)
+        self._step(&step, x, target, True)
+
+    def run(
+        self, const double[:, ::1] X, const double[::1] y, double[:, ::1] history, double[:, ::1] weights,
+        Py_ssize_t cov_at,
+    ):
+        """Forecast and absorb every row of X in turn.
+
+        `history` (out) takes mean and variance before each y, then the head of the row after it. `weights` (out), if it
+        has any rows, takes the mean of the weights after each y, then their variances if it is wide enough: these stand
+        in the row from `cov_at`.
+        """
+        cdef Step step
+        cdef Py_ssize_t t = 0, stop, n = self.n_features, n_rows = y.shape[0], head = history.shape[1] - 2
+        cdef bint keep = weights.shape[0] > 0, keep_var = weights.shape[1] > n
+        cdef double* scratch = <double*>malloc(4 * n * sizeof(double))
+        try:
+            self._begin(&step, scratch)
+            while t < n_rows:
+                stop = min(t + BETWEEN_SIGNALS, n_rows)
+                with nogil:
+                    while t < stop:
+                        _aim(&step, &X[t, 0], self.kernel.scale_up)
+                        self.kernel.forecast(&step)
+                        history[t, 0] = step.mean
+                        history[t, 1] = step.var
+                        self.kernel.absorb(&step, y[t])
+                        memcpy(&history[t, 2], step.row, head * sizeof(double))
+                        if keep:
+                            memcpy(&weights[t, 0], step.row + head, n * sizeof(double))
+                            if keep_var:
+                                _copy_diagonal(n, step.row + cov_at, &weights[t, n])
+                        t += 1
+                PyErr_CheckSignals()
+        finally:
+            free(scratch)
+
+    cdef int _step(self, Step* step, object x, double y, bint learn) except -1:
+        cdef cnp.ndarray features = self._features(x)
+        cdef double[4 * ON_STACK] stack
+        cdef bint small = self.n_features <= ON_STACK
+        cdef double* scratch = &stack[0] if small else <double*>malloc(4 * self.n_features * sizeof(double))
+        try:
+            self._begin(step, scratch)
+            _aim(step, <const double*>cnp.PyArray_DATA(features), self.kernel.scale_up)
+            self.kernel.forecast(step)
+            if learn:
+                self.kernel.absorb(step, y)
+        finally:
+            if not small:
+                free(scratch)
+        return 0
+
+    cdef cnp.ndarray _features(self, x):
+        """Check x; the common case without a call to Python."""
+        cdef Py_ssize_t i
+        cdef const double* values
+        if _is_vector(x) and cnp.PyArray_DIM(x, 0) == self.n_features:
+            values = <const double*>cnp.PyArray_DATA(x)
+            for i in range(self.n_features):
+                if not isfinite(values[i]):
+                    break
+            else:
+                return x
+        return door.features(x, self.n_features)
+
+    cdef int _begin(self, Step* step, double* scratch) except -1:
+        if scratch == NULL:
+            raise MemoryError()
+        step.n = self.n_features
+        step.row = <double*>cnp.PyArray_DATA(self.row)
+        step.constants = <const double*>cnp.PyArray_DATA(self.constants)
+        step.scratch = scratch
+        step.mean = step.var = NAN
+        return 0
+
+
+cdef inline bint _is_vector(object array):
+    return (
+        cnp.PyArray_CheckExact(array)
+        and cnp.PyArray_NDIM(array) == 1
+        and cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT64
+        and cnp.PyArray_ISCARRAY_RO(array)
+    )
+
+
+cdef inline void _aim(Step* step, const double* x, bint scale_up) noexcept nogil:
+    """Point the step at x, divided by a power of two where its squares could overflow (or, if asked, vanish): (37)."""
+    cdef Py_ssize_t i
+    cdef double largest = 0.0
+    cdef double* scaled = step.scratch + 3 * step.n
+    cdef int exponent
+    step.x = x
+    step.scale = 1.0
+    for i in range(step.n):
+        if fabs(x[i]) > largest:
+            largest = fabs(x[i])
+    if largest > LARGE_FEATURE or (scale_up and 0.0 < largest < 1.0 / LARGE_FEATURE):
+        frexp(largest, &exponent)
+        exponent = min(max(exponent, -1022), 1023)      # so that the scale itself is a normal number
+        for i in range(step.n):
+            scaled[i] = ldexp(x[i], -exponent)
+        step.x = scaled
+        step.scale = ldexp(1.0, exponent)
+
+
+cdef inline void _copy_diagonal(Py_ssize_t n, const double* A, double* out) noexcept nogil:
+    """out = A.diagonal()"""
+    cdef Py_ssize_t i, at = 0
+    for i in range(n):
+        out[i] = A[at + i]
+        at += i + 1

@@ -1,0 +1,36 @@
+"""The rank-one step that every filter here shares: condition Gaussian weights on one noisy product with x."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from adabypass.model.limits import ROUNDING
+from adabypass.model.row import Floats
+
+
+def inner(a: Floats, b: Floats) -> float:
+    """Give a'b as a plain number."""
+    return float(a @ b)
+
+
+class Weights(NamedTuple):
+    """Belief about the weights: w ~ N(mean, cov)."""
+
+    mean: Floats
+    cov: Floats
+
+
+def condition(prior: Weights, x: Floats, error: float, noise_var: float) -> tuple[Weights, Floats, float]:
+    """Condition `prior` on an observation that missed its mean by `error`: the posterior, the gain, the variance."""
+    P = prior.cov
+    Px = P @ x
+    D = inner(x, Px) + noise_var  # (17)
+    gain = Px / D  # (25)
+    guard = (len(x) + 4) * ROUNDING * P.diagonal().max()  # (28)
+    cov = P - np.outer(gain, Px) + guard * np.eye(len(x))  # (27)
+    return Weights(prior.mean + gain * error, (cov + cov.T) / 2), gain, D  # (26)
+
+
+def drift(weights: Weights, drift_var: float) -> Weights:
+    """Let a step of the random walk pass: belief widens, its mean stays."""
+    return Weights(weights.mean, weights.cov + drift_var * np.eye(len(weights.mean)))  # (3)

@@ -1,0 +1,1 @@
+"""What is believed: the noise, the hyperparameters, the layout of a row, predictive distributions."""

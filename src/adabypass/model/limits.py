@@ -1,0 +1,32 @@
+"""The range of every number the library keeps, so that any finite input gives a finite answer.
+
+Reference and kernel read these from here: each is typed once. Why they are needed: docs/decisions/0001.
+"""
+
+LARGEST = 1e300
+"""Forecasts, errors, variances and log scores are kept within plus or minus this."""
+
+SMALLEST_PREC = 1e-100
+LARGEST_PREC = 1e100
+"""Range of `drift_prec` (α), and so of the drift's variance."""
+
+LARGEST_HYPERPARAMETER = 1e100
+"""Upper end of a, b, epsilon and C: given by the user or adapted."""
+
+SMALLEST_RHO = 1e-300
+"""Lower end of ρ, the expected squared residual of equation (22): keeps β finite."""
+
+LARGE_FEATURE = 1e30
+"""Features beyond this are divided by a power of two, so that their squares cannot overflow."""
+
+LARGEST_WEIGHT = LARGEST / LARGE_FEATURE
+"""Weights are kept within plus or minus this, so that their products with features cannot overflow."""
+
+ROUNDING = 2.0**-53
+"""Half a unit in the last place of 1.0."""
+
+CONVERGENCE_CAP = 1000
+"""Sweeps after which a fixed point that has not converged is taken as it is."""
+
+NEGLIGIBLE_GRADIENT = 1e-200
+"""Gradients of ADA-BYPASS below this are taken as 0."""

@@ -1,0 +1,156 @@
+"""What a model is told before it sees data: hyperparameters, checked once, here.
+
+A spec never changes. What does change while the model learns lives in the row (`model/row.py`), which a spec can start.
+"""
+
+from dataclasses import dataclass, fields
+from math import isfinite
+from numbers import Real
+from typing import ClassVar, Literal, get_args
+
+from adabypass.errors import HyperparameterError
+from adabypass.model import noise
+from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC
+from adabypass.model.row import Floats, Layout
+
+Variant = Literal["PA", "PA-I", "PA-II"]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Hyperparameters of one kind of model, and the row that they start."""
+
+    layout: ClassVar[Layout]
+
+    def start(self) -> dict[str, float]:
+        """Give the row's scalars before anything is seen."""
+        raise NotImplementedError
+
+    def constants(self) -> tuple[float, ...]:
+        """Give the numbers that the kernel needs at each step and that never change."""
+        raise NotImplementedError
+
+    def new_row(self, n_features: int) -> Floats:
+        """Make the memory of a model that has seen nothing yet."""
+        return self.layout.new_row(n_features, self.start())
+
+    def changed(self) -> dict[str, object]:
+        """Give the hyperparameters that differ from their defaults."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+
+
+@dataclass(frozen=True)
+class PassiveAggressiveSpec(Spec):
+    """Hyperparameters of passive-aggressive regression."""
+
+    variant: Variant = "PA-I"
+    C: float = 1.0
+    epsilon: float = 0.1
+    layout: ClassVar[Layout] = Layout(scalars=())
+
+    def __post_init__(self) -> None:
+        if self.variant not in get_args(Variant):
+            choices = ", ".join(repr(v) for v in get_args(Variant))
+            raise HyperparameterError(f"variant is {self.variant!r}, but must be one of {choices}.")
+        _check_positive(self, "C")
+        _check_positive(self, "epsilon", zero=True)
+
+    def start(self) -> dict[str, float]:
+        return {}
+
+    def constants(self) -> tuple[float, ...]:
+        return (float(get_args(Variant).index(self.variant)), self.C, self.epsilon)
+
+
+@dataclass(frozen=True)
+class BypassSpec(Spec):
+    """Hyperparameters of BYPASS."""
+
+    a: float = 1000.0
+    b: float = 1.0
+    epsilon: float = 1.25
+    max_sweeps: int | None = None
+    tol: float = 1e-8
+    layout: ClassVar[Layout] = Layout(
+        scalars=("drift_prec", "noise_prec", "noise_mean", "noise_mean_var", "a", "b", "epsilon"),
+        matrices=("cov",),
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("a", "b", "epsilon"):
+            _check_positive(self, name)
+        _check_sweeps(self.max_sweeps)
+        _check_positive(self, "tol", zero=True)
+
+    def start(self) -> dict[str, float]:
+        return {
+            "drift_prec": min(max(self.a / self.b, SMALLEST_PREC), LARGEST_PREC),
+            "noise_prec": 500.0,  # the paper's choice: the prior mean of β is undefined
+            "noise_mean": 0.0,
+            "noise_mean_var": noise.mean_var(self.epsilon),
+            "a": self.a,
+            "b": self.b,
+            "epsilon": self.epsilon,
+        }
+
+    def constants(self) -> tuple[float, ...]:
+        return (float(self.max_sweeps or 0), self.tol, float(CONVERGENCE_CAP))
+
+
+@dataclass(frozen=True)
+class AdaBypassSpec(BypassSpec):
+    """Hyperparameters of ADA-BYPASS: those of BYPASS are where a, b and epsilon start."""
+
+    aggressiveness: float = 1e-3
+    omega_min: float = 1e-8
+    layout: ClassVar[Layout] = Layout(
+        scalars=BypassSpec.layout.scalars, matrices=("cov", "cov_gradient"), vectors=("mean", "mean_gradient")
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_positive(self, "aggressiveness", zero=True)
+        _check_positive(self, "omega_min")
+
+    def constants(self) -> tuple[float, ...]:
+        return (*super().constants(), self.aggressiveness, self.omega_min)
+
+
+@dataclass(frozen=True)
+class SequentialKalmanSpec(Spec):
+    """Hyperparameters of the sequential Kalman filter."""
+
+    noise_var: float = 1.0
+    adapt_noise: bool = False
+    layout: ClassVar[Layout] = Layout(scalars=("drift_var", "noise_var"), matrices=("cov",))
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "noise_var")
+        if not isinstance(self.adapt_noise, bool):
+            raise HyperparameterError(f"adapt_noise is {self.adapt_noise!r}, but must be True or False.")
+
+    def start(self) -> dict[str, float]:
+        return {"drift_var": 0.0, "noise_var": self.noise_var}
+
+    def constants(self) -> tuple[float, ...]:
+        return (float(self.adapt_noise),)
+
+
+def _check_positive(spec: Spec, name: str, *, zero: bool = False) -> None:
+    """Refuse a hyperparameter that is not a positive number; keep it as a float."""
+    value = getattr(spec, name)
+    domain = f"a number {'from 0' if zero else 'above 0'} up to {LARGEST_HYPERPARAMETER:g}"
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise HyperparameterError(f"{name} is {value!r}, but must be {domain}.")
+    number = float(value)
+    if not isfinite(number) or number > LARGEST_HYPERPARAMETER or number < 0.0 or (number == 0.0 and not zero):
+        raise HyperparameterError(f"{name} is {value!r}, but must be {domain}.")
+    object.__setattr__(spec, name, number)
+
+
+def _check_sweeps(max_sweeps: object) -> None:
+    whole = isinstance(max_sweeps, int) and not isinstance(max_sweeps, bool) and max_sweeps >= 1
+    if max_sweeps is not None and not whole:
+        raise HyperparameterError(
+            f"max_sweeps is {max_sweeps!r}, but must be a whole number from 1, or None to run to convergence."
+        )

@@ -1,0 +1,59 @@
+"""The command answers as a person would expect."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from click.testing import CliRunner
+
+import adabypass
+from adabypass.cli import commands
+
+
+def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    program = Path(sys.executable).parent / "adabypass"
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def test_reproduce_nile_prints_the_table_and_writes_the_figure(tmp_path: Path) -> None:
+    done = command("reproduce", "nile", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "0.720    0.423    0.540" in done.stdout
+    assert "the paper's figures" in done.stdout
+    assert "\x1b" not in done.stdout  # no colours in a pipe
+    assert "The figure is in nile.png" in done.stdout
+    assert (tmp_path / "nile.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_figure_goes_where_it_is_told(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "figure.svg"
+    done = CliRunner().invoke(commands, ["reproduce", "nile", "--out", str(out)])
+    assert done.exit_code == 0
+    assert "<svg" in out.read_text()
+
+
+def test_version_is_printed() -> None:
+    assert command("--version").stdout.strip() == f"adabypass, version {adabypass.__version__}"
+
+
+def test_help_lists_the_commands() -> None:
+    done = command("--help")
+    assert done.returncode == 0
+    assert "reproduce" in done.stdout
+
+
+def test_a_mistyped_command_ends_with_2() -> None:
+    done = command("reprodce")
+    assert done.returncode == 2
+    assert "reprodce" in done.stderr
+
+
+def test_without_matplotlib_the_table_is_printed_and_the_extra_named(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; sys.argv = ['adabypass', 'reproduce', 'nile'];"
+        "from adabypass.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "0.720    0.423    0.540" in done.stdout
+    assert "pip install 'adabypass[plot]'" in done.stderr

@@ -1,0 +1,128 @@
+"""The kernel obeys the reference: over random hyperparameters, dimensions, outliers and gaps."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from pytest import approx
+
+from adabypass.inference.kernel import govi as govi_kernel
+from adabypass.inference.kernel import kalman as kalman_kernel
+from adabypass.inference.kernel import passive_aggressive as pa_kernel
+from adabypass.inference.kernel.step import Cell, Kernel
+from adabypass.inference.reference import govi, kalman, passive_aggressive
+from adabypass.inference.reference.linear_gaussian import Weights
+from adabypass.model.row import Floats, pack
+from adabypass.model.spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Spec
+from tests.strategies import Stream, bypass_cases, kalman_specs, passive_aggressive_specs, streams
+
+RELATIVE = 1e-9
+ROUNDING = 1e-13  # a few hundred units in the last place of the numbers that were subtracted from each other
+
+
+def close(ours: Floats, theirs: Floats, cancelled: float = 1e-12) -> bool:
+    """Whether arrays agree, relative to their largest entry; `cancelled` is the size of what cancelled to give them."""
+    return bool(np.abs(ours - theirs).max() <= max(RELATIVE * np.abs(theirs).max(), ROUNDING * cancelled))
+
+
+def cell(kernel: Kernel, spec: Spec, n_features: int) -> Cell:
+    return Cell(kernel, spec.new_row(n_features), np.array(spec.constants()), n_features)
+
+
+def blocks(row: Floats, sizes: list[int]) -> list[Floats]:
+    return np.split(row, np.cumsum(sizes)[:-1])
+
+
+@given(streams(), passive_aggressive_specs)
+def test_passive_aggressive_kernel_equals_reference(stream: Stream, spec: PassiveAggressiveSpec) -> None:
+    model = cell(pa_kernel.KERNEL, spec, stream.X.shape[1])
+    weights = np.zeros(stream.X.shape[1])
+    for x, y in zip(stream.X, stream.y, strict=True):
+        assert model.forecast(x)[0] == approx(passive_aggressive.predict(weights, x), rel=RELATIVE, abs=RELATIVE)
+        model.absorb(x, y)
+        weights = passive_aggressive.update(weights, x, y, spec)
+        assert close(model.row[1:], weights)
+
+
+@given(streams(), kalman_specs)
+def test_kalman_kernel_equals_reference(stream: Stream, spec: SequentialKalmanSpec) -> None:
+    n = stream.X.shape[1]
+    model = cell(kalman_kernel.KERNEL, spec, n)
+    for x, y in zip(stream.X, stream.y, strict=True):
+        n_seen, drift_var, noise_var, *_ = model.row
+        cov = spec.layout.matrix(model.row, "cov", n)
+        belief = kalman.Belief(
+            Weights(spec.layout.vector(model.row, "mean", n), cov), drift_var, noise_var, int(n_seen)
+        )
+        assert model.forecast(x) == approx(kalman.predict(belief, x), rel=RELATIVE)
+        model.absorb(x, y)
+        belief = kalman.update(belief, x, y, spec)
+        assert model.row[1:3] == approx([belief.drift_var, belief.noise_var], rel=RELATIVE, abs=1e-300)
+        assert close(model.row[3 : 3 + n], belief.weights.mean)
+        assert close(model.row[3 + n :], pack(belief.weights.cov), cancelled=cov.max() + belief.drift_var)
+
+
+def govi_belief(model: Cell, spec: BypassSpec) -> govi.Belief:
+    row, layout, n = model.row, spec.layout, model.n_features
+    gradient = govi.Gradient(np.zeros(n), np.eye(n))
+    if isinstance(spec, AdaBypassSpec):
+        gradient = govi.Gradient(layout.vector(row, "mean_gradient", n), layout.matrix(row, "cov_gradient", n))
+    return govi.Belief(
+        Weights(layout.vector(row, "mean", n), layout.matrix(row, "cov", n)),
+        govi.Theta(*(float(v) for v in row[1:5])),
+        govi.Omega(*(float(v) for v in row[5:8])),
+        gradient,
+    )
+
+
+def check_govi(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
+    """Compare every step, each from the kernel's own belief: chaos, where there is any, cannot hide or fake a fault."""
+    model = cell(kernel, spec, stream.X.shape[1])
+    for x, y in zip(stream.X, stream.y, strict=True):
+        belief = govi_belief(model, spec)
+        assert model.forecast(x) == approx(govi.predict(belief, x), rel=RELATIVE, abs=1e-12)
+        model.absorb(x, y)
+        expected, got = govi.update(belief, x, y, spec), govi_belief(model, spec)
+        assert got.omega == approx(expected.omega, rel=RELATIVE)
+        assert got.theta[:2] == approx(expected.theta[:2], rel=RELATIVE)
+        assert got.theta.noise_mean == approx(expected.theta.noise_mean, abs=RELATIVE * expected.omega.epsilon)
+        assert got.theta.noise_mean_var == approx(expected.theta.noise_mean_var, rel=RELATIVE)
+        gain = expected.theta.noise_prec * expected.weights.cov @ x
+        assert close(got.weights.mean, expected.weights.mean, cancelled=np.abs(gain).max() * expected.omega.epsilon)
+        prior_var = belief.weights.cov.max() + 1 / expected.theta.drift_prec
+        assert close(got.weights.cov, expected.weights.cov, cancelled=prior_var)
+        pull = expected.theta.noise_prec * (expected.omega.epsilon + abs(y - x @ belief.weights.mean))
+        assert close(got.gradient.mean, expected.gradient.mean, cancelled=pull * np.abs(belief.gradient.cov @ x).max())
+        assert close(got.gradient.cov, expected.gradient.cov, cancelled=np.abs(belief.gradient.cov).max())
+
+
+@settings(max_examples=150)
+@given(bypass_cases(adaptive=False))
+def test_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
+    check_govi(govi_kernel.BYPASS, *case)
+
+
+@settings(max_examples=150)
+@given(bypass_cases(adaptive=True))
+def test_ada_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
+    check_govi(govi_kernel.ADA_BYPASS, *case)
+
+
+def follow(update: Callable[..., Any], belief: Any, stream: Stream, spec: Spec) -> Any:
+    for x, y in zip(stream.X, stream.y, strict=True):
+        belief = update(belief, x, y, spec)
+    return belief
+
+
+@settings(max_examples=50)
+@given(streams(max_features=6, max_length=60))
+def test_whole_streams_equal_the_reference_at_the_defaults(stream: Stream) -> None:
+    n = stream.X.shape[1]
+    spec = AdaBypassSpec()
+    model = cell(govi_kernel.ADA_BYPASS, spec, n)
+    history, kept = np.empty((len(stream.y), 10)), np.empty((0, 2 * n))
+    model.run(stream.X, stream.y, history, kept, len(model.row) - n * (n + 1))
+    expected = follow(govi.update, govi.start(spec, n), stream, spec)
+    assert close(govi_belief(model, spec).weights.mean, expected.weights.mean)
+    assert model.row[1:8] == approx([*expected.theta, *expected.omega], rel=1e-7, abs=1e-9)

@@ -1,0 +1,113 @@
+"""BYPASS is held to its textbook form with matrices, and ADA-BYPASS's gradients to their definition."""
+
+import numpy as np
+from hypothesis import given, settings
+from pytest import approx
+
+from adabypass.inference.reference.govi import (
+    Belief,
+    Omega,
+    Surprise,
+    Theta,
+    change,
+    predict,
+    solve,
+    start,
+    sweep,
+    update,
+)
+from adabypass.inference.reference.special import bessel_ratio, truncated_moments
+from adabypass.model.row import Floats
+from adabypass.model.spec import AdaBypassSpec, BypassSpec
+from tests.strategies import Stream, bypass_cases, streams
+
+CANCELLED = 1e-7  # the matrix form subtracts covariances: it is the less accurate of the two
+
+
+def matrix_sweep(belief: Belief, x: Floats, y: float) -> Theta:
+    """Do a sweep as the paper writes it: a whole Kalman step, then expectations of quadratic forms in matrices."""
+    (m, S), (alpha, beta, mu, V), (a, b, epsilon), _ = belief
+    identity = np.eye(len(x))
+    P = S + identity / alpha
+    gain = P @ x / (x @ P @ x + 1 / beta)
+    new_m = m + gain * (y - x @ m - mu)
+    new_S = (identity - np.outer(gain, x)) @ P
+    rho = (y - x @ new_m - mu) ** 2 + x @ new_S @ x + V
+    spread = 2 * b + (new_m - m) @ (new_m - m) + np.trace(new_S - S)
+    return Theta(
+        2 * a / spread if spread > 0 else 1e100,
+        bessel_ratio(float(rho)),
+        *truncated_moments(float(y - x @ new_m), beta, epsilon),
+    )
+
+
+def surprise(belief: Belief, x: Floats, y: float) -> Surprise:
+    m, S = belief.weights
+    u = S @ x
+    return Surprise(float(x @ u), float(x @ x), float(u @ u), float(y - x @ m), len(x))
+
+
+@given(bypass_cases(adaptive=False))
+def test_scalar_sweep_equals_the_form_with_matrices(case: tuple[Stream, BypassSpec]) -> None:
+    stream, spec = case
+    belief = start(spec, stream.X.shape[1])
+    for x, y in zip(stream.X, np.nan_to_num(stream.y), strict=True):
+        scalar = sweep(belief.theta, belief.omega, surprise(belief, x, y))
+        if 1e-6 < scalar.drift_prec < 1e6:  # beyond, the matrices of the textbook form have lost their digits
+            assert scalar == approx(matrix_sweep(belief, x, y), rel=CANCELLED, abs=1e-9)
+        belief = update(belief, x, y, spec)
+
+
+@given(streams(max_features=4))
+def test_converged_parameters_are_a_fixed_point(stream: Stream) -> None:
+    spec = BypassSpec(tol=1e-12)
+    belief = start(spec, stream.X.shape[1])
+    for x, y in zip(stream.X, np.nan_to_num(stream.y), strict=True):
+        seen = surprise(belief, x, y)
+        theta = solve(belief.theta, belief.omega, seen, None, spec.tol)
+        assert change(theta, sweep(theta, belief.omega, seen), spec.epsilon) < 1e-11
+        belief = update(belief, x, y, spec)
+
+
+@given(streams(max_features=5))
+def test_predictive_variance_counts_weights_drift_and_noise(stream: Stream) -> None:
+    belief = start(BypassSpec(), stream.X.shape[1])
+    for x, y in zip(stream.X, stream.y, strict=True):
+        mean, var = predict(belief, x)
+        P = belief.weights.cov + np.eye(len(x)) / belief.theta.drift_prec
+        assert var == approx(x @ P @ x + 1 / belief.theta.noise_prec, rel=1e-9)
+        assert mean == approx(x @ belief.weights.mean + belief.theta.noise_mean, rel=1e-9)
+        belief = update(belief, x, y, BypassSpec())
+
+
+@settings(max_examples=25)
+@given(streams(max_features=4, max_length=12))
+def test_ada_bypass_without_aggressiveness_is_bypass(stream: Stream) -> None:
+    plain, ada = BypassSpec(), AdaBypassSpec(aggressiveness=0.0)
+    belief, ada_belief = start(plain, stream.X.shape[1]), start(ada, stream.X.shape[1])
+    for x, y in zip(stream.X, stream.y, strict=True):
+        belief, ada_belief = update(belief, x, y, plain), update(ada_belief, x, y, ada)
+        assert ada_belief.omega == Omega(plain.a, plain.b, plain.epsilon)
+        assert ada_belief.theta == belief.theta
+        assert np.array_equal(ada_belief.weights.mean, belief.weights.mean)
+
+
+def test_covariance_gradient_is_the_derivative_of_the_covariance() -> None:
+    """Equation (32): with S moved by t G before a step at fixed gain parameters, it is moved by t G' after it."""
+    rng = np.random.default_rng(1)
+    spec = AdaBypassSpec(max_sweeps=1)
+    belief = start(spec, 3)
+    for x in rng.normal(size=(5, 3)):
+        belief = update(belief, x, float(rng.normal()), spec)
+    x, t = rng.normal(size=3), 1e-6
+    alpha, beta = belief.theta.drift_prec, belief.theta.noise_prec
+
+    def posterior_cov(S: Floats) -> Floats:
+        P = S + np.eye(3) / alpha
+        return P - np.outer(P @ x, P @ x) / (x @ P @ x + 1 / beta)
+
+    S, G = belief.weights.cov, belief.gradient.cov
+    gain = (S + np.eye(3) / alpha) @ x / (x @ S @ x + x @ x / alpha + 1 / beta)
+    A = np.eye(3) - np.outer(gain, x)
+    numerical = (posterior_cov(S + t * G) - posterior_cov(S - t * G)) / (2 * t)
+    assert numerical == approx(A @ G @ A.T, rel=1e-6, abs=1e-9)

@@ -1,0 +1,31 @@
+"""The insensitive noise's moments are those of its density."""
+
+import numpy as np
+import pytest
+from pytest import approx
+from scipy.integrate import quad
+
+from adabypass.model import noise
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.25, 20.0])
+def test_density_and_variance_agree_by_quadrature(epsilon: float) -> None:
+    points = [epsilon, epsilon + 60]
+    total = 2 * sum(quad(noise.pdf, a, b, args=(epsilon,))[0] for a, b in zip([0, *points], points, strict=False))
+    second = 2 * sum(
+        quad(lambda eta: eta**2 * noise.pdf(eta, epsilon), a, b)[0] for a, b in zip([0, *points], points, strict=False)
+    )
+    assert total == approx(1.0, rel=1e-9)
+    assert noise.var(epsilon) == approx(second, rel=1e-7)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.25, 20.0])
+def test_variance_is_that_of_the_mixture(epsilon: float) -> None:
+    """Equation (4): Var η = Var μ + E[1/β], and 1/β has mean 2 under InvGamma(1, 1/2) for β."""
+    atoms, flat = 2 * epsilon**2, 2 * epsilon**3 / 3
+    assert noise.mean_var(epsilon) == approx((atoms + flat) / (2 * (1 + epsilon)))
+    assert noise.var(epsilon) == approx(noise.mean_var(epsilon) + 2.0)
+
+
+def test_prior_variance_of_the_mean_is_finite_for_the_widest_flat_top() -> None:
+    assert np.isfinite(noise.mean_var(1e100))

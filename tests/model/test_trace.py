@@ -1,0 +1,74 @@
+"""A trace scores what it recorded."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from adabypass import Bypass, Normal, PassiveAggressive, Trace
+from adabypass.errors import MissingExtraError, PointForecastError, ShapeError, UnknownNameError
+
+
+def small_trace() -> Trace:
+    y = np.array([1.0, 2.0, np.nan, 4.0, -3.0])
+    return Trace(y, Normal(np.array([0.0, 2.5, 1.0, 3.0, 0.0]), np.ones(5)), {"epsilon": np.arange(5.0)})
+
+
+def test_scores_are_those_of_the_observed_points() -> None:
+    scores = small_trace().scores()
+    errors = np.array([1.0, 0.5, 1.0, 3.0])
+    assert scores["rmse"] == approx(np.sqrt(np.mean(errors**2)))
+    assert scores["mae"] == approx(errors.mean())
+    assert scores["mad"] == approx(np.median(errors))
+    assert scores["log_likelihood"] == approx(-0.5 * (errors**2).sum() - 2 * np.log(2 * np.pi))
+    assert scores["coverage_50"] == approx(1 / 4)  # 0.674 standard deviations: only the error of 0.5
+    assert scores["coverage_90"] == approx(3 / 4)
+    assert scores["width_95"] == approx(2 * 1.959964, rel=1e-6)
+
+
+def test_skipped_points_do_not_count() -> None:
+    assert small_trace().scores(skip=3)["mae"] == approx(2.0)
+    with pytest.raises(ShapeError, match="nothing to score"):
+        small_trace().scores(skip=5)
+    with pytest.raises(ShapeError, match="skip is 9"):
+        small_trace().scores(skip=9)
+
+
+def test_coverage_of_a_true_model_is_nominal() -> None:
+    rng = np.random.default_rng(0)
+    mean, sd = rng.normal(size=50_000), rng.uniform(0.5, 2.0, 50_000)
+    scores = Trace(rng.normal(mean, sd), Normal(mean, sd**2), {}).scores()
+    for level in (50, 90, 95):
+        assert scores[f"coverage_{level}"] == approx(level / 100, abs=0.01)  # over four standard errors
+
+
+def test_a_point_forecast_has_only_errors() -> None:
+    trace = PassiveAggressive().run([[1.0], [1.0]], [1.0, 2.0])
+    assert list(trace.scores()) == ["rmse", "mad", "mae"]
+    with pytest.raises(PointForecastError):
+        _ = trace.log_score
+    assert list(trace.to_frame().columns) == ["y", "mean"]
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_a_frame_holds_forecasts_and_parameters(backend: Any) -> None:
+    trace = Bypass().run([[1.0], [1.0]], [1.0, np.nan])
+    frame = trace.to_frame(backend)
+    assert type(frame).__module__.startswith(backend)
+    assert list(frame.columns)[:5] == ["y", "mean", "sd", "log_score", "drift_prec"]
+    assert list(frame["sd"]) == approx(list(trace.sd))
+
+
+def test_an_unknown_or_absent_data_frame_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = small_trace()
+    with pytest.raises(UnknownNameError, match="'pandas', 'polars', 'pyarrow'"):
+        trace.to_frame("excel")  # type: ignore[arg-type]
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match="pip install pyarrow"):
+        trace.to_frame("pyarrow")
+
+
+def test_traces_and_scores_read_well() -> None:
+    assert repr(small_trace()) == "Trace(5 observations, 1 missing; history of epsilon)"
+    assert repr(small_trace().scores()).splitlines()[0].split() == ["rmse", "1.67705"]

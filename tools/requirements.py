@@ -1,0 +1,19 @@
+"""Print the requirements of the named groups of pyproject.toml, one per line, for pip.
+
+`build` is what the library is built with, `run` what it needs at run time; other names are its extras.
+"""
+
+import sys
+import tomllib
+from pathlib import Path
+
+if __name__ == "__main__":
+    pyproject = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    project = pyproject["project"]
+    groups = {
+        "build": pyproject["build-system"]["requires"],
+        "run": project["dependencies"],
+        **project["optional-dependencies"],
+    }
+    for name in sys.argv[1:]:
+        print(*(line.replace(" ", "") for line in groups[name] if not line.startswith("adabypass")), sep="\n")
