@@ -1,51 +1,50 @@
-# Symmetric matrices kept as their lower triangle, row after row. In BLAS's column-major words that is the upper
-# triangle, packed: hence "U". Small matrices are looped over here: a BLAS call costs as much as the whole product.
+# Symmetric matrices kept as their lower triangle, row after row. Rows are short, so they are looped over here; from
+# BLAS_FROM numbers on, BLAS's dot and axpy are faster. (Its packed level-2 routines start threads for any size, which
+# costs more than the whole product of such matrices.)
 
-from scipy.linalg.cython_blas cimport dspmv, dspr, dspr2
+from scipy.linalg.cython_blas cimport daxpy, ddot
 
 cdef enum:
-    BLAS_FROM = 24      # features; from benchmarks/speed: below it the loops are faster
+    BLAS_FROM = 32      # numbers; where loop and call take the same time
 
 
 cdef inline double dot(Py_ssize_t n, const double* a, const double* b) noexcept nogil:
     """a @ b"""
     cdef double total = 0.0
     cdef Py_ssize_t i
+    cdef int size = <int>n, one = 1
+    if n >= BLAS_FROM:
+        return ddot(&size, <double*>a, &one, <double*>b, &one)
     for i in range(n):
         total += a[i] * b[i]
     return total
 
 
-cdef inline void symv(Py_ssize_t n, const double* A, const double* x, double* out) noexcept nogil:
-    """out = A @ x"""
-    cdef Py_ssize_t i, j, at = 0
-    cdef double total
+cdef inline void add_scaled(Py_ssize_t n, double factor, const double* a, double* b) noexcept nogil:
+    """b += factor * a"""
+    cdef Py_ssize_t i
     cdef int size = <int>n, one = 1
-    cdef double unit = 1.0, zero = 0.0
     if n >= BLAS_FROM:
-        dspmv("U", &size, &unit, <double*>A, <double*>x, &one, &zero, out, &one)
+        daxpy(&size, &factor, <double*>a, &one, b, &one)
         return
     for i in range(n):
-        total = 0.0
-        for j in range(i):
-            total += A[at + j] * x[j]
-            out[j] += A[at + j] * x[i]
-        out[i] = total + A[at + i] * x[i]
+        b[i] += factor * a[i]
+
+
+cdef inline void symv(Py_ssize_t n, const double* A, const double* x, double* out) noexcept nogil:
+    """out = A @ x"""
+    cdef Py_ssize_t i, at = 0
+    for i in range(n):
+        out[i] = dot(i, A + at, x) + A[at + i] * x[i]
+        add_scaled(i, x[i], A + at, out)
         at += i + 1
 
 
 cdef inline void add_outer(Py_ssize_t n, double factor, const double* a, double* A) noexcept nogil:
     """A += factor * outer(a, a)"""
-    cdef Py_ssize_t i, j, at = 0
-    cdef double scaled
-    cdef int size = <int>n, one = 1
-    if n >= BLAS_FROM:
-        dspr("U", &size, &factor, <double*>a, &one, A)
-        return
+    cdef Py_ssize_t i, at = 0
     for i in range(n):
-        scaled = factor * a[i]
-        for j in range(i + 1):
-            A[at + j] += scaled * a[j]
+        add_scaled(i + 1, factor * a[i], a, A + at)
         at += i + 1
 
 
@@ -53,17 +52,10 @@ cdef inline void add_outer_pair(
     Py_ssize_t n, double factor, const double* a, const double* b, double* A
 ) noexcept nogil:
     """A += factor * (outer(a, b) + outer(b, a))"""
-    cdef Py_ssize_t i, j, at = 0
-    cdef double scaled_a, scaled_b
-    cdef int size = <int>n, one = 1
-    if n >= BLAS_FROM:
-        dspr2("U", &size, &factor, <double*>a, &one, <double*>b, &one, A)
-        return
+    cdef Py_ssize_t i, at = 0
     for i in range(n):
-        scaled_a = factor * a[i]
-        scaled_b = factor * b[i]
-        for j in range(i + 1):
-            A[at + j] += scaled_a * b[j] + scaled_b * a[j]
+        add_scaled(i + 1, factor * a[i], b, A + at)
+        add_scaled(i + 1, factor * b[i], a, A + at)
         at += i + 1
 
 
