@@ -1,5 +1,7 @@
 """Mathematics found elsewhere: slow, exact, and sharing no code with the library."""
 
+from typing import NamedTuple
+
 import mpmath
 import numpy as np
 
@@ -45,3 +47,59 @@ def normal_logpdf(y: Floats, mean: Floats, cov: Floats) -> float:
     return float(
         -0.5 * (centred @ np.linalg.solve(cov, centred) + np.linalg.slogdet(cov)[1] + len(y) * np.log(2 * np.pi))
     )
+
+
+class ExactEvidence(NamedTuple):
+    """Log density of y times σ, its slopes, and the posterior of η, in many digits, rounded at the end."""
+
+    log_density: float
+    mean: float
+    shift: float
+    var: float
+    scale_slope: float
+    epsilon_slope: float
+
+
+def insensitive_evidence(d: float, v: float, epsilon: float) -> ExactEvidence:
+    """Integrate N(η; d, v) p(η | ε) and its moments piece by piece, by mpmath's own quadrature."""
+    with mpmath.workdps(30):
+        d_, v_, e = mpmath.mpf(d), mpmath.mpf(v), mpmath.mpf(epsilon)
+        sd = mpmath.sqrt(v_)
+
+        def log_integrand(eta: mpmath.mpf) -> mpmath.mpf:
+            return -((eta - d_) ** 2) / (2 * v_) - max(abs(eta) - e, 0)
+
+        # The posterior's mode: the density is log-concave, and each piece has its own centre.
+        centres = [max(-mpmath.inf, min(d_ + v_, -e)), max(-e, min(d_, e)), max(d_ - v_, e)]
+        top = max(log_integrand(c) for c in centres)
+
+        def scale(c: mpmath.mpf, centre: mpmath.mpf) -> mpmath.mpf:
+            slope = abs(c - centre) / v_
+            return 1 / mpmath.sqrt(1 / v_ + slope**2)
+
+        sums = [mpmath.mpf(0)] * 3
+        tails = [mpmath.mpf(0)] * 2
+        base = centres[max(range(3), key=lambda i: log_integrand(centres[i]))]
+        for index, (c, centre, low, high) in enumerate(
+            zip(centres, (d_ + v_, d_, d_ - v_), (-mpmath.inf, -e, e), (-e, e, mpmath.inf), strict=True)
+        ):
+            if log_integrand(c) - top < -120:
+                continue
+            width = scale(c, centre)
+            steps = [-60, -30, -14, -7, -3, -1, 0, 1, 3, 7, 14, 30, 60]
+            points = sorted({min(max(c + k * width, low), high) for k in steps})
+            for power in range(3):
+                part = mpmath.quad(lambda t, p=power: (t - base) ** p * mpmath.exp(log_integrand(t) - top), points)
+                sums[power] += part
+            if index != 1:
+                tails[0] += mpmath.quad(lambda t: mpmath.exp(log_integrand(t) - top), points)
+                tails[1] += mpmath.quad(lambda t: abs(t) * mpmath.exp(log_integrand(t) - top), points)
+        mean = sums[1] / sums[0]
+        return ExactEvidence(
+            log_density=float(mpmath.log(sums[0] / (2 * (1 + e) * sd * mpmath.sqrt(2 * mpmath.pi))) + top),
+            mean=float(base + mean),
+            shift=float(base + mean - d_),
+            var=float(sums[2] / sums[0] - mean**2),
+            scale_slope=float(tails[1] / sums[0] - 1),
+            epsilon_slope=float(tails[0] / sums[0] - 1 / (1 + e)),
+        )

@@ -11,7 +11,13 @@ import pytest
 
 import adabypass
 
-KERNELS = ("special", "step", "passive_aggressive", "kalman", "govi")
+COMPILED = (
+    *(f"adabypass.model.{name}" for name in ("special", "mixture")),
+    *(
+        f"adabypass.inference.kernel.{name}"
+        for name in ("step", "passive_aggressive", "kalman", "govi", "evidence", "bank")
+    ),
+)
 
 
 def run(code: str) -> str:
@@ -45,10 +51,11 @@ def test_every_public_name_is_there() -> None:
         _ = adabypass.nonsense
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_stubs_name_what_the_compiled_module_has(kernel: str) -> None:
-    module = import_module(f"adabypass.inference.kernel.{kernel}")
-    stub = ast.parse(Path(str(files("adabypass.inference.kernel").joinpath(f"{kernel}.pyi"))).read_text())
+@pytest.mark.parametrize("name", COMPILED)
+def test_stubs_name_what_the_compiled_module_has(name: str) -> None:
+    module = import_module(name)
+    room, _, file = name.rpartition(".")
+    stub = ast.parse(Path(str(files(room).joinpath(f"{file}.pyi"))).read_text())
     declared = {node.name for node in stub.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     declared |= {n.target.id for n in stub.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
     own = {

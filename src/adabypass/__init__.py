@@ -1,13 +1,25 @@
 """Online Bayesian passive-aggressive regression: a forecast before every observation, one update after it."""
 
 from adabypass.datasets import load_dataset
-from adabypass.model.predictive import Normal, Point, Predictive
+from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive
 from adabypass.model.trace import Scores, Trace
-from adabypass.regressors import AdaBypass, Bypass, PassiveAggressive, Regressor, SequentialKalman
+from adabypass.regressors import (
+    AdaBypass,
+    AutoBypass,
+    Bypass,
+    EvidenceBypass,
+    PassiveAggressive,
+    Regressor,
+    SequentialKalman,
+)
 
 __all__ = [
     "AdaBypass",
+    "AutoBypass",
     "Bypass",
+    "EvidenceBypass",
+    "Insensitive",
+    "Mixture",
     "Normal",
     "PassiveAggressive",
     "Point",

@@ -11,13 +11,15 @@ import numpy as np
 
 from adabypass import door
 from adabypass.errors import NotReadyError
-from adabypass.inference.kernel import govi, kalman, passive_aggressive
+from adabypass.inference.kernel import bank, evidence, govi, kalman, passive_aggressive
 from adabypass.inference.kernel.step import Cell, Kernel
-from adabypass.model.predictive import Normal, Point
+from adabypass.model.bank import AutoBypassSpec
+from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive
 from adabypass.model.row import Floats, triangle
 from adabypass.model.spec import (
     AdaBypassSpec,
     BypassSpec,
+    EvidenceBypassSpec,
     PassiveAggressiveSpec,
     SequentialKalmanSpec,
     Spec,
@@ -48,7 +50,7 @@ class Regressor:
         self._given_features = None if n_features is None else door.whole(n_features, "n_features", least=1)
         self.reset()
 
-    def predict(self, x: object) -> Normal | Point:
+    def predict(self, x: object) -> Predictive:
         """Forecast the observation at `x`, before it is seen.
 
         Parameters
@@ -94,15 +96,12 @@ class Regressor:
         """
         table, targets = door.stream(X, y, self.n_features)
         n, n_features = table.shape
-        # On a copy, so that an interrupted run leaves the model as it was.
-        cell = self._new_cell(
-            self._spec.new_row(n_features) if self._cell is None else self._cell.row.copy(), n_features
-        )
+        cell = self._copied_cell(n_features)
         layout = self._spec.layout
         history = np.empty((n, 2 + 1 + len(layout.scalars)))
         kept = np.empty((n if keep_weights else 0, n_features * (1 + bool(layout.matrices))))
         cov_at = len(cell.row) - len(layout.matrices) * triangle(n_features)
-        cell.run(table, targets, history, kept, cov_at)
+        cell.run(table, targets, history, kept, cov_at, np.empty((0, 1, 1)))
         self._cell = cell
         return Trace(
             y=targets.copy(),
@@ -137,7 +136,7 @@ class Regressor:
                 "this model has no features to add to yet; give it n_features, or let it meet its first x."
             )
         n_features = self._cell.n_features
-        row = self._spec.layout.grown(self._cell.row, n_features, more, self._spec.start())
+        row = self._grown(self._cell.row, n_features, more)
         self._cell = self._new_cell(row, n_features + more)
 
     @property
@@ -192,10 +191,18 @@ class Regressor:
         self._cell = self._new_cell(self._spec.new_row(n_features), n_features)
         return self._cell
 
-    def _new_cell(self, row: Floats, n_features: int) -> Cell:
-        return Cell(self._kernel, row, self._constants, n_features)
+    def _copied_cell(self, n_features: int) -> Cell:
+        """Make a cell to run on, so that an interrupted run leaves the model as it was."""
+        row = self._spec.new_row(n_features) if self._cell is None else self._cell.row.copy()
+        return self._new_cell(row, n_features)
 
-    def _predictive(self, mean: Any, var: Any) -> Normal | Point:
+    def _new_cell(self, row: Floats, n_features: int) -> Cell:
+        return Cell(self._kernel, row, self._constants, n_features, self._spec.n_scratch(n_features))
+
+    def _grown(self, row: Floats, n_features: int, more: int) -> Floats:
+        return self._spec.layout.grown(row, n_features, more, self._spec.new_row(n_features + more))
+
+    def _predictive(self, mean: Any, var: Any) -> Predictive:
         return Normal(mean, var)
 
 
@@ -230,7 +237,7 @@ class PassiveAggressive(Regressor):
     ) -> None:
         super().__init__(PassiveAggressiveSpec(variant, C, epsilon), n_features)
 
-    def _predictive(self, mean: Any, var: Any) -> Normal | Point:
+    def _predictive(self, mean: Any, var: Any) -> Predictive:
         return Point(mean, model=type(self).__name__)
 
 
@@ -338,3 +345,155 @@ class AdaBypass(Regressor):
         n_features: int | None = None,
     ) -> None:
         super().__init__(AdaBypassSpec(a, b, epsilon, max_sweeps, tol, aggressiveness, omega_min), n_features)
+
+
+class EvidenceBypass(Regressor):
+    """The model of BYPASS with a noise scale, its evidence exact: no variational approximation, no inner iteration.
+
+    Parameters
+    ----------
+    drift : number from 0
+        Variance of a step of the weights' random walk, in units of `noise_scale` squared.
+    noise_scale : number above 0
+        Scale of the noise's tails, in the units of y.
+    epsilon : number above 0
+        Half-width of the noise's flat top, in units of `noise_scale`.
+    prior_var : number above 0
+        Variance of the weights before anything is seen.
+    n_features : int, optional
+        Taken from the first x if not given.
+
+    Examples
+    --------
+    >>> model = EvidenceBypass(noise_scale=0.1, epsilon=0.5)
+    >>> trace = model.run([[1.0], [1.0], [1.0]], [3.0, 3.1, 2.9])
+    >>> trace.mean.round(2)
+    array([0.  , 2.93, 3.04])
+    """
+
+    _kernel = evidence.KERNEL
+    _spec: EvidenceBypassSpec
+
+    def __init__(
+        self,
+        drift: float = 1e-3,
+        noise_scale: float = 1.0,
+        epsilon: float = 1.25,
+        *,
+        prior_var: float = 1.0,
+        n_features: int | None = None,
+    ) -> None:
+        super().__init__(EvidenceBypassSpec(drift, noise_scale, epsilon, prior_var), n_features)
+
+    def _predictive(self, mean: Any, var: Any) -> Predictive:
+        return Insensitive(mean, var, self._spec.noise_scale, self._spec.epsilon)
+
+
+class AutoBypass(Regressor):
+    """Nothing to tune, any units: a bank of exact-evidence filters, each weighted by how well it foresaw the data.
+
+    The filters differ in how fast the weights drift, in how fast the noise's scale moves, and in the family of the
+    noise. Features and y are centred and scaled by the first observations, so that units do not matter; the model
+    carries its own intercept. Its forecast is the mixture of the filters' forecasts.
+
+    Parameters
+    ----------
+    intercept : bool
+        Whether the model has an intercept of its own. Without one, nothing is centred.
+    n_features : int, optional
+        Taken from the first x if not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2))
+    >>> model = AutoBypass()
+    >>> trace = model.run(X, 1000 + X @ [3.0, -2.0] + rng.normal(size=500))
+    >>> model.weights.mean.round(1), round(model.intercept)
+    (array([ 3., -2.]), 1000)
+    """
+
+    _kernel = bank.KERNEL
+    _spec: AutoBypassSpec
+
+    def __init__(self, *, intercept: bool = True, n_features: int | None = None) -> None:
+        super().__init__(AutoBypassSpec(intercept), n_features)
+
+    def predict(self, x: object) -> Mixture:
+        """Forecast the observation at `x`, before it is seen.
+
+        Parameters
+        ----------
+        x : array (n_features,) of finite numbers; a plain number if there is one feature
+        """
+        cell = self._cell
+        if cell is None:
+            cell = self._build(len(door.features(x, None)))
+        components = np.empty((self._spec.n_filters, 5))
+        mean, var = cell.components(x, components)
+        return Mixture(components, mean, var)
+
+    def run(self, X: object, y: object, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
+        """Predict, then update, for every row of `X` in turn.
+
+        Parameters
+        ----------
+        X : array (n, n_features) of finite numbers
+        y : array (n,)
+            nan where the observation is missing.
+        keep_weights
+            Whether the trace also holds the weights after each observation.
+        keep_predictive
+            Whether the trace keeps the whole distribution of each forecast, about 2 kB each. Without it the trace has
+            means, variances and log scores.
+
+        Returns
+        -------
+        Trace
+            The forecasts made before each observation, and what was learned after it.
+        """
+        table, targets = door.stream(X, y, self.n_features)
+        n, n_features = table.shape
+        cell = self._copied_cell(n_features)
+        layout = self._spec.layout
+        history = np.empty((n, 2 + 1 + len(layout.scalars)))
+        components = np.empty((n if keep_predictive else 0, self._spec.n_filters, 5))
+        kept = np.empty((n if keep_weights else 0, 2 * n_features))
+        cell.run(table, targets, history, kept, 0, components)
+        self._cell = cell
+        after = {name: history[:, 3 + i].copy() for i, name in enumerate(layout.scalars)}
+        mean, var = history[:, 0].copy(), history[:, 1].copy()
+        return Trace(
+            y=targets.copy(),
+            predictive=Mixture(components, mean, var) if keep_predictive else Normal(mean, var),
+            history={name: after[name] for name in self._spec.learned},
+            weights_mean=kept[:, :n_features] if keep_weights else None,
+            weights_var=kept[:, n_features:] if keep_weights else None,
+            log_score=np.where(np.isnan(targets), np.nan, after["log_score"]),
+        )
+
+    @property
+    def weights(self) -> Weights:
+        """Belief about the weights under the mixture, in the user's units: `mean` and `cov`, as read-only copies."""
+        if self._cell is None:
+            return super().weights
+        _, mean, cov = self._spec.weights(self._cell.row, self._cell.n_features)
+        mean.flags.writeable = cov.flags.writeable = False
+        return Weights(mean, cov)
+
+    @property
+    def intercept(self) -> float:
+        """The intercept, in the units of y: what is expected where every feature is 0."""
+        if self._cell is None:
+            raise NotReadyError("this model has no intercept yet; let it meet its first x.")
+        return self._spec.weights(self._cell.row, self._cell.n_features)[0]
+
+    @property
+    def parameters(self) -> MappingProxyType[str, float]:
+        """What was learned besides the weights: noise scale, epsilon, drift, and the weight of each drift rate."""
+        row, layout = (None if self._cell is None else self._cell.row), self._spec.layout
+        return MappingProxyType({name: 0.0 if row is None else layout.scalar(row, name) for name in self._spec.learned})
+
+    def _grown(self, row: Floats, n_features: int, more: int) -> Floats:
+        return self._spec.grown(row, n_features, more)

@@ -21,8 +21,9 @@ def test_a_packed_matrix_unpacks_to_itself(n: int) -> None:
 def test_growing_twice_is_growing_once(n: int, more: int) -> None:
     spec = AdaBypassSpec()
     row = np.random.default_rng(n).normal(size=spec.layout.size(n))
-    once = spec.layout.grown(row, n, more + 1, spec.start())
-    twice = spec.layout.grown(spec.layout.grown(row, n, more, spec.start()), n + more, 1, spec.start())
+    once = spec.layout.grown(row, n, more + 1, spec.new_row(n + more + 1))
+    wider = spec.layout.grown(row, n, more, spec.new_row(n + more))
+    twice = spec.layout.grown(wider, n + more, 1, spec.new_row(n + more + 1))
     assert np.array_equal(once, twice)
 
 

@@ -30,3 +30,27 @@ CONVERGENCE_CAP = 1000
 
 NEGLIGIBLE_GRADIENT = 1e-200
 """Gradients of ADA-BYPASS below this are taken as 0."""
+
+LARGEST_DISTANCE = 1e100
+"""Upper end of |d|, an error in units of the noise's scale."""
+
+SMALLEST_SIGNAL = 1e-200
+"""Lower end of v, the variance of x'w in units of the noise's scale squared; the upper end is its inverse."""
+
+LARGEST_LOG_SCALE = 100.0
+"""Range of the log of AutoBypass's noise scale, in standard units."""
+
+EPSILON_RANGE = (0.02, 20.0)
+"""Range of AutoBypass's epsilon: from all but Laplace to all but uniform noise."""
+
+LARGEST_SLOPE = 3.0
+"""Bound of a normalised slope of the evidence, so that an outlier moves the noise's scale no further than this."""
+
+CONSTANT = 1e-13
+"""Numbers whose standard deviation is below this share of the largest of them do not differ."""
+
+SMALLEST_ANCHOR_VAR = 1e-4
+"""Lower end of a feature's running variance, in units of that of the warm-up."""
+
+LARGEST_UNIT = 1e100
+"""Upper end of the scale of y over that of a feature, in which AutoBypass's weights are told."""

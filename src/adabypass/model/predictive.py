@@ -3,6 +3,7 @@
 A predictive may hold one forecast (numbers) or a whole trace of them (arrays): every method takes and gives either.
 """
 
+from collections.abc import Callable
 from math import pi
 from typing import Any, Protocol, TypeAlias
 
@@ -10,6 +11,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from adabypass.errors import HyperparameterError, PointForecastError
+from adabypass.model import mixture, noise
 from adabypass.model.limits import LARGEST
 from adabypass.model.row import Floats
 
@@ -89,6 +91,10 @@ class Normal:
         self.mean = mean
         self.var = var
 
+    def __getitem__(self, chosen: Any) -> "Normal":
+        """Choose among many forecasts, as an array would."""
+        return Normal(self.mean[chosen], self.var[chosen])
+
     def __repr__(self) -> str:
         if np.ndim(self.mean):
             return f"Normal({len(self.mean)} forecasts)"
@@ -127,15 +133,12 @@ class Normal:
 
     def quantile(self, q: Number) -> Any:
         """Value that is exceeded with probability 1 - q."""
-        levels = np.asarray(q, dtype=float)
-        if not ((levels >= 0) & (levels <= 1)).all():
-            raise HyperparameterError(f"q is {q!r}, but a quantile's level lies between 0 and 1.")
-        return _plain(self.mean + self.sd * ndtri(levels))
+        _check_quantile(q)
+        return _plain(self.mean + self.sd * ndtri(q))
 
     def interval(self, level: float = 0.9) -> tuple[Any, Any]:
         """Central interval that holds the observation with probability `level`."""
-        if not 0 < level < 1:
-            raise HyperparameterError(f"level is {level!r}, but must lie between 0 and 1: 0.9 means 90 %.")
+        _check_level(level)
         reach = self.sd * ndtri(0.5 + level / 2)
         return _plain(self.mean - reach), _plain(self.mean + reach)
 
@@ -153,6 +156,148 @@ class Normal:
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values."""
         return rng.normal(self.mean, self.sd, size)
+
+
+class Mixture:
+    """A forecast that mixes components: each a Gaussian plus insensitive or Gaussian noise.
+
+    Parameters
+    ----------
+    components : array (n_components, 5), or (n, n_components, 5) for many forecasts
+        Weight, mean, variance of x'w, noise scale, and epsilon in units of that scale; epsilon -1 is Gaussian noise.
+    mean, var : numbers, or arrays (n,), optional
+        Mean and variance of the mixture, if they are known already.
+    """
+
+    __slots__ = ("components", "mean", "var")
+
+    components: Floats
+    mean: Any
+    var: Any
+
+    def __init__(self, components: Floats, mean: Any = None, var: Any = None) -> None:
+        self.components = components
+        if mean is None or var is None:
+            mean, var = (self._plain(moment) for moment in mixture.moments(self._table))
+        self.mean = mean
+        self.var = var
+
+    def __repr__(self) -> str:
+        if self.components.ndim == 3:
+            return f"{type(self).__name__}({len(self.components)} forecasts)"
+        return f"{type(self).__name__}(mean={self.mean:.6g}, sd={self.sd:.6g})"
+
+    def __getitem__(self, chosen: Any) -> "Mixture":
+        """Choose among many forecasts, as an array would."""
+        return Mixture(self.components[chosen], self.mean[chosen], self.var[chosen])
+
+    @property
+    def sd(self) -> Any:
+        """Standard deviation."""
+        return _plain(np.sqrt(self.var))
+
+    def pdf(self, y: Number) -> Any:
+        """Density at `y`."""
+        return _plain(np.exp(self.logpdf(y)))
+
+    def logpdf(self, y: Number) -> Any:
+        """Log density at `y`: the log score. It is never below -1e300."""
+        return self._each(mixture.logpdf, y)
+
+    def cdf(self, y: Number) -> Any:
+        """Probability of a value up to `y`."""
+        return self._each(mixture.cdf, y)
+
+    def sf(self, y: Number) -> Any:
+        """Probability of a value above `y`."""
+        return self._each(mixture.sf, y)
+
+    def quantile(self, q: Number) -> Any:
+        """Value that is exceeded with probability 1 - q."""
+        _check_quantile(q)
+        return self._each(mixture.quantile, q)
+
+    def interval(self, level: float = 0.9) -> tuple[Any, Any]:
+        """Central interval that holds the observation with probability `level`."""
+        _check_level(level)
+        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+
+    def crps(self, y: Number) -> Any:
+        """Continuous ranked probability score at `y`: smaller is better, in the units of y."""
+        return self._each(mixture.crps, y)
+
+    def pit(self, y: Number) -> Any:
+        """Probability integral transform of `y`: uniform over a stream if the forecasts are calibrated."""
+        return self.cdf(y)
+
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
+        """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
+        table, shape = self._table, () if size is None else (size,) if isinstance(size, int) else tuple(size)
+        forecast = np.zeros(shape, dtype=int)
+        if self.components.ndim == 3:
+            forecast = forecast[..., None] + np.arange(len(table))
+        shares = table[..., 0].cumsum(axis=1)
+        chosen = (rng.random(forecast.shape)[..., None] * shares[forecast, -1:] > shares[forecast]).sum(axis=-1)
+        _, mean, signal_var, scale, epsilon = np.moveaxis(table[forecast, chosen], -1, 0)
+        e = np.maximum(epsilon, 0.0)
+        flat = rng.random(forecast.shape) * (1 + e) < e
+        side = np.where(rng.random(forecast.shape) < 0.5, -1.0, 1.0)
+        on_flat, on_tail = rng.uniform(-1, 1, forecast.shape) * e, side * (e + rng.exponential(size=forecast.shape))
+        insensitive = np.where(flat, on_flat, on_tail)
+        eta = np.where(epsilon < 0, rng.normal(size=forecast.shape), insensitive)
+        return _plain(mean + np.sqrt(signal_var) * rng.normal(size=forecast.shape) + scale * eta)
+
+    @property
+    def _table(self) -> Floats:
+        return np.ascontiguousarray(self.components if self.components.ndim == 3 else self.components[None])
+
+    def _plain(self, values: Floats) -> Any:
+        return values if self.components.ndim == 3 else float(values[0])
+
+    def _each(self, function: Callable[[Floats, Floats], Floats], at: Number) -> Any:
+        """Call a compiled function with one value for each forecast, or with many for a single forecast."""
+        values = np.asarray(at, dtype=np.float64)
+        if self.components.ndim == 3:
+            return function(self._table, np.ascontiguousarray(np.broadcast_to(values, len(self.components))))
+        table = np.ascontiguousarray(np.broadcast_to(self._table, (values.size, *self.components.shape)))
+        return _plain(function(table, np.ascontiguousarray(values.reshape(-1))).reshape(values.shape))
+
+
+class Insensitive(Mixture):
+    """A Gaussian plus noise with a flat top and Laplace tails.
+
+    Parameters
+    ----------
+    mean, signal_var
+        Mean and variance of x'w: numbers, or arrays of one shape.
+    noise_scale, epsilon
+        Scale of the noise's tails, and half-width of its flat top in units of that scale.
+
+    Examples
+    --------
+    >>> p = Insensitive(mean=2.0, signal_var=0.1, noise_scale=0.5, epsilon=1.25)
+    >>> low, high = p.interval(0.9)
+    >>> round(low, 3), round(high, 3)
+    (0.53, 3.47)
+    """
+
+    __slots__ = ("epsilon", "noise_scale", "signal_var")
+
+    def __init__(self, mean: Number, signal_var: Number, noise_scale: float, epsilon: float) -> None:
+        self.mean = mean
+        self.signal_var = signal_var
+        self.noise_scale = noise_scale
+        self.epsilon = epsilon
+        self.var = signal_var + noise_scale**2 * noise.var(epsilon)
+
+    def __getitem__(self, chosen: Any) -> "Insensitive":
+        return Insensitive(self.mean[chosen], self.signal_var[chosen], self.noise_scale, self.epsilon)  # type: ignore[index]
+
+    @property
+    def components(self) -> Floats:  # type: ignore[override]
+        """The one component, as a mixture has them."""
+        parts = np.broadcast_arrays(1.0, self.mean, self.signal_var, self.noise_scale, self.epsilon)
+        return np.stack(parts, axis=-1)[..., None, :].astype(np.float64)
 
 
 class Point:
@@ -190,3 +335,14 @@ class Point:
 def _plain(value: Any) -> Any:
     """Give a Python float for a single number, an array for many."""
     return float(value) if np.ndim(value) == 0 else value
+
+
+def _check_quantile(q: Number) -> None:
+    levels = np.asarray(q, dtype=float)
+    if not ((levels >= 0) & (levels <= 1)).all():
+        raise HyperparameterError(f"q is {q!r}, but a quantile's level lies between 0 and 1.")
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise HyperparameterError(f"level is {level!r}, but must lie between 0 and 1: 0.9 means 90 %.")

@@ -56,9 +56,9 @@ class Layout:
         """Copy a symmetric matrix out of the row."""
         return unpack(row[self._matrix_slice(name, n_features)], n_features)
 
-    def grown(self, row: Floats, n_features: int, more: int, scalars: Mapping[str, float]) -> Floats:
-        """Copy a row into one with `more` features: what was learned stays, the new weights start at the prior."""
-        wide = self.new_row(n_features + more, scalars)
+    def grown(self, row: Floats, n_features: int, more: int, fresh: Floats) -> Floats:
+        """Copy a row into a `fresh` one with `more` features: what was learned stays, new weights start afresh."""
+        wide = fresh.copy()
         head = 1 + len(self.scalars)
         wide[:head] = row[:head]
         for name in self.vectors:

@@ -8,10 +8,12 @@ from math import isfinite
 from numbers import Real
 from typing import ClassVar, Literal, get_args
 
+import numpy as np
+
 from adabypass.errors import HyperparameterError
 from adabypass.model import noise
 from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC
-from adabypass.model.row import Floats, Layout
+from adabypass.model.row import Floats, Layout, pack
 
 Variant = Literal["PA", "PA-I", "PA-II"]
 
@@ -29,6 +31,10 @@ class Spec:
     def constants(self) -> tuple[float, ...]:
         """Give the numbers that the kernel needs at each step and that never change."""
         raise NotImplementedError
+
+    def n_scratch(self, n_features: int) -> int:
+        """Count the numbers that the kernel works with during a step."""
+        return 3 * n_features
 
     def new_row(self, n_features: int) -> Floats:
         """Make the memory of a model that has seen nothing yet."""
@@ -134,6 +140,33 @@ class SequentialKalmanSpec(Spec):
 
     def constants(self) -> tuple[float, ...]:
         return (float(self.adapt_noise),)
+
+
+@dataclass(frozen=True)
+class EvidenceBypassSpec(Spec):
+    """Hyperparameters of the exact-evidence filter."""
+
+    drift: float = 1e-3
+    noise_scale: float = 1.0
+    epsilon: float = 1.25
+    prior_var: float = 1.0
+    layout: ClassVar[Layout] = Layout(scalars=(), matrices=("cov",))
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "drift", zero=True)
+        for name in ("noise_scale", "epsilon", "prior_var"):
+            _check_positive(self, name)
+
+    def start(self) -> dict[str, float]:
+        return {}
+
+    def new_row(self, n_features: int) -> Floats:
+        row = super().new_row(n_features)
+        row[1 + n_features :] = pack(self.prior_var * np.eye(n_features))
+        return row
+
+    def constants(self) -> tuple[float, ...]:
+        return (self.drift * self.noise_scale**2, self.noise_scale, self.epsilon)
 
 
 def _check_positive(spec: Spec, name: str, *, zero: bool = False) -> None:

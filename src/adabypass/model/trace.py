@@ -8,7 +8,7 @@ import numpy as np
 
 from adabypass import frames
 from adabypass.errors import ShapeError
-from adabypass.model.predictive import Normal, Point
+from adabypass.model.predictive import Point, Predictive
 from adabypass.model.row import Floats
 
 LEVELS = (0.5, 0.9, 0.95)
@@ -45,27 +45,33 @@ class Trace:
     ----------
     y : array (n,)
         What was observed; nan where nothing was.
-    predictive : Normal or Point
+    predictive : Normal, Insensitive, Mixture or Point
         The forecasts, each made before its observation was seen.
     history : mapping of names to arrays (n,)
         The parameters after each observation.
     weights_mean, weights_var : arrays (n, n_features), optional
         The weights after each observation, if they were asked for.
+    log_score : array (n,), optional
+        Log density of each observation under its forecast, if it is known already.
     """
 
     def __init__(
         self,
         y: Floats,
-        predictive: Normal | Point,
+        predictive: Predictive,
         history: Mapping[str, Floats],
+        *,
         weights_mean: Floats | None = None,
         weights_var: Floats | None = None,
+        log_score: Floats | None = None,
     ) -> None:
         self.y = y
         self.predictive = predictive
         self.history = dict(history)
         self.weights_mean = weights_mean
         self.weights_var = weights_var
+        if log_score is not None:
+            self.log_score = log_score
 
     def __len__(self) -> int:
         return len(self.y)
@@ -121,8 +127,8 @@ class Trace:
         }
         if isinstance(self.predictive, Point):
             return Scores(values)
-        predictive = Normal(mean, self.var[seen])
-        values["log_likelihood"] = float(predictive.logpdf(y).sum())
+        predictive = self.predictive[seen]
+        values["log_likelihood"] = float(self.log_score[seen].sum())
         values["crps"] = float(predictive.crps(y).mean())
         for level in LEVELS:
             low, high = predictive.interval(level)

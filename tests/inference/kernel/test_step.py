@@ -27,7 +27,7 @@ def close(ours: Floats, theirs: Floats, cancelled: float = 1e-12) -> bool:
 
 
 def cell(kernel: Kernel, spec: Spec, n_features: int) -> Cell:
-    return Cell(kernel, spec.new_row(n_features), np.array(spec.constants()), n_features)
+    return Cell(kernel, spec.new_row(n_features), np.array(spec.constants()), n_features, spec.n_scratch(n_features))
 
 
 def blocks(row: Floats, sizes: list[int]) -> list[Floats]:
@@ -122,7 +122,7 @@ def test_whole_streams_equal_the_reference_at_the_defaults(stream: Stream) -> No
     spec = AdaBypassSpec()
     model = cell(govi_kernel.ADA_BYPASS, spec, n)
     history, kept = np.empty((len(stream.y), 10)), np.empty((0, 2 * n))
-    model.run(stream.X, stream.y, history, kept, len(model.row) - n * (n + 1))
+    model.run(stream.X, stream.y, history, kept, len(model.row) - n * (n + 1), np.empty((0, 1, 1)))
     expected = follow(govi.update, govi.start(spec, n), stream, spec)
     assert close(govi_belief(model, spec).weights.mean, expected.weights.mean)
     assert model.row[1:8] == approx([*expected.theta, *expected.omega], rel=1e-7, abs=1e-9)

@@ -7,7 +7,7 @@ noise's variance 1/β appears divided by it.
 from libc.math cimport fabs, fmax, fmin, isnan
 
 from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer_pair, dot, symv
-from adabypass.inference.kernel.special cimport Moments, bessel_ratio, truncated_moments
+from adabypass.model.special cimport Moments, bessel_ratio, truncated_moments
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Step, condition, saturate, saturate_weight
 
 from adabypass.model import limits

@@ -10,7 +10,8 @@ ctypedef struct Step:
     const double* constants     # in     hyperparameters that never change (model/spec.py)
     const double* x             # in     features, divided by `scale`
     double scale                # in     a power of two; 1 unless the features are huge
-    double* scratch             # out    3 n numbers, and n for the scaled features; owned by the caller
+    double* scaled              # out    room for the scaled features
+    double* scratch             # out    as many numbers as the spec says; owned by the caller
     double mean                 # out    forecast; of a model without a variance, `var` is nan
     double var
     double prior_var            # scratch  x'Sx, in units of scale²
@@ -19,15 +20,19 @@ ctypedef struct Step:
 
 ctypedef void (*Forecast)(Step* step) noexcept nogil
 ctypedef void (*Absorb)(Step* step, double y) noexcept nogil
+ctypedef void (*Describe)(Step* step, double* out) noexcept nogil
+ctypedef void (*Weigh)(Step* step, double* mean, double* var) noexcept nogil
 
 
 cdef class Kernel:
     cdef Forecast forecast
     cdef Absorb absorb
+    cdef Describe describe      # NULL unless the forecast is a mixture
+    cdef Weigh weigh            # NULL if the weights stand in the row as they are
     cdef bint scale_up          # whether tiny features are scaled as well as huge ones
 
     @staticmethod
-    cdef Kernel of(Forecast forecast, Absorb absorb, bint scale_up)
+    cdef Kernel of(Forecast forecast, Absorb absorb, bint scale_up, Describe describe=*, Weigh weigh=*)
 
 
 cdef double LARGEST, LARGEST_WEIGHT

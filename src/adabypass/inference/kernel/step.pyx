@@ -20,7 +20,6 @@ cdef double LARGE_FEATURE = limits.LARGE_FEATURE
 cdef double ROUNDING = limits.ROUNDING
 
 cdef enum:
-    ON_STACK = 32               # features up to which a step needs no allocation
     BETWEEN_SIGNALS = 16384     # observations between two looks for Ctrl-C
 
 
@@ -45,8 +44,10 @@ cdef class Kernel:
     """How one kind of model forecasts and learns: a pair of compiled functions."""
 
     @staticmethod
-    cdef Kernel of(Forecast forecast, Absorb absorb, bint scale_up):
+    cdef Kernel of(Forecast forecast, Absorb absorb, bint scale_up, Describe describe=NULL, Weigh weigh=NULL):
         cdef Kernel kernel = Kernel.__new__(Kernel)
+        kernel.describe = describe
+        kernel.weigh = weigh
         kernel.forecast = forecast
         kernel.absorb = absorb
         kernel.scale_up = scale_up
@@ -64,14 +65,20 @@ cdef class Cell:
     constants : float64 array
         What the kernel needs and never changes.
     n_features : int
+    n_scratch : int
+        How many numbers the kernel wants to work with, besides one for each feature.
     """
 
     cdef readonly cnp.ndarray row
     cdef readonly Py_ssize_t n_features
     cdef Kernel kernel
     cdef cnp.ndarray constants
+    cdef Py_ssize_t n_scratch
+    cdef double* scratch        # of `forecast` and `absorb`, which hold the interpreter's lock; `run` has its own
 
-    def __init__(self, Kernel kernel, cnp.ndarray row, cnp.ndarray constants, Py_ssize_t n_features):
+    def __cinit__(
+        self, Kernel kernel, cnp.ndarray row, cnp.ndarray constants, Py_ssize_t n_features, Py_ssize_t n_scratch
+    ):
         for array in (row, constants):
             if not _is_vector(array):
                 raise TypeError("row and constants must be contiguous vectors of float64")
@@ -79,33 +86,49 @@ cdef class Cell:
         self.row = row
         self.constants = constants
         self.n_features = n_features
+        self.n_scratch = n_scratch
+        self.scratch = self._allocate()
+
+    def __dealloc__(self):
+        free(self.scratch)
 
     def forecast(self, x):
         """Give mean and variance of the observation at `x`, before it is seen."""
         cdef Step step
-        self._step(&step, x, 0.0, False)
+        self._begin(&step, self.scratch)
+        self._forecast(&step, x)
+        return step.mean, step.var
+
+    def components(self, x, double[:, ::1] out):
+        """Write the components of the forecast at `x`: a kernel that has any."""
+        cdef Step step
+        self._begin(&step, self.scratch)
+        self._forecast(&step, x)
+        self.kernel.describe(&step, &out[0, 0])
         return step.mean, step.var
 
     def absorb(self, x, y):
         """Learn from having seen `y` at `x`; nan is a missing observation."""
         cdef Step step
         cdef double target = y if type(y) is float and isfinite(<double>y) else door.target(y)
-        self._step(&step, x, target, True)
+        self._begin(&step, self.scratch)
+        self._forecast(&step, x)
+        self.kernel.absorb(&step, target)
 
     def run(
         self, const double[:, ::1] X, const double[::1] y, double[:, ::1] history, double[:, ::1] weights,
-        Py_ssize_t cov_at,
+        Py_ssize_t cov_at, double[:, :, ::1] components,
     ):
         """Forecast and absorb every row of X in turn.
 
         `history` (out) takes mean and variance before each y, then the head of the row after it. `weights` (out), if it
         has any rows, takes the mean of the weights after each y, then their variances if it is wide enough: these stand
-        in the row from `cov_at`.
+        in the row from `cov_at`. `components` (out), if it has any rows, takes the components of each forecast.
         """
         cdef Step step
         cdef Py_ssize_t t = 0, stop, n = self.n_features, n_rows = y.shape[0], head = history.shape[1] - 2
-        cdef bint keep = weights.shape[0] > 0, keep_var = weights.shape[1] > n
-        cdef double* scratch = <double*>malloc(4 * n * sizeof(double))
+        cdef bint keep = weights.shape[0] > 0, keep_var = weights.shape[1] > n, describe = components.shape[0] > 0
+        cdef double* scratch = self._allocate()
         try:
             self._begin(&step, scratch)
             while t < n_rows:
@@ -116,9 +139,13 @@ cdef class Cell:
                         self.kernel.forecast(&step)
                         history[t, 0] = step.mean
                         history[t, 1] = step.var
+                        if describe:
+                            self.kernel.describe(&step, &components[t, 0, 0])
                         self.kernel.absorb(&step, y[t])
                         memcpy(&history[t, 2], step.row, head * sizeof(double))
-                        if keep:
+                        if keep and self.kernel.weigh != NULL:
+                            self.kernel.weigh(&step, &weights[t, 0], &weights[t, n])
+                        elif keep:
                             memcpy(&weights[t, 0], step.row + head, n * sizeof(double))
                             if keep_var:
                                 _copy_diagonal(n, step.row + cov_at, &weights[t, n])
@@ -127,20 +154,16 @@ cdef class Cell:
         finally:
             free(scratch)
 
-    cdef int _step(self, Step* step, object x, double y, bint learn) except -1:
+    cdef double* _allocate(self) except NULL:
+        cdef double* scratch = <double*>malloc((self.n_features + self.n_scratch) * sizeof(double))
+        if scratch == NULL:
+            raise MemoryError()
+        return scratch
+
+    cdef int _forecast(self, Step* step, object x) except -1:
         cdef cnp.ndarray features = self._features(x)
-        cdef double[4 * ON_STACK] stack
-        cdef bint small = self.n_features <= ON_STACK
-        cdef double* scratch = &stack[0] if small else <double*>malloc(4 * self.n_features * sizeof(double))
-        try:
-            self._begin(step, scratch)
-            _aim(step, <const double*>cnp.PyArray_DATA(features), self.kernel.scale_up)
-            self.kernel.forecast(step)
-            if learn:
-                self.kernel.absorb(step, y)
-        finally:
-            if not small:
-                free(scratch)
+        _aim(step, <const double*>cnp.PyArray_DATA(features), self.kernel.scale_up)
+        self.kernel.forecast(step)
         return 0
 
     cdef cnp.ndarray _features(self, x):
@@ -156,15 +179,13 @@ cdef class Cell:
                 return x
         return door.features(x, self.n_features)
 
-    cdef int _begin(self, Step* step, double* scratch) except -1:
-        if scratch == NULL:
-            raise MemoryError()
+    cdef void _begin(self, Step* step, double* scratch):
         step.n = self.n_features
         step.row = <double*>cnp.PyArray_DATA(self.row)
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
-        step.scratch = scratch
+        step.scaled = scratch
+        step.scratch = scratch + self.n_features
         step.mean = step.var = NAN
-        return 0
 
 
 cdef inline bint _is_vector(object array):
@@ -180,7 +201,7 @@ cdef inline void _aim(Step* step, const double* x, bint scale_up) noexcept nogil
     """Point the step at x, divided by a power of two where its squares could overflow (or, if asked, vanish): (37)."""
     cdef Py_ssize_t i
     cdef double largest = 0.0
-    cdef double* scaled = step.scratch + 3 * step.n
+    cdef double* scaled = step.scaled
     cdef int exponent
     step.x = x
     step.scale = 1.0

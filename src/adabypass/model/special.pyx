@@ -2,6 +2,8 @@
 
 from libc.math cimport M_PI, copysign, erfc, exp, fabs, fmax, fmin, log, sqrt
 
+from scipy.special.cython_special cimport erfcx
+
 import numpy as np
 
 cdef enum:
@@ -11,7 +13,7 @@ cdef enum:
 
 cdef double EULER_GAMMA = np.euler_gamma
 cdef double SQRT_HALF = sqrt(0.5)
-cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
+cdef double SQRT_HALF_PI = sqrt(0.5 * M_PI)
 
 # K0(z) and z K1(z) for z <= 1 as power series in t = z²/4, equation (23b):
 #   K0 = sum_k (H_k - L) t^k / k!²,    z K1 = 1 + sum_k (2L - H_k - H_{k+1}) t^{k+1} / (k! (k+1)!),    L = log(z/2) + γ
@@ -77,64 +79,78 @@ cpdef double bessel_ratio(double rho) noexcept nogil:
 
 
 cdef Moments truncated_moments(double location, double prec, double half_width) noexcept nogil:
-    """Mean and variance of N(location, 1/prec) truncated to [-half_width, half_width]: equation (24).
-
-    In standard deviations the interval starts at `near` (its end nearer to `location`, negative when `location` lies
-    inside) and is `width` wide; d is the distance from its point nearest to `location`.
-    """
+    """Mean and variance of N(location, 1/prec) truncated to [-half_width, half_width]: equation (24)."""
     cdef Moments result
     cdef double scale = sqrt(prec)
-    cdef double near = scale * (fabs(location) - half_width)
-    cdef double width = 2.0 * scale * half_width
-    cdef double fall = width * (near + 0.5 * width)         # log density at the near end less that at the far end
-    cdef Moments d
-    if width > 0.5 and near <= 4.0:
-        d = _by_normal_integrals(near, width)
-    elif fall > 40.0:
-        d = _by_continued_fraction(near)
-    elif fall > 8.0:
-        d = _by_quadrature(near, width, FINE_NODES, FINE_WEIGHTS, FINE)
-    else:
-        d = _by_quadrature(near, width, COARSE_NODES, COARSE_WEIGHTS, COARSE)
+    cdef Piece d = flat_piece(scale * (fabs(location) - half_width), 2.0 * scale * half_width)
     result.mean = fmin(fabs(location), half_width) - d.mean / scale
     result.mean = copysign(fmax(-half_width, fmin(result.mean, half_width)), location)
-    result.var = fmax(d.var, 0.0) / prec
+    result.var = d.var / prec
     return result
 
 
-cdef inline Moments _by_normal_integrals(double near, double width) noexcept nogil:
-    """Closed form in φ and Φ; loses no digits while the interval is neither narrow nor far in the tail."""
-    cdef Moments d
-    cdef double far = near + width
-    cdef double near_pdf = INV_SQRT_2PI * exp(-0.5 * near * near)
-    cdef double far_pdf = INV_SQRT_2PI * exp(-0.5 * far * far) if far < 39.0 else 0.0
-    cdef double mass = 0.5 * (erfc(near * SQRT_HALF) - (erfc(far * SQRT_HALF) if far < 39.0 else 0.0))
-    cdef double mean = (near_pdf - far_pdf) / mass
-    d.mean = mean - fmax(near, 0.0)
-    d.var = 1.0 + (near * near_pdf - (far * far_pdf if far < 39.0 else 0.0)) / mass - mean * mean
+cdef Piece flat_piece(double near, double width) noexcept nogil:
+    """The standard normal on [near, near + width], near >= -width / 2."""
+    cdef double fall = width * (near + 0.5 * width)         # log density at the near end less that at the far end
+    if width > 0.5 and near <= 4.0:
+        return normal_piece(near, width, exp(-0.5 * near * near), exp(-0.5 * near * near - fall))
+    if fall > 40.0:
+        return tail_piece(near)
+    if fall > 8.0:
+        return _by_quadrature(near, width, FINE_NODES, FINE_WEIGHTS, FINE)
+    return _by_quadrature(near, width, COARSE_NODES, COARSE_WEIGHTS, COARSE)
+
+
+cdef Piece tail_piece(double near) noexcept nogil:
+    """The standard normal on [near, inf), its mass relative to the density at `near` even where that is negative."""
+    cdef Piece d
+    cdef double hazard
+    if near > 20.0:
+        return _by_continued_fraction(near)
+    d.mass = SQRT_HALF_PI * erfcx(near * SQRT_HALF)
+    hazard = 1.0 / d.mass
+    d.mean = hazard - near
+    d.var = 1.0 - hazard * d.mean
     return d
 
 
-cdef inline Moments _by_continued_fraction(double near) noexcept nogil:
-    """Untruncated tail beyond `near` > 4: Laplace's continued fraction, whose terms are all positive.
+cdef Piece normal_piece(double near, double width, double near_density, double far_density) noexcept nogil:
+    """The same in closed form, for an interval that is neither narrow nor far in the tail: there it loses no digits.
 
-    With U = 2/(near + 3/(near + ...)) and T = 1/(near + U), the mean is T and the variance T (U - T).
+    The densities are those at the two ends, times sqrt(2π).
     """
-    cdef Moments d
+    cdef Piece d
+    cdef double far = near + width
+    cdef double mass = SQRT_HALF_PI * (erfc(near * SQRT_HALF) - (erfc(far * SQRT_HALF) if far_density > 0.0 else 0.0))
+    cdef double mean = (near_density - far_density) / mass
+    d.mass = mass / near_density if near > 0.0 else mass
+    d.mean = mean - fmax(near, 0.0)
+    d.var = 1.0 + (near * near_density - (far * far_density if far_density > 0.0 else 0.0)) / mass - mean * mean
+    d.var = fmax(d.var, 0.0)
+    return d
+
+
+cdef inline Piece _by_continued_fraction(double near) noexcept nogil:
+    """Untruncated tail far beyond 0: Laplace's continued fraction, whose terms are all positive.
+
+    With U = 2/(near + 3/(near + ...)) and T = 1/(near + U) the mean is T, the variance T (U - T), the mass 1/(near + T).
+    """
+    cdef Piece d
     cdef double U = 0.0
     cdef int k
-    for k in range(<int>(12.0 + 700.0 / (near * near)), 1, -1):
+    for k in range(<int>(8.0 + 700.0 / (near * near)), 1, -1):
         U = k / (near + U)
     d.mean = 1.0 / (near + U)
-    d.var = d.mean * (U - d.mean)
+    d.var = fmax(d.mean * (U - d.mean), 0.0)
+    d.mass = 1.0 / (near + d.mean)
     return d
 
 
-cdef inline Moments _by_quadrature(
+cdef inline Piece _by_quadrature(
     double near, double width, const double* nodes, const double* weights, int order
 ) noexcept nogil:
     """Gauss-Legendre; positive terms only, exact to rounding while the log density falls by less than 40."""
-    cdef Moments d
+    cdef Piece d
     cdef double[FINE] distance, density
     cdef double low = fmin(near, 0.0), tilt = fmax(near, 0.0), half = 0.5 * width
     cdef double mass = 0.0, mean = 0.0, var = 0.0
@@ -147,6 +163,7 @@ cdef inline Moments _by_quadrature(
     mean /= mass
     for k in range(order):
         var += density[k] * (distance[k] - mean) * (distance[k] - mean)
+    d.mass = half * mass
     d.mean = mean
     d.var = var / mass
     return d

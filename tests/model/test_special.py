@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from adabypass.inference.kernel.special import bessel_ratio, moments
+from adabypass.model.special import bessel_ratio, moments
 from tests import oracles
 from tests.strategies import powers
 

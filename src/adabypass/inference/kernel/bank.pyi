@@ -1,0 +1,3 @@
+from adabypass.inference.kernel.step import Kernel
+
+KERNEL: Kernel

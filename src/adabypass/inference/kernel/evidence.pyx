@@ -1,0 +1,116 @@
+"""The exact-evidence filter, in place on rows: equations (38)-(46)."""
+
+from libc.math cimport M_PI, fabs, fmax, fmin, isnan, log, sqrt
+
+from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer, dot, largest_diagonal, symv
+from adabypass.model.smoothed_noise cimport Pieces, pieces
+from adabypass.inference.kernel.step cimport Kernel, Step, saturate, saturate_weight
+
+from adabypass.model import limits
+
+cdef enum:      # the row
+    N_SEEN = 0
+    MEAN = 1    # then the covariance
+
+cdef enum:      # the constants
+    DRIFT_VAR = 0
+    NOISE_SCALE = 1
+    EPSILON = 2
+
+cdef double ROUNDING = limits.ROUNDING
+cdef double LARGEST_D = limits.LARGEST_DISTANCE
+cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
+cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
+
+
+cdef Evidence insensitive(double d, double v, double epsilon) noexcept nogil:
+    """Evidence under noise with a flat top and Laplace tails: equations (38)-(43)."""
+    cdef Evidence seen
+    cdef double distance = fabs(d), s = sqrt(v)
+    cdef Pieces split = pieces(distance, v, epsilon)
+    cdef double base = fmin(distance, epsilon)      # means are measured from here, to keep their differences
+    cdef double beyond_right = s * split.right_piece.mean, beyond_left = s * split.left_piece.mean
+    cdef double flat = -s * split.flat_piece.mean
+    cdef double right = epsilon - base + beyond_right
+    cdef double left = -(epsilon + base) - beyond_left
+    cdef double mean = split.flat * flat + split.right * right + split.left * left
+    seen.log_density = split.log_total - log(2.0 * (1.0 + epsilon))                         # (38)
+    seen.shift = v * (split.left - split.right) if v <= 1.0 else base - distance + mean     # (40)
+    seen.var = (                                                                            # (41)
+        split.flat * (v * split.flat_piece.var + (flat - mean) * (flat - mean))
+        + split.right * (v * split.right_piece.var + (right - mean) * (right - mean))
+        + split.left * (v * split.left_piece.var + (left - mean) * (left - mean))
+    )
+    seen.scale_slope = split.right * (epsilon + beyond_right) + split.left * (epsilon + beyond_left) - 1.0      # (42)
+    seen.epsilon_slope = split.right + split.left - 1.0 / (1.0 + epsilon)                   # (43)
+    if d < 0.0:
+        seen.shift = -seen.shift
+    return seen
+
+
+cdef Evidence gaussian(double d, double v) noexcept nogil:
+    """Evidence under Gaussian noise: equation (44)."""
+    cdef Evidence seen
+    cdef double D = 1.0 + v, mean = d / D
+    seen.log_density = -HALF_LOG_2PI - 0.5 * (log(D) + d * mean)
+    seen.shift = -v * mean
+    seen.var = v / D
+    seen.scale_slope = mean * mean + seen.var - 1.0
+    seen.epsilon_slope = 0.0
+    return seen
+
+
+cdef void move(
+    Py_ssize_t n, double* m, double* S, const double* p, double h, double noise_scale, const Evidence* seen,
+    double v, double unit, double guard_from,
+) noexcept nogil:
+    """Give the weights the posterior mean and variance of x'w, in place: equations (45) and (46).
+
+    p = P @ x and h = x @ p, for x in units of `unit`; S is P already, without the guard against rounding.
+    """
+    cdef Py_ssize_t i
+    cdef double step = saturate(seen.shift * noise_scale / unit / h)
+    for i in range(n):
+        m[i] = saturate_weight(m[i] - step * p[i])                                          # (45)
+    add_outer(n, -fmax(1.0 - seen.var / v, 0.0) / h, p, S)                                  # (46)
+    add_diagonal(n, (n + 4) * ROUNDING * guard_from, S)                                     # (28)
+
+
+cdef void forecast(Step* step) noexcept nogil:
+    """mean = x @ m, var = x @ P @ x: what the noise is then added to."""
+    cdef double* p = step.scratch
+    cdef double drift_var = step.constants[DRIFT_VAR]
+    cdef Py_ssize_t i
+    symv(step.n, step.row + MEAN + step.n, step.x, p)
+    for i in range(step.n):
+        p[i] += drift_var * step.x[i]
+    step.prior_var = fmax(dot(step.n, step.x, p), 0.0)
+    step.mean = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
+    step.var = saturate(step.scale * (step.scale * step.prior_var))
+
+
+cdef void absorb(Step* step, double y) noexcept nogil:
+    cdef double* m = step.row + MEAN
+    cdef double* S = m + step.n
+    cdef double noise_scale = step.constants[NOISE_SCALE]
+    cdef double d, v
+    cdef Evidence seen
+    add_diagonal(step.n, step.constants[DRIFT_VAR], S)
+    if isnan(y):
+        return
+    step.row[N_SEEN] += 1.0
+    if step.prior_var <= SMALLEST_V:
+        return
+    d = fmin(fmax(saturate(y - step.mean) / noise_scale, -LARGEST_D), LARGEST_D)
+    v = fmin(fmax(step.var / noise_scale / noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
+    seen = insensitive(d, v, step.constants[EPSILON])
+    move(step.n, m, S, step.scratch, step.prior_var, noise_scale, &seen, v, step.scale, largest_diagonal(step.n, S))
+
+
+KERNEL = Kernel.of(forecast, absorb, scale_up=False)
+
+
+def insensitive_evidence(double d, double v, double epsilon):
+    """Give `insensitive` to Python: log density, shift, variance, slopes by log σ and by ε."""
+    cdef Evidence seen = insensitive(d, v, epsilon)
+    return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope

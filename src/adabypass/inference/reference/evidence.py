@@ -1,0 +1,126 @@
+"""The exact-evidence filter: the noise of BYPASS with a scale, integrated in closed form instead of approximated.
+
+Everything is computed for η = (y - x'w)/σ, which is N(d, v) before y is seen: d = (y - x'm)/σ, v = x'Px/σ². Its
+posterior is three pieces of normal distributions, on the left tail, the flat top and the right tail of the noise.
+"""
+
+from math import inf, log, pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from adabypass.inference.reference.linear_gaussian import Weights, drift, inner
+from adabypass.inference.reference.special import NEGLIGIBLE_LOG, NODES, WEIGHTS
+from adabypass.model.limits import ROUNDING
+from adabypass.model.row import Floats
+from adabypass.model.spec import EvidenceBypassSpec
+
+
+class Evidence(NamedTuple):
+    """What one observation says, in units of σ."""
+
+    log_density: float  # of y, times σ
+    shift: float  # posterior less prior mean of η
+    var: float  # posterior variance of η
+    tail: float  # posterior probability that |η| > ε
+    scale_slope: float  # d log density / d log σ, of the density of y itself
+    epsilon_slope: float  # d log density / d ε
+
+
+class Piece(NamedTuple):
+    """A normal distribution restricted to an interval."""
+
+    log_mass: float  # relative to the density, in standard units, at `nearest`
+    nearest: float  # point of the interval nearest to the normal's mean
+    offset: float  # mean of the piece, less `nearest`
+    var: float
+
+
+def piece(center: float, var: float, low: float, high: float) -> Piece:
+    """Mass and moments of N(center, var) on [low, high], by quadrature over the distance from `nearest`."""
+    sd = sqrt(var)
+    nearest = min(max(center, low), high)
+    tilt = (nearest - center) / sd  # log density falls as tilt d + d²/2, d in standard deviations
+    size = abs(tilt)
+    reach = 2 * NEGLIGIBLE_LOG / (size + sqrt(size**2 + 2 * NEGLIGIBLE_LOG))
+    below, above = max(-reach, (low - nearest) / sd), min(reach, (high - nearest) / sd)
+    d = below + (above - below) / 2 * (1 + NODES)
+    density = WEIGHTS * np.exp(-(tilt + d / 2) * d)
+    mass = float(density.sum())
+    mean = float(density @ d) / mass
+    spread = float(density @ (d - mean) ** 2) / mass
+    return Piece(log(mass * (above - below) / 2), nearest, sd * mean, var * spread)
+
+
+def insensitive(d: float, v: float, epsilon: float) -> Evidence:
+    """Evidence of an observation under noise with a flat top and Laplace tails."""
+    left, flat, right = piece(d + v, v, -inf, -epsilon), piece(d, v, -epsilon, epsilon), piece(d - v, v, epsilon, inf)
+    logs = np.array(
+        [
+            p.log_mass - (p.nearest - d) ** 2 / (2 * v) - max(abs(p.nearest) - epsilon, 0.0) - log(2 * pi) / 2
+            for p in (left, flat, right)
+        ]
+    )  # (39)
+    shares = np.exp(logs - logs.max())
+    log_total = float(logs.max()) + log(shares.sum())
+    shares /= shares.sum()
+    base = flat.nearest  # means are measured from here, so that neighbouring ones keep their difference
+    means = np.array([p.nearest - base + p.offset for p in (left, flat, right)])
+    mean = inner(shares, means)
+    var = inner(shares, np.array([left.var, flat.var, right.var]) + (means - mean) ** 2)  # (41)
+    # Either form of the shift cancels where the other does not.
+    shift = v * float(shares[0] - shares[2]) if v <= 1.0 else base - d + mean  # (40)
+    tail = float(shares[0] + shares[2])
+    beyond = inner(shares, np.array([-(left.nearest + left.offset), 0.0, right.nearest + right.offset]))
+    return Evidence(
+        log_density=log_total - log(2 * (1 + epsilon)),  # (38)
+        shift=shift,
+        var=var,
+        tail=tail,
+        scale_slope=beyond - 1.0,  # (42)
+        epsilon_slope=tail - 1 / (1 + epsilon),  # (43)
+    )
+
+
+def gaussian(d: float, v: float) -> Evidence:
+    """Evidence of an observation under Gaussian noise of variance σ²."""
+    D = 1.0 + v
+    mean, var = d / D, v / D
+    return Evidence(
+        log_density=-0.5 * (log(2 * pi) + log(D) + d * d / D),  # (44)
+        shift=-v * mean,
+        var=var,
+        tail=0.0,
+        scale_slope=mean**2 + var - 1.0,
+        epsilon_slope=0.0,
+    )
+
+
+def start(spec: EvidenceBypassSpec, n_features: int) -> Weights:
+    """Belief before anything is seen."""
+    return Weights(np.zeros(n_features), spec.prior_var * np.eye(n_features))
+
+
+def predict(weights: Weights, x: Floats, spec: EvidenceBypassSpec) -> tuple[float, float]:
+    """Mean and variance of x'w at the next observation: what the noise is then added to."""
+    prior = drift(weights, spec.drift * spec.noise_scale**2)
+    return inner(x, prior.mean), inner(x, prior.cov @ x)
+
+
+def update(weights: Weights, x: Floats, y: float, spec: EvidenceBypassSpec) -> Weights:
+    """Belief after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
+    prior = drift(weights, spec.drift * spec.noise_scale**2)
+    Px = prior.cov @ x
+    h = inner(x, Px)
+    if np.isnan(y) or h <= 0.0:
+        return prior
+    seen = insensitive((y - inner(x, prior.mean)) / spec.noise_scale, h / spec.noise_scale**2, spec.epsilon)
+    return absorb(prior, Px, h, seen, spec.noise_scale)
+
+
+def absorb(prior: Weights, Px: Floats, h: float, seen: Evidence, noise_scale: float) -> Weights:
+    """Move the weights so that mean and variance of x'w are those of its posterior."""
+    shrink = max(1.0 - seen.var * noise_scale**2 / h, 0.0) / h
+    guard = (len(Px) + 4) * ROUNDING * prior.cov.diagonal().max()  # (28)
+    mean = prior.mean - Px * (seen.shift * noise_scale / h)  # (45)
+    return Weights(mean, prior.cov - shrink * np.outer(Px, Px) + guard * np.eye(len(Px)))  # (46)

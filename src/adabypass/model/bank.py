@@ -1,0 +1,170 @@
+"""The bank of filters behind AutoBypass: its design, and where each number sits in its row.
+
+A row is, in this order: the head (`n_seen`, the state of the warm-up, the centre and scale of y, what was learned), the
+centre and scale of each feature and their running mean and variance (the anchor), the weights of the filters in the
+mixture, the filters (five scalars, the mean of the weights, the lower triangle of their covariance), and the
+observations of the warm-up.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from adabypass.errors import HyperparameterError
+from adabypass.model.limits import LARGEST_UNIT
+from adabypass.model.row import Floats, Layout, triangle, unpack
+from adabypass.model.spec import Spec
+
+FILTER_SCALARS = 5
+
+
+class NoiseModel(NamedTuple):
+    """How a filter of the bank sees the noise, and how fast it lets its scale move."""
+
+    is_gaussian: bool
+    slow_rate: float
+    fast_rate: float
+    fast_decay: float
+
+
+@dataclass(frozen=True)
+class AutoBypassSpec(Spec):
+    """The bank of AutoBypass: one design for every stream. docs/decisions/0004 explains each number."""
+
+    intercept: bool = True
+
+    noise_models: ClassVar[tuple[NoiseModel, ...]] = (
+        NoiseModel(False, 0.02, 0.0, 0.0),
+        NoiseModel(False, 0.08, 0.0, 0.0),
+        NoiseModel(False, 0.01, 0.2, 0.8),
+        NoiseModel(True, 0.002, 0.0, 0.0),
+    )
+    drift_logs: ClassVar[tuple[float, ...]] = (-14.0, -10.5, -7.0, -3.5, 0.0, 3.5)
+    warm_up: ClassVar[int] = 20
+    drift_odds: ClassVar[float] = 0.75
+    shares: ClassVar[tuple[float, ...]] = (0.05, 0.005, 0.0005)
+    share_share: ClassVar[float] = 0.001
+    prior_var: ClassVar[float] = 1.0
+    anchor_rate: ClassVar[float] = 0.003
+    epsilon_start: ClassVar[float] = 0.5
+    epsilon_rate: ClassVar[float] = 0.02
+    slope_rate: ClassVar[float] = 0.02
+
+    learned: ClassVar[tuple[str, ...]] = (
+        "noise_scale", "epsilon", "drift", *(f"drift_share_{level}" for level in range(6)),
+    )  # fmt: skip
+    """The scalars that say what was learned; the last are the mixture's weights of the drift rates."""
+    layout: ClassVar[Layout] = Layout(scalars=("n_warm", "phase", "y_center", "y_scale", "log_score", *learned))
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.intercept, bool):
+            raise HyperparameterError(f"intercept is {self.intercept!r}, but must be True or False.")
+
+    def filters(self) -> list[tuple[float, ...]]:
+        """Give the settings of every filter, in the kernel's order."""
+        places = [(level, anchored) for level in range(len(self.drift_logs)) for anchored in (False, True)]
+        designs = [
+            (noise, level, anchored)
+            for noise in self.noise_models
+            for level, anchored in places[:1] + places[2:]  # weights that hardly drift need no second anchor
+        ]
+        total = sum(self.drift_odds**level for _, level, _ in designs)
+        return [
+            (noise.is_gaussian, level, self.drift_logs[level], *noise[1:], anchored, self.drift_odds**level / total)
+            for noise, level, anchored in designs
+        ]
+
+    @property
+    def n_filters(self) -> int:
+        """Size of the bank."""
+        return len(self.filters())
+
+    def start(self) -> dict[str, float]:
+        return {}
+
+    def constants(self) -> tuple[float, ...]:
+        filters = self.filters()
+        head = (
+            len(filters), len(self.drift_logs), self.warm_up, self.intercept, len(self.shares), self.share_share,
+            self.prior_var, self.anchor_rate, self.epsilon_start, self.epsilon_rate, self.slope_rate, *self.shares,
+        )  # fmt: skip
+        return tuple(float(number) for number in (*head, *(number for settings in filters for number in settings)))
+
+    def n_scratch(self, n_features: int) -> int:
+        n_weights = n_features + self.intercept
+        return n_weights + self.n_filters * (5 + n_weights)
+
+    def new_row(self, n_features: int) -> Floats:
+        row = np.zeros(self._buffer_at(n_features) + self.warm_up * (n_features + 1))
+        head, n_weights = 1 + len(self.layout.scalars), n_features + self.intercept
+        row[head + 3 * n_features : head + 4 * n_features] = 1.0  # the anchor's variance
+        _, filters = self._filters(row, n_features)
+        for i in range(n_weights):
+            filters[:, FILTER_SCALARS + n_weights + triangle(i) + i] = self.prior_var
+        return row
+
+    def weights(self, row: Floats, n_features: int) -> tuple[float, Floats, Floats]:
+        """Give intercept, mean and covariance of the weights under the mixture, in the user's units."""
+        offset = int(self.intercept)
+        n_weights = n_features + offset
+        head = 1 + len(self.layout.scalars)
+        x_center, x_scale = row[head : head + n_features], row[head + n_features : head + 2 * n_features]
+        y_center, y_scale = self.layout.scalar(row, "y_center"), self.layout.scalar(row, "y_scale")
+        mixture, filters = self._filters(row, n_features)
+        shares = mixture[: self.n_filters]
+        means = filters[:, FILTER_SCALARS : FILTER_SCALARS + n_weights]
+        mean = shares @ means
+        cov = sum(
+            share * (unpack(block[FILTER_SCALARS + n_weights :], n_weights) + np.outer(each - mean, each - mean))
+            for share, block, each in zip(shares, filters, means, strict=True)
+        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            unit = np.divide(y_scale, x_scale, out=np.zeros(n_features), where=x_scale > 0)
+            unit = np.minimum(unit, LARGEST_UNIT)
+            slopes = mean[offset:] * unit
+            intercept = y_center + (y_scale * mean[0] if self.intercept else 0.0) - x_center @ slopes
+        return float(np.nan_to_num(intercept)), slopes, np.asarray(cov)[offset:, offset:] * np.outer(unit, unit)
+
+    def grown(self, row: Floats, n_features: int, more: int) -> Floats:
+        """Copy a row into one with `more` features, whose weights start at the prior when the feature first moves."""
+        wide = self.new_row(n_features + more)
+        n_weights, n_more = n_features + self.intercept, n_features + more + self.intercept
+        head = 1 + len(self.layout.scalars)
+        wide[:head] = row[:head]
+        for part in range(4):  # centre, scale, anchor's centre and variance
+            start, old = head + part * (n_features + more), head + part * n_features
+            wide[start : start + n_features] = row[old : old + n_features]
+        wide_weights, wide_filters = self._filters(wide, n_features + more)
+        weights, filters = self._filters(row, n_features)
+        wide_weights[:] = weights
+        mean_end = FILTER_SCALARS + n_weights
+        wide_filters[:, :mean_end] = filters[:, :mean_end]
+        cov_at = FILTER_SCALARS + n_more
+        wide_filters[:, cov_at : cov_at + triangle(n_weights)] = filters[:, mean_end:]
+        warm = row[self._buffer_at(n_features) :].reshape(self.warm_up, n_features + 1)
+        wide_warm = wide[self._buffer_at(n_features + more) :].reshape(self.warm_up, n_features + more + 1)
+        wide_warm[:, :n_features] = warm[:, :n_features]
+        wide_warm[:, -1] = warm[:, -1]
+        return wide
+
+    def _filters(self, row: Floats, n_features: int) -> tuple[Floats, Floats]:
+        """View the mixture's weights, and the filters, one a row.
+
+        The weights are those of the filters, of the switching rates, and of the filters under each of these.
+        """
+        n_weights = n_features + self.intercept
+        at = 1 + len(self.layout.scalars) + 4 * n_features
+        weights = row[at : at + self._n_mixture]
+        width = FILTER_SCALARS + n_weights + triangle(n_weights)
+        at += self._n_mixture
+        return weights, row[at : at + self.n_filters * width].reshape(self.n_filters, width)
+
+    @property
+    def _n_mixture(self) -> int:
+        return self.n_filters + len(self.shares) * (1 + self.n_filters)
+
+    def _buffer_at(self, n_features: int) -> int:
+        n_weights = n_features + self.intercept
+        width = FILTER_SCALARS + n_weights + triangle(n_weights)
+        return 1 + len(self.layout.scalars) + 4 * n_features + self._n_mixture + self.n_filters * width

@@ -1,0 +1,15 @@
+# The insensitive noise plus a Gaussian: η = (y - x'w)/σ, seen through weights that are not known exactly.
+
+from adabypass.model.special cimport Piece
+
+
+cdef struct Pieces:
+    # N(η; d, v) p(η | ε), up to a factor, on the left tail, the flat top and the right tail of the noise; for d >= 0.
+    double left, flat, right        # their masses, adding up to 1
+    double log_total                # log of their sum before that
+    Piece left_piece, flat_piece, right_piece   # each in standard deviations, measured from its point nearest to d
+
+
+cdef Pieces pieces(double distance, double v, double epsilon) noexcept nogil
+cdef double log_pdf(double d, double v, double epsilon) noexcept nogil
+cdef double lower_tail(double distance, double v, double epsilon) noexcept nogil

@@ -1,0 +1,97 @@
+"""The insensitive noise plus a Gaussian of variance v, in closed form: density and distribution function.
+
+Their sum is what an observation shows of the noise while the weights are uncertain: equations (38), (39), (47).
+"""
+
+from libc.math cimport INFINITY, M_PI, erfc, exp, fabs, log, sqrt
+
+from adabypass.model.special cimport Piece, flat_piece, normal_piece, tail_piece
+
+cdef double SQRT_HALF = sqrt(0.5)
+cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
+cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
+cdef double NEGLIGIBLE = 9.0        # standard deviations: a normal's mass beyond them is lost beside 1
+
+
+cdef Pieces pieces(double distance, double v, double epsilon) noexcept nogil:
+    """Split N(η; distance, v) p(η | ε) at -ε and ε: equation (39).
+
+    In standard deviations, the flat top begins at `near`; the right tail is that of a normal cut at `right_at`, the
+    left one at `left_at`.
+    """
+    cdef Pieces split
+    cdef double s = sqrt(v), near = (distance - epsilon) / s, width = 2.0 * epsilon / s
+    cdef double right_at = s - near, left_at = near + width + s
+    cdef double damping, density, total, unit_log
+    if near < -NEGLIGIBLE:          # all of it on the flat top
+        split.flat_piece = Piece(1.0 / INV_SQRT_2PI, 0.0, 1.0)
+        split.left_piece = split.right_piece = Piece(0.0, 0.0, 0.0)
+        split.left, split.flat, split.right, split.log_total = 0.0, 1.0, 0.0, 0.0
+        return split
+    if right_at < -NEGLIGIBLE:      # all of it on the right tail
+        split.left_piece = split.flat_piece = Piece(0.0, 0.0, 0.0)
+        split.right_piece = Piece(INFINITY, -right_at, 1.0)
+        split.left, split.flat, split.right, split.log_total = 0.0, 0.0, 1.0, epsilon - distance + 0.5 * v
+        return split
+    damping = exp(-2.0 * distance * epsilon / v)        # density at -ε beside that at ε
+    density = exp(-0.5 * near * near)                   # and that at ε, times sqrt(2π)
+    if width > 0.5 and near <= 4.0:
+        split.flat_piece = normal_piece(near, width, density, density * damping)
+    else:
+        split.flat_piece = flat_piece(near, width)
+    split.right_piece = tail_piece(right_at)
+    split.left_piece = tail_piece(left_at)
+    if right_at >= 0.0:
+        if near >= 0.0:
+            unit_log, density = -0.5 * near * near - HALF_LOG_2PI, 1.0
+        else:
+            unit_log = -HALF_LOG_2PI
+        split.flat = split.flat_piece.mass
+        split.right = density * split.right_piece.mass
+    else:       # in the right tail, whose mass is then the unit
+        unit_log = epsilon - distance + 0.5 * v
+        density = INV_SQRT_2PI * exp(-0.5 * right_at * right_at)
+        split.flat = density * split.flat_piece.mass
+        split.right = 0.5 * erfc(right_at * SQRT_HALF)
+    split.left = density * damping * split.left_piece.mass
+    total = split.left + split.flat + split.right
+    split.left, split.flat, split.right = split.left / total, split.flat / total, split.right / total
+    split.log_total = unit_log + log(total)
+    return split
+
+
+cdef double log_pdf(double d, double v, double epsilon) noexcept nogil:
+    """Log density of the noise plus N(0, v) at d: equation (38)."""
+    return pieces(fabs(d), v, epsilon).log_total - log(2.0 * (1.0 + epsilon))
+
+
+cdef double lower_tail(double distance, double v, double epsilon) noexcept nogil:
+    """P(noise + N(0, v) < -distance), for distance >= 0: equation (47), without loss in the far tail."""
+    cdef double s = sqrt(v), p1 = (-distance - epsilon) / s, p2 = (epsilon - distance) / s
+    cdef double total = s * (_integral(p2) - _integral(p1)) + _cdf(p1) + _cdf(p2)
+    total += _tail_density(distance, v, epsilon) - _tail_density(-distance, v, epsilon)
+    return total / (2.0 * (1.0 + epsilon))
+
+
+cdef inline double _cdf(double x) noexcept nogil:
+    return 0.5 * erfc(-x * SQRT_HALF)
+
+
+cdef inline double _integral(double x) noexcept nogil:
+    """x Φ(x) + φ(x): the integral of Φ up to x."""
+    if x < -4.0:        # the two terms cancel: with T the mean of the tail beyond -x, it is φ T M
+        return _tail_integral(-x)
+    return x * _cdf(x) + INV_SQRT_2PI * exp(-0.5 * x * x)
+
+
+cdef inline double _tail_integral(double x) noexcept nogil:
+    cdef Piece tail = tail_piece(x)
+    return INV_SQRT_2PI * exp(-0.5 * x * x) * tail.mass * tail.mean
+
+
+cdef inline double _tail_density(double distance, double v, double epsilon) noexcept nogil:
+    """exp(ε - distance + v/2) Φ((distance - v - ε)/s): the exponential tail beyond ε, smoothed, at `distance`."""
+    cdef double s = sqrt(v), at = (distance - epsilon) / s, b = at - s
+    if b < 0.0:
+        return INV_SQRT_2PI * exp(-0.5 * at * at) * tail_piece(-b).mass
+    return exp(epsilon - distance + 0.5 * v) * _cdf(b)

@@ -1,0 +1,41 @@
+"""The kernel's evidence equals the reference everywhere, and mpmath's quadrature where it is tried."""
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from pytest import approx
+
+from adabypass.inference.kernel.evidence import insensitive_evidence
+from adabypass.inference.reference.evidence import insensitive
+from tests import oracles
+from tests.strategies import powers
+
+distances = st.builds(lambda size, sign: sign * size, powers(-6, 4), st.sampled_from([-1.0, 1.0]))
+
+
+@settings(max_examples=2000)
+@given(distances, powers(-12, 12), powers(-6, 3))
+@example(0.0, 1.0, 1.25)
+@example(1.25, 1e-12, 1.25)
+@example(1e4, 1e12, 1e-6)
+@example(1000.0, 1e-6, 1000.0)
+def test_evidence_equals_reference(d: float, v: float, epsilon: float) -> None:
+    log_density, shift, var, scale_slope, epsilon_slope = insensitive_evidence(d, v, epsilon)
+    expected = insensitive(d, v, epsilon)
+    assert log_density == approx(expected.log_density, rel=1e-10, abs=1e-10)
+    assert shift == approx(expected.shift, rel=1e-8, abs=1e-8 * expected.var**0.5)
+    assert var == approx(expected.var, rel=1e-8)
+    assert scale_slope == approx(expected.scale_slope, rel=1e-8, abs=1e-10)
+    assert epsilon_slope == approx(expected.epsilon_slope, rel=1e-8, abs=1e-10)
+
+
+@settings(max_examples=40)
+@given(distances, powers(-12, 12), powers(-6, 3))
+@example(1e4, 1e12, 1e-6)
+def test_evidence_equals_mpmath(d: float, v: float, epsilon: float) -> None:
+    log_density, shift, var, scale_slope, epsilon_slope = insensitive_evidence(d, v, epsilon)
+    exact = oracles.insensitive_evidence(d, v, epsilon)
+    assert log_density == approx(exact.log_density, rel=1e-10, abs=1e-10)
+    assert shift == approx(exact.shift, rel=1e-8, abs=1e-8 * exact.var**0.5)
+    assert var == approx(exact.var, rel=1e-8)
+    assert scale_slope == approx(exact.scale_slope, rel=1e-8, abs=1e-10)
+    assert epsilon_slope == approx(exact.epsilon_slope, rel=1e-8, abs=1e-10)

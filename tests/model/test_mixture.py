@@ -1,0 +1,147 @@
+"""Mixtures of smoothed noise are held to quadrature, and to each other."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytest import approx
+from scipy import stats
+from scipy.integrate import quad
+
+from adabypass import Insensitive, Mixture, Normal
+from adabypass.model import noise
+from adabypass.model.row import Floats
+from tests import oracles
+from tests.strategies import powers
+
+
+@st.composite
+def mixtures(draw: st.DrawFn) -> Mixture:
+    """A few components of different places, widths and families."""
+    n = draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    parts = np.column_stack(
+        [
+            rng.dirichlet(np.ones(n)),
+            rng.normal(0, 2, n),
+            10.0 ** rng.uniform(-3, 1, n),
+            10.0 ** rng.uniform(-1, 0.5, n),
+            np.where(rng.random(n) < 0.3, -1.0, 10.0 ** rng.uniform(-1.5, 1, n)),
+        ]
+    )
+    return Mixture(parts)
+
+
+@settings(max_examples=30)
+@given(st.floats(-30, 30), powers(-4, 4), powers(-2, 1))
+def test_density_of_smoothed_noise_equals_mpmath(d: float, v: float, epsilon: float) -> None:
+    forecast = Insensitive(mean=1.0, signal_var=v * 4.0, noise_scale=2.0, epsilon=epsilon)
+    exact = oracles.insensitive_evidence(d, v, epsilon).log_density - np.log(2.0)
+    assert forecast.logpdf(1.0 + 2.0 * d) == approx(exact, rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(mixtures(), st.floats(-6, 6))
+def test_distribution_function_is_the_integral_of_the_density(forecast: Mixture, z: float) -> None:
+    y = forecast.mean + z * forecast.sd
+    low, middle = forecast.mean - 40 * forecast.sd, sorted({forecast.mean, y, *forecast.components[:, 1]})
+    points = [low, *(p for p in middle if p < y), y]
+    mass = sum(quad(forecast.pdf, a, b, limit=400)[0] for a, b in pairwise(points))
+    assert forecast.cdf(y) == approx(mass, abs=1e-7)
+    assert forecast.sf(y) == approx(1 - mass, abs=1e-7)
+    assert forecast.pit(y) == forecast.cdf(y)
+
+
+@given(powers(-2, 1), powers(-3, 2), powers(1, 2.5))
+def test_far_tails_keep_their_digits(epsilon: float, v: float, d: float) -> None:
+    """Far out, the survival function of Laplace tails falls as its density: their ratio is the noise's scale."""
+    forecast = Insensitive(0.0, v, 1.0, epsilon)
+    y = epsilon + v + 10 * v**0.5 + d
+    assert forecast.sf(y) == approx(forecast.pdf(y), rel=1e-9)
+    assert forecast.cdf(-y) == approx(forecast.sf(y), rel=1e-12)
+
+
+@given(mixtures(), powers(-12, -0.01))
+def test_quantiles_invert_the_distribution_function(forecast: Mixture, q: float) -> None:
+    assert forecast.cdf(forecast.quantile(q)) == approx(q, rel=1e-7, abs=1e-15)
+    assert forecast.sf(forecast.quantile(1 - q)) == approx(1 - (1 - q), rel=1e-4, abs=1e-15)  # 1 - q has rounded q
+
+
+@settings(max_examples=40)
+@given(mixtures(), st.floats(-8, 8))
+def test_crps_is_the_integral_of_the_squared_difference_of_distributions(forecast: Mixture, z: float) -> None:
+    y, reach = forecast.mean + z * forecast.sd, 60 * forecast.sd
+    centres = sorted(forecast.components[:, 1])
+    lower = [y - reach, *(c for c in centres if c < y), y]
+    upper = [y, *(c for c in centres if c > y), y + reach]
+    below = sum(quad(lambda t: forecast.cdf(t) ** 2, a, b, limit=400)[0] for a, b in pairwise(lower))
+    above = sum(quad(lambda t: forecast.sf(t) ** 2, a, b, limit=400)[0] for a, b in pairwise(upper))
+    assert forecast.crps(y) == approx(
+        below + above, rel=0.01
+    )  # a fixed rule of 48 nodes on either side, whatever the mixture
+
+
+@given(st.floats(-5, 5), powers(-3, 1), powers(-1, 0.5))
+def test_crps_of_a_single_forecast_is_exact_to_three_digits(z: float, signal_var: float, epsilon: float) -> None:
+    forecast = Insensitive(0.0, signal_var, 1.0, epsilon)
+    y, reach = z * forecast.sd, 60 * forecast.sd
+    below = quad(lambda t: forecast.cdf(t) ** 2, y - reach, y, points=[0.0], limit=400)[0]
+    above = quad(lambda t: forecast.sf(t) ** 2, y, y + reach, points=[0.0], limit=400)[0]
+    assert forecast.crps(y) == approx(below + above, rel=1e-3)
+
+
+@given(mixtures())
+def test_moments_are_those_of_the_density(forecast: Mixture) -> None:
+    weight, mean, signal_var, scale, epsilon = forecast.components.T
+    inner = np.where(epsilon < 0, 1.0, [noise.var(max(e, 0.0)) for e in epsilon])
+    var = weight @ (signal_var + scale**2 * inner + (mean - weight @ mean) ** 2)
+    assert forecast.mean == approx(weight @ mean)
+    assert forecast.var == approx(var)
+
+
+def test_samples_follow_the_distribution() -> None:
+    forecast = Mixture(np.array([[0.4, -1.0, 0.1, 0.5, 1.0], [0.6, 2.0, 0.5, 1.0, -1.0]]))
+    draws = forecast.sample(np.random.default_rng(0), 20_000)
+    assert stats.kstest(draws, forecast.cdf).pvalue > 1e-3
+    assert isinstance(forecast.sample(np.random.default_rng(0)), float)
+
+
+def many() -> tuple[Mixture, Floats]:
+    rng = np.random.default_rng(1)
+    one = np.array([[0.4, -1.0, 0.1, 0.5, 1.0], [0.6, 2.0, 0.5, 1.0, -1.0]])
+    return Mixture(np.stack([one, one * [1, 1, 4, 2, 1], one])), rng.normal(size=3)
+
+
+@pytest.mark.parametrize("name", ["pdf", "logpdf", "cdf", "sf", "crps", "pit"])
+def test_many_forecasts_give_what_each_gives(name: str) -> None:
+    forecasts, y = many()
+    single = [getattr(Mixture(c), name)(float(at)) for c, at in zip(forecasts.components, y, strict=True)]
+    assert all(type(value) is float for value in single)
+    assert getattr(forecasts, name)(y) == approx(single)
+
+
+def test_one_forecast_takes_many_values() -> None:
+    forecast = Mixture(many()[0].components[0])
+    levels = np.array([[0.1, 0.5], [0.9, 0.99]])
+    assert forecast.quantile(levels).shape == (2, 2)
+    assert forecast.cdf(forecast.quantile(levels)) == approx(levels)
+
+
+def test_many_forecasts_can_be_chosen_from_and_sampled() -> None:
+    forecasts, y = many()
+    assert forecasts[1:].logpdf(y[1:]) == approx(forecasts.logpdf(y)[1:])
+    assert forecasts.sample(np.random.default_rng(0), 7).shape == (7, 3)
+    assert forecasts.interval(0.5)[0].shape == (3,)
+    assert np.isnan(forecasts.logpdf(np.array([0.0, np.nan, 0.0]))).tolist() == [False, True, False]
+
+
+def test_gaussian_components_are_normal() -> None:
+    gaussian = Mixture(np.array([[1.0, 2.0, 0.75, 0.5, -1.0]]))
+    normal = Normal(2.0, 1.0)
+    for y in (-3.0, 2.0, 4.5):
+        assert gaussian.logpdf(y) == approx(normal.logpdf(y))
+        assert gaussian.cdf(y) == approx(normal.cdf(y))
+        assert gaussian.crps(y) == approx(normal.crps(y), rel=1e-4)
+    assert gaussian.interval(0.9) == approx(normal.interval(0.9))

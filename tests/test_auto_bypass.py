@@ -1,0 +1,146 @@
+"""AutoBypass: units do not matter, the warm-up is honest, and what it says of itself is true."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytest import approx
+
+from adabypass import AutoBypass, Mixture, load_dataset
+from adabypass.errors import HyperparameterError
+from adabypass.model.row import Floats
+from tests.strategies import powers
+
+
+def stream(n: int = 200, n_features: int = 3, seed: int = 0) -> tuple[Floats, Floats]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_features))
+    weights = 1 + (0.05 * rng.normal(size=(n, n_features))).cumsum(axis=0)
+    return X, (X * weights).sum(axis=1) + rng.standard_t(4, n)
+
+
+signs = st.sampled_from([-1.0, 1.0])
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 1000),
+    y_unit=powers(-12, 12), y_sign=signs, y_offset=st.floats(-1e4, 1e4),
+    x_unit=st.lists(powers(-12, 12), min_size=3, max_size=3), x_sign=st.lists(signs, min_size=3, max_size=3),
+    x_offset=st.lists(st.floats(-1e4, 1e4), min_size=3, max_size=3),
+)  # fmt: skip
+def test_units_do_not_matter(
+    seed: int,
+    y_unit: float,
+    y_sign: float,
+    y_offset: float,
+    x_unit: list[float],
+    x_sign: list[float],
+    x_offset: list[float],
+) -> None:
+    """Offsets are in standard deviations of what they shift."""
+    X, y = stream(seed=seed)
+    c, d = y_sign * y_unit, y_offset * y_unit * y.std()
+    C, D = np.array(x_unit) * x_sign, np.array(x_offset) * x_unit * X.std(axis=0)
+    plain, other = AutoBypass().run(X, y), AutoBypass().run(X * C + D, y * c + d)
+    assert (other.mean[2:] - d) / c == approx(plain.mean[2:], abs=1e-6 * y.std())
+    assert other.sd[2:] / y_unit == approx(plain.sd[2:], rel=1e-6)
+    assert other.log_score[2:] + np.log(y_unit) == approx(plain.log_score[2:], abs=1e-6)
+
+
+def test_forecasts_of_the_warm_up_are_honest_and_never_nan() -> None:
+    X, y = stream(n=40)
+    trace = AutoBypass().run(X, 5 + y)
+    assert np.isfinite(trace.mean).all()
+    assert (trace.sd[:1] > 1e100).all()  # nothing is known before the first value
+    covered = np.abs(5 + y - trace.mean) < 2 * trace.sd
+    assert covered[2:20].mean() > 0.7
+
+
+def test_log_scores_are_those_of_the_forecasts_made() -> None:
+    X, y = stream(n=100)
+    y[30:40] = np.nan
+    model = AutoBypass()
+    trace = model.run(X, y)
+    assert trace.log_score == approx(trace.predictive.logpdf(y), rel=1e-9, nan_ok=True)
+    light = AutoBypass().run(X, y, keep_predictive=False)
+    assert np.array_equal(light.log_score, trace.log_score, equal_nan=True)
+    assert np.array_equal(light.mean, trace.mean)
+
+
+def test_predict_gives_the_mixture_of_the_bank() -> None:
+    X, y = stream()
+    model = AutoBypass()
+    model.run(X, y)
+    forecast = model.predict(X[0])
+    assert isinstance(forecast, Mixture)
+    assert forecast.components[:, 0].sum() == approx(1.0)
+    again = Mixture(forecast.components)
+    assert (again.mean, again.var) == approx((forecast.mean, forecast.var))
+
+
+def test_weights_and_intercept_are_in_the_user_s_units() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal([100.0, -5.0], [1e3, 1e-3], size=(3000, 2))
+    model = AutoBypass()
+    model.run(X, 7.0 + X @ [0.02, 3000.0] + rng.normal(size=3000))
+    assert model.weights.mean == approx([0.02, 3000.0], rel=0.03)
+    assert model.intercept == approx(7.0, abs=500.0)  # 5 features' units away from the data: a wide extrapolation
+    assert model.predict([100.0, -5.0]).mean == approx(7.0 + 2.0 - 15000.0, abs=0.5)
+
+
+def test_shares_of_the_drift_rates_add_up_to_one_and_find_the_drift() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2))
+    static, moving = AutoBypass(), AutoBypass()
+    noise = rng.normal(size=2000)
+    still = static.run(X, X @ [1.0, 2.0] + noise)
+    walk = (0.3 * rng.normal(size=(2000, 2))).cumsum(axis=0)
+    moved = moving.run(X, (X * walk).sum(axis=1) + noise)
+    shares = np.array([moved.history[f"drift_share_{level}"] for level in range(6)])
+    assert shares[:, 30:].sum(axis=0) == approx(1.0)
+    assert moved.history["drift"][-1] > 100 * still.history["drift"][-1]
+    assert moved.history["drift"][500:].mean() == approx(0.09, rel=2.0)  # within a step of the grid, e^3.5
+
+
+def test_a_feature_that_is_constant_at_first_is_learned_when_it_moves() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    X[:100, 1] = 7.0
+    model = AutoBypass()
+    trace = model.run(X, X @ [1.0, 2.0] + 0.1 * rng.normal(size=600))
+    assert model.weights.mean == approx([1.0, 2.0], abs=0.05)
+    assert np.abs(trace.y - trace.mean)[300:].mean() < 0.15
+
+
+def test_a_constant_stream_is_foretold_and_its_end_survived() -> None:
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.full(200, 5.0), 5.0 + rng.normal(size=500)])
+    trace = AutoBypass().run(np.ones((700, 1)), y)
+    assert trace.mean[1:200] == approx(5.0)
+    assert np.diff(trace.sd[2:200]).max() < 0
+    assert trace.scores(skip=300)["coverage_90"] == approx(0.9, abs=0.05)
+
+
+def test_a_bias_column_of_the_user_s_does_no_harm() -> None:
+    X, y = stream()
+    plain = AutoBypass().run(X, y)
+    biased = AutoBypass().run(np.column_stack([np.ones(len(y)), X]), y)
+    assert biased.mean == approx(plain.mean, rel=1e-6, abs=1e-9)
+
+
+def test_without_intercept_the_forecast_at_zero_is_zero() -> None:
+    X, y = stream()
+    model = AutoBypass(intercept=False)
+    model.run(X, y)
+    assert model.predict(np.zeros(3)).mean == approx(0.0, abs=1e-12)
+    with pytest.raises(HyperparameterError, match="intercept is 1"):
+        AutoBypass(intercept=1)  # type: ignore[arg-type]
+
+
+def test_nile_is_forecast_better_than_by_models_fitted_in_hindsight() -> None:
+    """In cm, from the 21st forecast on: -3634 for the fitted random-walk regression, -3627 for AR(1)-GARCH(1,1)-t."""
+    level = load_dataset("nile").y * 100
+    trace = AutoBypass().run(level[:-1, None], level[1:])
+    assert trace.log_score[20:].sum() > -3619
+    assert trace.scores(skip=20)["coverage_90"] == approx(0.9, abs=0.025)  # two standard errors
