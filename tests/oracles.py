@@ -5,7 +5,7 @@ from typing import NamedTuple
 import mpmath
 import numpy as np
 
-from adabypass.model.row import Floats
+from adabypass.door import Floats
 
 
 def bessel_ratio(rho: float) -> float:

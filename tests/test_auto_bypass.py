@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass import AutoBypass, Mixture, load_dataset
+from adabypass.door import Floats
 from adabypass.errors import HyperparameterError
-from adabypass.model.row import Floats
 from tests.strategies import powers
 
 

@@ -12,8 +12,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from adabypass import AdaBypass, Bypass, SequentialKalman
+from adabypass.door import Floats
 from adabypass.inference.reference import govi
-from adabypass.model.row import Floats
 from adabypass.model.spec import AdaBypassSpec
 
 REPEATS = 9

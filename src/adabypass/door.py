@@ -18,11 +18,13 @@ Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 def numbers(value: object, name: str) -> Floats:
     """Make a contiguous float64 array of `value`."""
     try:
-        array = np.asarray(value)
+        # What a mask hides is missing, whatever number lies beneath it.
+        masked = isinstance(value, np.ma.MaskedArray)
+        array = np.asarray(np.ma.filled(np.ma.asarray(value, dtype=np.float64), np.nan) if masked else value)
         if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and not _holds_numbers(array)):
             raise NotANumberError(_not_numbers(name, value))
         return np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, NotANumberError):
             raise
         raise NotANumberError(_not_numbers(name, value)) from error
@@ -88,10 +90,10 @@ def stream(X: object, y: object, n_features: int | None) -> tuple[Floats, Floats
     return table, targets
 
 
-def whole(value: object, name: str, least: int) -> int:
+def whole(value: object, name: str, least: int, most: int) -> int:
     """Check a count."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ShapeError(f"{name} is {value!r}, but must be a whole number from {least}.")
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        raise ShapeError(f"{name} is {value!r}, but must be a whole number from {least} to {most}.")
     return int(value)
 
 
@@ -108,5 +110,5 @@ def _holds_numbers(array: "np.ndarray[Any, np.dtype[Any]]") -> bool:
 def _not_numbers(name: str, value: object) -> str:
     shown = repr(value)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
-    hint = "; pass nan if the observation is missing" if name == "y" and value is None else ""
+    hint = "; a missing observation is nan" if name == "y" else ""
     return f"{name} is {shown}, but must be made of numbers{hint}."

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from adabypass.door import Floats
 from adabypass.errors import MissingExtraError
-from adabypass.model.row import Floats
 from adabypass.model.trace import Trace
 
 try:
@@ -46,7 +46,8 @@ def predictions(
     ax.plot(at, mean, color=PREDICTED, linewidth=1.1, label="forecast, one step ahead")
     ax.plot(at, trace.y + offset, "D", color=OBSERVED, markersize=1.8, label="observed")
     ax.margins(x=0.01)
-    ax.set_ylim(*_limits(trace.y + offset, mean[1:], sd[1:]))
+    if len(trace) > 1:
+        ax.set_ylim(*_limits(trace.y + offset, mean[1:], sd[1:]))
     _tidy(ax)
     return ax
 
@@ -78,8 +79,9 @@ def _new_axes() -> Axes:
 
 def _limits(y: Floats, mean: Floats, sd: Floats) -> tuple[float, float]:
     """Frame the data and the bulk of the band; a start-up forecast from nothing may leave the frame."""
-    low = min(float(np.nanmin(y)), float(np.quantile(mean - sd, 0.005)))
-    high = max(float(np.nanmax(y)), float(np.quantile(mean + sd, 0.995)))
+    seen = y[~np.isnan(y)]
+    low = min([*seen, float(np.quantile(mean - sd, 0.005))])
+    high = max([*seen, float(np.quantile(mean + sd, 0.995))])
     margin = 0.06 * (high - low) or 1.0
     return low - margin, high + margin
 

@@ -10,12 +10,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from adabypass import door
-from adabypass.errors import NotReadyError
+from adabypass.door import Floats
+from adabypass.errors import NotReadyError, ShapeError
 from adabypass.inference.kernel import bank, evidence, govi, kalman, passive_aggressive
 from adabypass.inference.kernel.step import Cell, Kernel
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive
-from adabypass.model.row import Floats, triangle
+from adabypass.model.row import triangle
 from adabypass.model.spec import (
     AdaBypassSpec,
     BypassSpec,
@@ -26,6 +27,9 @@ from adabypass.model.spec import (
     Variant,
 )
 from adabypass.model.trace import Trace
+
+MOST_FEATURES = 30_000
+"""A covariance of so many weights takes 3.6 GB."""
 
 
 class Weights(NamedTuple):
@@ -38,7 +42,10 @@ class Weights(NamedTuple):
 
 
 class Regressor:
-    """What every model has in common. Use one of its subclasses."""
+    """What every model has in common. Use one of its subclasses.
+
+    A model belongs to one thread at a time: what another thread teaches it during a `run` is lost.
+    """
 
     _kernel: ClassVar[Kernel]
     _spec: Spec
@@ -47,7 +54,7 @@ class Regressor:
     def __init__(self, spec: Spec, n_features: int | None) -> None:
         self._spec = spec
         self._constants = np.array(spec.constants())
-        self._given_features = None if n_features is None else door.whole(n_features, "n_features", least=1)
+        self._given_features = None if n_features is None else door.whole(n_features, "n_features", 1, MOST_FEATURES)
         self.reset()
 
     def predict(self, x: object) -> Predictive:
@@ -130,7 +137,7 @@ class Regressor:
         ----------
         k : whole number from 1
         """
-        more = door.whole(k, "k", least=1)
+        more = door.whole(k, "k", 1, MOST_FEATURES)
         if self._cell is None:
             raise NotReadyError(
                 "this model has no features to add to yet; give it n_features, or let it meet its first x."
@@ -164,6 +171,11 @@ class Regressor:
         return Weights(mean, cov)
 
     @property
+    def hyperparameters(self) -> MappingProxyType[str, Any]:
+        """What the model was told, by name; read-only."""
+        return MappingProxyType(self._spec.told())
+
+    @property
     def parameters(self) -> MappingProxyType[str, float]:
         """What the model has learned besides the weights, hyperparameters that adapt among it, by name; read-only."""
         layout, start = self._spec.layout, self._spec.start()
@@ -172,8 +184,7 @@ class Regressor:
         return MappingProxyType({name: layout.scalar(self._cell.row, name) for name in layout.scalars})
 
     def __repr__(self) -> str:
-        told = [f"{name}={value:g}" if isinstance(value, float) else f"{name}={value!r}"
-                for name, value in self._spec.changed().items()]  # fmt: skip
+        told = [f"{name}={_short(value)}" for name, value in self._spec.changed().items()]
         known = [] if self.n_features is None else [f"n_features={self.n_features}", f"n_seen={self.n_seen}"]
         return f"{type(self).__name__}({', '.join(told + known)})"
 
@@ -185,7 +196,13 @@ class Regressor:
         self._spec = state["spec"]
         self._constants = np.array(self._spec.constants())
         self._given_features = state["given"]
-        self._cell = None if state["row"] is None else self._new_cell(state["row"], state["n_features"])
+        self._cell = None
+        if state["row"] is not None:
+            # A copy: what is unpickled may lie in memory that is shared, or not to be written to.
+            row = np.array(state["row"], dtype=np.float64)
+            if row.shape != self._spec.new_row(state["n_features"]).shape:
+                raise ShapeError(f"the row has shape {row.shape}, which does not fit {state['n_features']} features.")
+            self._cell = self._new_cell(row, state["n_features"])
 
     def _build(self, n_features: int) -> Cell:
         self._cell = self._new_cell(self._spec.new_row(n_features), n_features)
@@ -204,6 +221,11 @@ class Regressor:
 
     def _predictive(self, mean: Any, var: Any) -> Predictive:
         return Normal(mean, var)
+
+
+def _short(value: object) -> str:
+    """Write a hyperparameter as briefly as is exact."""
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else repr(value)
 
 
 class PassiveAggressive(Regressor):
@@ -273,7 +295,8 @@ class Bypass(Regressor):
     Parameters
     ----------
     a, b : numbers above 0
-        Shape and rate of the prior of the drift's precision.
+        Shape and rate of the prior of the drift's precision. Let a be well above half the number of features: the
+        paper's fixed point runs away otherwise (erratum E2 in docs/equations.md).
     epsilon : number above 0
         Half-width of the noise's flat top, in the units of y.
     max_sweeps : int, optional

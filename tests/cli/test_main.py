@@ -54,6 +54,15 @@ def test_without_matplotlib_the_table_is_printed_and_the_extra_named(tmp_path: P
         "from adabypass.cli import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 2
+    assert done.returncode == 0
     assert "0.720    0.423    0.540" in done.stdout
     assert "pip install 'adabypass[plot]'" in done.stderr
+
+
+def test_a_figure_that_cannot_be_written_ends_with_2_and_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for out, words in (("x.xyz", "must end in one of .png, .pdf, .svg"), ("file/x.png", "file")):
+        done = command("reproduce", "nile", "--out", out, cwd=tmp_path)
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr

@@ -11,8 +11,8 @@ from scipy import stats
 from scipy.integrate import quad
 
 from adabypass import Insensitive, Mixture, Normal
+from adabypass.door import Floats
 from adabypass.model import noise
-from adabypass.model.row import Floats
 from tests import oracles
 from tests.strategies import powers
 

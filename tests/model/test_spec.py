@@ -27,7 +27,9 @@ SequentialKalman: Any = adabypass.SequentialKalman
         (lambda: Bypass(epsilon=float("inf")), "epsilon is inf"),
         (lambda: Bypass(a="1000"), "a is '1000'"),
         (lambda: Bypass(a=True), "a is True"),
-        (lambda: Bypass(max_sweeps=0), "max_sweeps is 0, but must be a whole number from 1"),
+        (lambda: Bypass(max_sweeps=0), "max_sweeps is 0, but must be a whole number from 1 to 1000"),
+        (lambda: Bypass(max_sweeps=2**64), "or None to run to convergence"),
+        (lambda: Bypass(a=10**400), "a is 1000"),
         (lambda: Bypass(max_sweeps=2.5), "max_sweeps is 2.5"),
         (lambda: Bypass(tol=-1e-9), "tol is -1e-09"),
         (lambda: AdaBypass(aggressiveness=-1), "aggressiveness is -1"),
@@ -43,5 +45,5 @@ def test_a_wrong_hyperparameter_is_refused(make: Callable[[], object], words: st
 
 
 def test_a_wrong_number_of_features_is_refused() -> None:
-    with pytest.raises(ShapeError, match="n_features is 0, but must be a whole number from 1"):
+    with pytest.raises(ShapeError, match="n_features is 0, but must be a whole number from 1 to"):
         Bypass(n_features=0)

@@ -31,7 +31,7 @@ def test_skipped_points_do_not_count() -> None:
     assert small_trace().scores(skip=3)["mae"] == approx(2.0)
     with pytest.raises(ShapeError, match="nothing to score"):
         small_trace().scores(skip=5)
-    with pytest.raises(ShapeError, match="skip is 9"):
+    with pytest.raises(ShapeError, match="skip is 9, but must be a whole number from 0 to 5"):
         small_trace().scores(skip=9)
 
 

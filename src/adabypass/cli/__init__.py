@@ -21,6 +21,6 @@ def main() -> None:
     """Run the command; a mistake of the user's ends in one line and exit code 2."""
     try:
         commands()
-    except AdabypassError as error:
+    except (AdabypassError, OSError) as error:
         click.echo(f"adabypass: {error}", err=True)
         sys.exit(2)

@@ -9,6 +9,14 @@ from rich.table import Table
 from adabypass.errors import MissingExtraError
 from adabypass.experiments import nile as nile_study
 
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def _check_picture(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None and path.suffix.lower() not in PICTURES:
+        raise click.BadParameter(f"{str(path)!r} must end in one of {', '.join(PICTURES)}.", context, parameter)
+    return path
+
 
 @click.group()
 def reproduce() -> None:
@@ -17,10 +25,12 @@ def reproduce() -> None:
 
 @reproduce.command()
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("nile.png"), show_default=True,
-    help="Where to write the figure: PNG, PDF or SVG, by the ending.",
-)  # fmt: skip
-def nile(out: Path) -> None:
+    "--out",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    callback=_check_picture,
+    help="Where to write the figure: PNG, PDF or SVG, by the ending.  [default: nile.png]",
+)
+def nile(out: Path | None) -> None:
     """One-year-ahead forecasts of the Nile's yearly minimum, AD 622-1284."""
     study = nile_study.run()
     console = Console(width=None if Console().is_terminal else 100)
@@ -28,7 +38,14 @@ def nile(out: Path) -> None:
     console.print(nile_study.SETTING + "\n")
     console.print(_table(study))
     console.print("\n" + study.remark)
-    console.print(f"\nThe figure is in {_draw(study, out)}", soft_wrap=True)
+    try:
+        _draw(study, out or Path("nile.png"))
+    except MissingExtraError as missing:
+        if out is not None:
+            raise
+        click.echo(f"\nThere is no figure: {missing}", err=True)
+    else:
+        console.print(f"\nThe figure is in {out or 'nile.png'}", soft_wrap=True)
 
 
 def _table(study: nile_study.Study) -> Table:
@@ -48,14 +65,11 @@ def _table(study: nile_study.Study) -> Table:
     return table
 
 
-def _draw(study: nile_study.Study, out: Path) -> Path:
-    try:
-        from adabypass import plots  # noqa: PLC0415  (the table needs no matplotlib)
-    except MissingExtraError as missing:
-        raise MissingExtraError(f"the table is complete, but there is no figure: {missing}") from missing
+def _draw(study: nile_study.Study, out: Path) -> None:
+    from adabypass import plots  # noqa: PLC0415  (the table needs no matplotlib)
+
     ax = plots.predictions(study.headline, study.year, offset=study.level_mean)
     plots.mark_span(ax, *nile_study.NILOMETER, "715-722: a new nilometer")
     ax.set(xlabel="year AD", ylabel="yearly minimum (m)")
     ax.set_title("ADA-BYPASS on the Nile: each year forecast from the years before it", loc="left", fontsize=11)
     plots.save(ax, out)
-    return out

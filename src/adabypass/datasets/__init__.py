@@ -37,7 +37,7 @@ def load_dataset(name: str) -> Dataset:
     >>> load_dataset("nile")
     Dataset('nile': 663 values in m; yearly minimum level of the Nile at Roda, AD 622-1284)
     """
-    if name not in _LOADERS:
+    if not isinstance(name, str) or name not in _LOADERS:
         near = get_close_matches(str(name), _LOADERS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"the data sets are: {', '.join(map(repr, _LOADERS))}."
         raise UnknownNameError(f"there is no data set {name!r}; {hint}")

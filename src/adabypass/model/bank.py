@@ -11,9 +11,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from adabypass.door import Floats
 from adabypass.errors import HyperparameterError
 from adabypass.model.limits import LARGEST_UNIT
-from adabypass.model.row import Floats, Layout, triangle, unpack
+from adabypass.model.row import Layout, triangle, unpack
 from adabypass.model.spec import Spec
 
 FILTER_SCALARS = 5

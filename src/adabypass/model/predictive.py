@@ -10,10 +10,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
+from adabypass.door import Floats
 from adabypass.errors import HyperparameterError, PointForecastError
 from adabypass.model import mixture, noise
 from adabypass.model.limits import LARGEST
-from adabypass.model.row import Floats
 
 Number: TypeAlias = float | Floats
 
@@ -35,6 +35,9 @@ class Predictive(Protocol):
     @property
     def sd(self) -> Any:
         """Standard deviation."""
+
+    def __getitem__(self, chosen: Any) -> "Predictive":
+        """Choose among many forecasts, as an array would."""
 
     def pdf(self, y: Number) -> Any:
         """Density at `y`."""
@@ -70,7 +73,7 @@ class Normal:
     Parameters
     ----------
     mean, var
-        Numbers, or arrays of one shape; var >= 0.
+        Numbers, or arrays of one shape; var above 0.
 
     Examples
     --------
@@ -88,6 +91,8 @@ class Normal:
     var: Any
 
     def __init__(self, mean: Number, var: Number) -> None:
+        if isinstance(var, float) and not var > 0.0:
+            raise HyperparameterError(f"var is {var!r}, but a normal distribution's variance is above 0.")
         self.mean = mean
         self.var = var
 

@@ -6,11 +6,10 @@ kept as its lower triangle, row after row, so it is symmetric whatever happens, 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 
-Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+from adabypass.door import Floats
 
 
 @dataclass(frozen=True)

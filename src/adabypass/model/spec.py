@@ -4,16 +4,17 @@ A spec never changes. What does change while the model learns lives in the row (
 """
 
 from dataclasses import dataclass, fields
-from math import isfinite
+from math import inf, isfinite
 from numbers import Real
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from adabypass.door import Floats
 from adabypass.errors import HyperparameterError
 from adabypass.model import noise
 from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC
-from adabypass.model.row import Floats, Layout, pack
+from adabypass.model.row import Layout, pack
 
 Variant = Literal["PA", "PA-I", "PA-II"]
 
@@ -40,9 +41,13 @@ class Spec:
         """Make the memory of a model that has seen nothing yet."""
         return self.layout.new_row(n_features, self.start())
 
-    def changed(self) -> dict[str, object]:
+    def told(self) -> dict[str, Any]:
+        """Give the hyperparameters by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def changed(self) -> dict[str, Any]:
         """Give the hyperparameters that differ from their defaults."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) != field.default}
 
 
 @dataclass(frozen=True)
@@ -175,15 +180,19 @@ def _check_positive(spec: Spec, name: str, *, zero: bool = False) -> None:
     domain = f"a number {'from 0' if zero else 'above 0'} up to {LARGEST_HYPERPARAMETER:g}"
     if not isinstance(value, Real) or isinstance(value, bool):
         raise HyperparameterError(f"{name} is {value!r}, but must be {domain}.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = inf
     if not isfinite(number) or number > LARGEST_HYPERPARAMETER or number < 0.0 or (number == 0.0 and not zero):
         raise HyperparameterError(f"{name} is {value!r}, but must be {domain}.")
     object.__setattr__(spec, name, number)
 
 
-def _check_sweeps(max_sweeps: object) -> None:
-    whole = isinstance(max_sweeps, int) and not isinstance(max_sweeps, bool) and max_sweeps >= 1
-    if max_sweeps is not None and not whole:
+def _check_sweeps(max_sweeps: Any) -> None:
+    is_whole = isinstance(max_sweeps, int | np.integer) and not isinstance(max_sweeps, bool)
+    if max_sweeps is not None and not (is_whole and 1 <= max_sweeps <= CONVERGENCE_CAP):
         raise HyperparameterError(
-            f"max_sweeps is {max_sweeps!r}, but must be a whole number from 1, or None to run to convergence."
+            f"max_sweeps is {max_sweeps!r}, but must be a whole number from 1 to {CONVERGENCE_CAP}, or None to run to "
+            "convergence."
         )

@@ -133,7 +133,7 @@ cdef Piece normal_piece(double near, double width, double near_density, double f
 cdef inline Piece _by_continued_fraction(double near) noexcept nogil:
     """Untruncated tail far beyond 0: Laplace's continued fraction, whose terms are all positive.
 
-    With U = 2/(near + 3/(near + ...)) and T = 1/(near + U) the mean is T, the variance T (U - T), the mass 1/(near + T).
+    With U = 2/(near + 3/(near + ...)) and T = 1/(near + U): mean T, variance T (U - T), mass 1/(near + T).
     """
     cdef Piece d
     cdef double U = 0.0

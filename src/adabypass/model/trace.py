@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from adabypass import frames
+from adabypass import door, frames
+from adabypass.door import Floats
 from adabypass.errors import ShapeError
+from adabypass.model.limits import LARGEST
 from adabypass.model.predictive import Point, Predictive
-from adabypass.model.row import Floats
 
 LEVELS = (0.5, 0.9, 0.95)
 
@@ -112,13 +113,13 @@ class Trace:
         Scores
             By name: see `Scores`. A point forecast has only the first three.
         """
-        if not 0 <= skip <= len(self):
-            raise ShapeError(f"skip is {skip!r}, but this trace has {len(self)} observations.")
+        skip = door.whole(skip, "skip", 0, len(self))
         seen = np.flatnonzero(~np.isnan(self.y[skip:])) + skip
         if len(seen) == 0:
             raise ShapeError("there is nothing to score: every observation is missing or skipped.")
         y, mean = self.y[seen], self.mean[seen]
-        error = np.abs(y - mean)
+        with np.errstate(over="ignore"):
+            error = np.minimum(np.abs(y - mean), LARGEST)
         largest = float(error.max()) or 1.0  # so that the squares of huge errors stay finite
         values = {
             "rmse": largest * float(np.sqrt(np.mean((error / largest) ** 2))),

@@ -7,13 +7,14 @@ import numpy as np
 from hypothesis import given, settings
 from pytest import approx
 
+from adabypass.door import Floats
 from adabypass.inference.kernel import govi as govi_kernel
 from adabypass.inference.kernel import kalman as kalman_kernel
 from adabypass.inference.kernel import passive_aggressive as pa_kernel
 from adabypass.inference.kernel.step import Cell, Kernel
 from adabypass.inference.reference import govi, kalman, passive_aggressive
 from adabypass.inference.reference.linear_gaussian import Weights
-from adabypass.model.row import Floats, pack
+from adabypass.model.row import pack
 from adabypass.model.spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Spec
 from tests.strategies import Stream, bypass_cases, kalman_specs, passive_aggressive_specs, streams
 
@@ -125,4 +126,4 @@ def test_whole_streams_equal_the_reference_at_the_defaults(stream: Stream) -> No
     model.run(stream.X, stream.y, history, kept, len(model.row) - n * (n + 1), np.empty((0, 1, 1)))
     expected = follow(govi.update, govi.start(spec, n), stream, spec)
     assert close(govi_belief(model, spec).weights.mean, expected.weights.mean)
-    assert model.row[1:8] == approx([*expected.theta, *expected.omega], rel=1e-7, abs=1e-9)
+    assert model.row[1:8] == approx([*expected.theta, *expected.omega], rel=RELATIVE, abs=RELATIVE)

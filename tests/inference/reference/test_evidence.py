@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from adabypass.inference.reference.evidence import gaussian, insensitive
+from adabypass.inference.reference.evidence import Evidence, gaussian, insensitive
 from tests import oracles
 from tests.strategies import powers
 
@@ -25,9 +25,9 @@ def test_evidence_equals_mpmath(d: float, v: float, epsilon: float) -> None:
     check(insensitive(d, v, epsilon), oracles.insensitive_evidence(d, v, epsilon))
 
 
-def check(ours: object, exact: oracles.ExactEvidence) -> None:
+def check(ours: Evidence, exact: oracles.ExactEvidence) -> None:
     """Compare; what is near 0 by symmetry is measured against the posterior's standard deviation."""
-    log_density, shift, var, _, scale_slope, epsilon_slope = ours  # type: ignore[misc]
+    log_density, shift, var, _, scale_slope, epsilon_slope = ours
     assert log_density == approx(exact.log_density, rel=1e-10, abs=1e-10)
     assert shift == approx(exact.shift, rel=1e-8, abs=1e-8 * exact.var**0.5)
     assert var == approx(exact.var, rel=1e-8)

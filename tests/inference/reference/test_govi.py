@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from pytest import approx
 
+from adabypass.door import Floats
 from adabypass.inference.reference.govi import (
     Belief,
     Omega,
@@ -17,7 +18,6 @@ from adabypass.inference.reference.govi import (
     update,
 )
 from adabypass.inference.reference.special import bessel_ratio, truncated_moments
-from adabypass.model.row import Floats
 from adabypass.model.spec import AdaBypassSpec, BypassSpec
 from tests.strategies import Stream, bypass_cases, streams
 
@@ -92,22 +92,58 @@ def test_ada_bypass_without_aggressiveness_is_bypass(stream: Stream) -> None:
         assert np.array_equal(ada_belief.weights.mean, belief.weights.mean)
 
 
-def test_covariance_gradient_is_the_derivative_of_the_covariance() -> None:
-    """Equation (32): with S moved by t G before a step at fixed gain parameters, it is moved by t G' after it."""
+def learned(spec: AdaBypassSpec, steps: int = 5) -> tuple[Belief, Floats, float]:
+    """Give a belief after a few steps, and the observation that comes next."""
     rng = np.random.default_rng(1)
-    spec = AdaBypassSpec(max_sweeps=1)
     belief = start(spec, 3)
-    for x in rng.normal(size=(5, 3)):
+    for x in rng.normal(size=(steps, 3)):
         belief = update(belief, x, float(rng.normal()), spec)
-    x, t = rng.normal(size=3), 1e-6
-    alpha, beta = belief.theta.drift_prec, belief.theta.noise_prec
+    return belief, rng.normal(size=3), 2.0
+
+
+def test_covariance_gradient_is_the_derivative_of_the_covariance() -> None:
+    """Equation (32): if S moves by t G before the step, at the step's own α and β, it moves by t G' after it."""
+    spec, t = AdaBypassSpec(), 1e-6
+    belief, x, y = learned(spec)
+    after = update(belief, x, y, spec)
+    alpha, beta = after.theta.drift_prec, after.theta.noise_prec
 
     def posterior_cov(S: Floats) -> Floats:
         P = S + np.eye(3) / alpha
         return P - np.outer(P @ x, P @ x) / (x @ P @ x + 1 / beta)
 
     S, G = belief.weights.cov, belief.gradient.cov
-    gain = (S + np.eye(3) / alpha) @ x / (x @ S @ x + x @ x / alpha + 1 / beta)
-    A = np.eye(3) - np.outer(gain, x)
     numerical = (posterior_cov(S + t * G) - posterior_cov(S - t * G)) / (2 * t)
-    assert numerical == approx(A @ G @ A.T, rel=1e-6, abs=1e-9)
+    assert after.gradient.cov == approx(numerical, rel=1e-6, abs=1e-9)
+
+
+def test_mean_gradient_is_the_derivative_of_the_mean() -> None:
+    """Equation (33): m_t = m + β Σ_t x (y - x'm - μ), with m moving by t ψ and Σ_t by t G_t."""
+    spec, t = AdaBypassSpec(), 1e-6
+    belief, x, y = learned(spec)
+    after = update(belief, x, y, spec)
+    beta, mu = after.theta.noise_prec, after.theta.noise_mean
+
+    def posterior_mean(t: float) -> Floats:
+        m, S = belief.weights.mean + t * belief.gradient.mean, after.weights.cov + t * after.gradient.cov
+        return m + beta * S @ x * (y - x @ m - mu)
+
+    assert posterior_mean(0.0) == approx(after.weights.mean)
+    numerical = (posterior_mean(t) - posterior_mean(-t)) / (2 * t)
+    assert after.gradient.mean == approx(numerical, rel=1e-6, abs=1e-9)
+
+
+def test_hyperparameters_move_against_the_gradient_of_the_squared_error() -> None:
+    """Equations (30) and (31): all by C_ω β x'ψ (e - μ), with the step before's parameters, not below the least."""
+    spec = AdaBypassSpec(aggressiveness=0.01, omega_min=1.0)
+    belief, x, y = learned(spec)
+    after = update(belief, x, y, spec)
+    omega, theta = np.array(belief.omega), belief.theta
+
+    def loss(t: float) -> float:
+        m = belief.weights.mean + t * belief.gradient.mean
+        return float(theta.noise_prec / 2 * (y - x @ m - theta.noise_mean) ** 2)
+
+    slope = (loss(1e-6) - loss(-1e-6)) / 2e-6
+    assert abs(slope) > 1e-3
+    assert np.array(after.omega) == approx(np.maximum(omega - 0.01 * slope, 1.0), rel=1e-6)

@@ -8,7 +8,7 @@ from libc.math cimport M_PI, copysign, exp, fabs, fmax, fmin, isnan, log, sqrt
 from libc.string cimport memmove
 
 from adabypass.inference.kernel.evidence cimport Evidence, gaussian, insensitive, move
-from adabypass.inference.kernel.linalg cimport dot, largest_diagonal, symv
+from adabypass.inference.kernel.linalg cimport dot, symv
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Step, saturate
 
 from adabypass.model import limits
@@ -243,8 +243,7 @@ cdef void _absorb_filters(Bank* bank, double y) noexcept nogil:
         bank.log_density[k] = seen.log_density - filter[SLOW] - filter[FAST]
         if bank.h[k] > SMALLEST_V:
             move(
-                J, filter + N_SCALARS, filter + N_SCALARS + J, bank.p + k * J, bank.h[k], scale, &seen, v, 1.0,
-                largest_diagonal(J, filter + N_SCALARS + J),
+                J, filter + N_SCALARS, filter + N_SCALARS + J, bank.p + k * J, bank.z, bank.h[k], scale, &seen, v, 1.0
             )
         _learn_noise(bank, setting, filter, &seen)
 
@@ -338,8 +337,7 @@ cdef void _center_and_scale(
         return
     for t in range(count):
         mean += first[t * stride] / largest / count
-    if not centred:
-        mean = 0.0
+    mean = fmin(fmax(mean, -1.0), 1.0) if centred else 0.0
     for t in range(count):
         deviation = first[t * stride] / largest - mean
         square += deviation * deviation / count

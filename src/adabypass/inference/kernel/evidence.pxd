@@ -11,6 +11,6 @@ cdef Evidence insensitive(double d, double v, double epsilon) noexcept nogil
 cdef Evidence gaussian(double d, double v) noexcept nogil
 
 cdef void move(
-    Py_ssize_t n, double* m, double* S, const double* p, double h, double noise_scale, const Evidence* seen,
-    double v, double unit, double guard_from,
+    Py_ssize_t n, double* m, double* S, const double* p, const double* x, double h, double noise_scale,
+    const Evidence* seen, double v, double unit,
 ) noexcept nogil

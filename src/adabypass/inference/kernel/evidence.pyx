@@ -2,9 +2,9 @@
 
 from libc.math cimport M_PI, fabs, fmax, fmin, isnan, log, sqrt
 
-from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer, dot, largest_diagonal, symv
+from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer, dot, symv
 from adabypass.model.smoothed_noise cimport Pieces, pieces
-from adabypass.inference.kernel.step cimport Kernel, Step, saturate, saturate_weight
+from adabypass.inference.kernel.step cimport Kernel, Step, guard, saturate, saturate_weight
 
 from adabypass.model import limits
 
@@ -17,7 +17,6 @@ cdef enum:      # the constants
     NOISE_SCALE = 1
     EPSILON = 2
 
-cdef double ROUNDING = limits.ROUNDING
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
 cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
@@ -61,19 +60,18 @@ cdef Evidence gaussian(double d, double v) noexcept nogil:
 
 
 cdef void move(
-    Py_ssize_t n, double* m, double* S, const double* p, double h, double noise_scale, const Evidence* seen,
-    double v, double unit, double guard_from,
+    Py_ssize_t n, double* m, double* S, const double* p, const double* x, double h, double noise_scale,
+    const Evidence* seen, double v, double unit,
 ) noexcept nogil:
     """Give the weights the posterior mean and variance of x'w, in place: equations (45) and (46).
 
-    p = P @ x and h = x @ p, for x in units of `unit`; S is P already, without the guard against rounding.
+    p = P @ x and h = x @ p, for x in units of `unit`; S is P on entry.
     """
     cdef Py_ssize_t i
-    cdef double step = saturate(seen.shift * noise_scale / unit / h)
+    cdef double step = saturate(seen.shift * noise_scale / unit / h), floor = guard(n, S, x, h)
     for i in range(n):
         m[i] = saturate_weight(m[i] - step * p[i])                                          # (45)
-    add_outer(n, -fmax(1.0 - seen.var / v, 0.0) / h, p, S)                                  # (46)
-    add_diagonal(n, (n + 4) * ROUNDING * guard_from, S)                                     # (28)
+    add_outer(n, -fmax(1.0 - seen.var / v, 0.0) / fmax(h, floor), p, S)                     # (46)
 
 
 cdef void forecast(Step* step) noexcept nogil:
@@ -104,7 +102,7 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     d = fmin(fmax(saturate(y - step.mean) / noise_scale, -LARGEST_D), LARGEST_D)
     v = fmin(fmax(step.var / noise_scale / noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
     seen = insensitive(d, v, step.constants[EPSILON])
-    move(step.n, m, S, step.scratch, step.prior_var, noise_scale, &seen, v, step.scale, largest_diagonal(step.n, S))
+    move(step.n, m, S, step.scratch, step.x, step.prior_var, noise_scale, &seen, v, step.scale)
 
 
 KERNEL = Kernel.of(forecast, absorb, scale_up=False)

@@ -65,14 +65,3 @@ cdef inline void add_diagonal(Py_ssize_t n, double amount, double* A) noexcept n
     for i in range(n):
         A[at + i] += amount
         at += i + 1
-
-
-cdef inline double largest_diagonal(Py_ssize_t n, const double* A) noexcept nogil:
-    """A.diagonal().max(), of a matrix without negative variances"""
-    cdef Py_ssize_t i, at = 0
-    cdef double largest = 0.0
-    for i in range(n):
-        if A[at + i] > largest:
-            largest = A[at + i]
-        at += i + 1
-    return largest

@@ -51,3 +51,5 @@ cdef inline double saturate_weight(double value) noexcept nogil:
 cdef void condition(
     Py_ssize_t n, double* m, double* S, double* p, const double* x, double drift_var, double D, double move
 ) noexcept nogil
+
+cdef double guard(Py_ssize_t n, double* P, const double* x, double D) noexcept nogil

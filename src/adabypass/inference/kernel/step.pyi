@@ -1,4 +1,4 @@
-from adabypass.model.row import Floats
+from adabypass.door import Floats
 
 class Kernel: ...
 

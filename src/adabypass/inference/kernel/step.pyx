@@ -1,13 +1,13 @@
 """The one loop: a row, the kernel that moves it, and the way in for Python."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport NAN, fabs, frexp, isfinite, ldexp
+from libc.math cimport NAN, fabs, fmax, frexp, isfinite, ldexp, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 cimport numpy as cnp
 
-from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer, largest_diagonal
+from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer
 
 from adabypass import door
 from adabypass.model import limits
@@ -20,7 +20,7 @@ cdef double LARGE_FEATURE = limits.LARGE_FEATURE
 cdef double ROUNDING = limits.ROUNDING
 
 cdef enum:
-    BETWEEN_SIGNALS = 16384     # observations between two looks for Ctrl-C
+    BETWEEN_SIGNALS = 4194304   # numbers of covariance to go through between two looks for Ctrl-C
 
 
 cdef void condition(
@@ -32,12 +32,27 @@ cdef void condition(
     units in which x stands.
     """
     cdef Py_ssize_t i
-    cdef double guard = (n + 4) * ROUNDING * (largest_diagonal(n, S) + drift_var)       # (28)
+    cdef double floor
+    add_diagonal(n, drift_var, S)
+    floor = guard(n, S, x, D)
     for i in range(n):
         p[i] += drift_var * x[i]                                                        # Px
         m[i] = saturate_weight(m[i] + move * p[i])                                      # (26)
-    add_outer(n, -1.0 / D, p, S)                                                        # (27)  S - Px (Px)' / D
-    add_diagonal(n, drift_var + guard, S)
+    add_outer(n, -1.0 / fmax(D, floor), p, S)                                           # (27)  P - Px (Px)' / D
+
+
+cdef double guard(Py_ssize_t n, double* P, const double* x, double D) noexcept nogil:
+    """Make room on P's diagonal for the rounding of P - Px (Px)' / D; give the least D that it lets through: (28)."""
+    cdef Py_ssize_t i, at = 0
+    cdef double reach = 0.0, rounding = (n + 4) * ROUNDING
+    for i in range(n):
+        reach += sqrt(fmax(P[at + i], 0.0)) * fabs(x[i])
+        at += i + 1
+    at = 0
+    for i in range(n):
+        P[at + i] *= 1.0 + rounding * (1.0 + reach / sqrt(D))
+        at += i + 1
+    return rounding * reach * reach
 
 
 cdef class Kernel:
@@ -79,9 +94,8 @@ cdef class Cell:
     def __cinit__(
         self, Kernel kernel, cnp.ndarray row, cnp.ndarray constants, Py_ssize_t n_features, Py_ssize_t n_scratch
     ):
-        for array in (row, constants):
-            if not _is_vector(array):
-                raise TypeError("row and constants must be contiguous vectors of float64")
+        if not (_is_vector(row) and _is_vector(constants) and cnp.PyArray_ISWRITEABLE(row)):
+            raise TypeError("row and constants must be contiguous vectors of float64, and the row writeable")
         self.kernel = kernel
         self.row = row
         self.constants = constants
@@ -110,7 +124,7 @@ cdef class Cell:
     def absorb(self, x, y):
         """Learn from having seen `y` at `x`; nan is a missing observation."""
         cdef Step step
-        cdef double target = y if type(y) is float and isfinite(<double>y) else door.target(y)
+        cdef double target = y if isinstance(y, float) and isfinite(<double>y) else door.target(y)
         self._begin(&step, self.scratch)
         self._forecast(&step, x)
         self.kernel.absorb(&step, target)
@@ -132,7 +146,7 @@ cdef class Cell:
         try:
             self._begin(&step, scratch)
             while t < n_rows:
-                stop = min(t + BETWEEN_SIGNALS, n_rows)
+                stop = min(t + 1 + BETWEEN_SIGNALS // (self.row.shape[0] + 256), n_rows)
                 with nogil:
                     while t < stop:
                         _aim(&step, &X[t, 0], self.kernel.scale_up)

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.inference.reference.linear_gaussian import Weights, drift, inner
+from adabypass.door import Floats
+from adabypass.inference.reference.linear_gaussian import Weights, drift, guard, inner
 from adabypass.inference.reference.special import NEGLIGIBLE_LOG, NODES, WEIGHTS
-from adabypass.model.limits import ROUNDING
-from adabypass.model.row import Floats
 from adabypass.model.spec import EvidenceBypassSpec
 
 
@@ -110,17 +109,18 @@ def predict(weights: Weights, x: Floats, spec: EvidenceBypassSpec) -> tuple[floa
 def update(weights: Weights, x: Floats, y: float, spec: EvidenceBypassSpec) -> Weights:
     """Belief after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
     prior = drift(weights, spec.drift * spec.noise_scale**2)
-    Px = prior.cov @ x
-    h = inner(x, Px)
+    h = inner(x, prior.cov @ x)
     if np.isnan(y) or h <= 0.0:
         return prior
     seen = insensitive((y - inner(x, prior.mean)) / spec.noise_scale, h / spec.noise_scale**2, spec.epsilon)
-    return absorb(prior, Px, h, seen, spec.noise_scale)
+    return absorb(prior, x, seen, spec.noise_scale)
 
 
-def absorb(prior: Weights, Px: Floats, h: float, seen: Evidence, noise_scale: float) -> Weights:
+def absorb(prior: Weights, x: Floats, seen: Evidence, noise_scale: float) -> Weights:
     """Move the weights so that mean and variance of x'w are those of its posterior."""
-    shrink = max(1.0 - seen.var * noise_scale**2 / h, 0.0) / h
-    guard = (len(Px) + 4) * ROUNDING * prior.cov.diagonal().max()  # (28)
+    Px = prior.cov @ x
+    h = inner(x, Px)
+    guarded, floor = guard(prior.cov, x, h)  # (28)
+    shrink = max(1.0 - seen.var * noise_scale**2 / h, 0.0) / max(h, floor)
     mean = prior.mean - Px * (seen.shift * noise_scale / h)  # (45)
-    return Weights(mean, prior.cov - shrink * np.outer(Px, Px) + guard * np.eye(len(Px)))  # (46)
+    return Weights(mean, guarded - shrink * np.outer(Px, Px))  # (46)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adabypass.door import Floats
 from adabypass.inference.reference.linear_gaussian import Weights, condition, drift, inner
 from adabypass.inference.reference.special import bessel_ratio, truncated_moments
-from adabypass.model import noise
 from adabypass.model.limits import (
     CONVERGENCE_CAP,
     LARGEST_HYPERPARAMETER,
@@ -18,7 +18,6 @@ from adabypass.model.limits import (
     SMALLEST_PREC,
     SMALLEST_RHO,
 )
-from adabypass.model.row import Floats
 from adabypass.model.spec import AdaBypassSpec, BypassSpec
 
 
@@ -67,11 +66,10 @@ class Surprise(NamedTuple):
 
 def start(spec: BypassSpec, n_features: int) -> Belief:
     """Belief before anything is seen."""
-    zeros = np.zeros((n_features, n_features))
-    drift_prec = min(max(spec.a / spec.b, SMALLEST_PREC), LARGEST_PREC)
+    scalars = spec.start()
     return Belief(
-        weights=Weights(np.zeros(n_features), zeros),
-        theta=Theta(drift_prec, 500.0, 0.0, noise.mean_var(spec.epsilon)),
+        weights=Weights(np.zeros(n_features), np.zeros((n_features, n_features))),
+        theta=Theta(*(scalars[name] for name in Theta._fields)),
         omega=Omega(spec.a, spec.b, spec.epsilon),
         gradient=Gradient(np.zeros(n_features), np.eye(n_features)),
     )

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adabypass.door import Floats
 from adabypass.inference.reference.linear_gaussian import Weights, condition, drift, inner
 from adabypass.model.limits import SMALLEST_PREC
-from adabypass.model.row import Floats
 from adabypass.model.spec import SequentialKalmanSpec
 
 

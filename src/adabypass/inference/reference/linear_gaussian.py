@@ -1,11 +1,12 @@
 """The rank-one step that every filter here shares: condition Gaussian weights on one noisy product with x."""
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
+from adabypass.door import Floats
 from adabypass.model.limits import ROUNDING
-from adabypass.model.row import Floats
 
 
 def inner(a: Floats, b: Floats) -> float:
@@ -26,9 +27,16 @@ def condition(prior: Weights, x: Floats, error: float, noise_var: float) -> tupl
     Px = P @ x
     D = inner(x, Px) + noise_var  # (17)
     gain = Px / D  # (25)
-    guard = (len(x) + 4) * ROUNDING * P.diagonal().max()  # (28)
-    cov = P - np.outer(gain, Px) + guard * np.eye(len(x))  # (27)
-    return Weights(prior.mean + gain * error, (cov + cov.T) / 2), gain, D  # (26)
+    guarded, floor = guard(P, x, D)
+    cov = guarded - np.outer(Px, Px) / max(D, floor)  # (27)
+    return Weights(prior.mean + gain * error, cov), gain, D  # (26)
+
+
+def guard(P: Floats, x: Floats, D: float) -> tuple[Floats, float]:
+    """Make room on P's diagonal for the rounding of P - Px (Px)' / D; give the least D that rounding lets through."""
+    rounding = (len(x) + 4) * ROUNDING
+    reach = inner(np.sqrt(P.diagonal()), np.abs(x))
+    return P + np.diag(P.diagonal()) * rounding * (1 + reach / sqrt(D)), rounding * reach**2  # (28)
 
 
 def drift(weights: Weights, drift_var: float) -> Weights:

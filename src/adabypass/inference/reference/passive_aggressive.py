@@ -2,8 +2,8 @@
 
 from math import copysign, isnan
 
+from adabypass.door import Floats
 from adabypass.inference.reference.linear_gaussian import inner
-from adabypass.model.row import Floats
 from adabypass.model.spec import PassiveAggressiveSpec
 
 
