@@ -6,7 +6,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 from adabypass.door import Floats
-from adabypass.model.spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec
+from adabypass.model.spec import (
+    AdaBypassSpec,
+    BypassSpec,
+    EvidenceBypassSpec,
+    PassiveAggressiveSpec,
+    SequentialKalmanSpec,
+)
 
 
 class Stream(NamedTuple):
@@ -40,6 +46,9 @@ passive_aggressive_specs = st.builds(
     variant=st.sampled_from(["PA", "PA-I", "PA-II"]),
     C=powers(-3, 3),
     epsilon=st.one_of(st.just(0.0), powers(-3, 1)),
+)
+evidence_specs = st.builds(
+    EvidenceBypassSpec, drift=powers(-6, 1), noise_scale=powers(-2, 2), epsilon=powers(-2, 1.5), prior_var=powers(-2, 3)
 )
 kalman_specs = st.builds(SequentialKalmanSpec, noise_var=powers(-3, 3), adapt_noise=st.booleans())
 

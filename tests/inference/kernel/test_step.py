@@ -8,15 +8,30 @@ from hypothesis import given, settings
 from pytest import approx
 
 from adabypass.door import Floats
+from adabypass.inference.kernel import evidence as evidence_kernel
 from adabypass.inference.kernel import govi as govi_kernel
 from adabypass.inference.kernel import kalman as kalman_kernel
 from adabypass.inference.kernel import passive_aggressive as pa_kernel
 from adabypass.inference.kernel.step import Cell, Kernel
-from adabypass.inference.reference import govi, kalman, passive_aggressive
+from adabypass.inference.reference import evidence, govi, kalman, passive_aggressive
 from adabypass.inference.reference.linear_gaussian import Weights
 from adabypass.model.row import pack
-from adabypass.model.spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Spec
-from tests.strategies import Stream, bypass_cases, kalman_specs, passive_aggressive_specs, streams
+from adabypass.model.spec import (
+    AdaBypassSpec,
+    BypassSpec,
+    EvidenceBypassSpec,
+    PassiveAggressiveSpec,
+    SequentialKalmanSpec,
+    Spec,
+)
+from tests.strategies import (
+    Stream,
+    bypass_cases,
+    evidence_specs,
+    kalman_specs,
+    passive_aggressive_specs,
+    streams,
+)
 
 RELATIVE = 1e-9
 ROUNDING = 1e-13  # a few hundred units in the last place of the numbers that were subtracted from each other
@@ -108,6 +123,20 @@ def test_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None
 @given(bypass_cases(adaptive=True))
 def test_ada_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
     check_govi(govi_kernel.ADA_BYPASS, *case)
+
+
+@given(streams(), evidence_specs)
+def test_evidence_kernel_equals_reference(stream: Stream, spec: EvidenceBypassSpec) -> None:
+    n = stream.X.shape[1]
+    model = cell(evidence_kernel.KERNEL, spec, n)
+    for x, y in zip(stream.X, stream.y, strict=True):
+        belief = Weights(spec.layout.vector(model.row, "mean", n), spec.layout.matrix(model.row, "cov", n))
+        mean, var = evidence.predict(belief, x, spec)
+        assert model.forecast(x) == approx((mean, var), rel=RELATIVE, abs=RELATIVE)
+        model.absorb(x, y)
+        expected = evidence.update(belief, x, y, spec)
+        assert close(model.row[1 : 1 + n], expected.mean, cancelled=float(np.nan_to_num(abs(y))))
+        assert close(model.row[1 + n :], pack(expected.cov), cancelled=belief.cov.max())
 
 
 def follow(update: Callable[..., Any], belief: Any, stream: Stream, spec: Spec) -> Any:

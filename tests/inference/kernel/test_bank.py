@@ -1,0 +1,50 @@
+"""The bank's kernel obeys the reference."""
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from adabypass import AutoBypass
+from adabypass.inference.reference import bank as reference
+from adabypass.model.bank import FILTER_SCALARS, AutoBypassSpec
+from adabypass.model.row import pack
+
+RELATIVE = 1e-7  # the noise's scale feeds back: rounding grows a little with every step
+
+
+def stream(n: int, n_features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_features)).cumsum(axis=0) * 10.0 ** rng.uniform(-2, 2, n_features) + 5
+    y = X @ rng.normal(size=n_features) + rng.standard_t(3, n) * 10.0 ** rng.uniform(-1, 1)
+    y[25:] = np.where(rng.random(n - 25) < 0.2, np.nan, y[25:])
+    y[40] *= 30
+    return X, y
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(("n_features", "seed"), [(1, 0), (2, 1), (5, 2)])
+def test_bank_kernel_equals_reference(n_features: int, seed: int, intercept: bool) -> None:
+    spec, W = AutoBypassSpec(intercept), AutoBypassSpec.warm_up
+    X, y = stream(70, n_features, seed)
+    model = AutoBypass(intercept=intercept)
+    model.run(X[:W], y[:W])
+    bank = reference.start(X[:W], y[:W], spec)
+    unit = bank.units.y_scale
+    for x, target in zip(X[W:], y[W:], strict=True):
+        components = model.predict(x).components
+        expected = np.array(reference.forecast(bank, x, spec))
+        assert components[:, 0] == approx(bank.mixture, rel=1e-6, abs=1e-9)
+        assert components[:, 1] == approx(
+            bank.units.y_center + unit * expected[:, 0], rel=RELATIVE, abs=RELATIVE * unit
+        )
+        assert components[:, 2] == approx(unit**2 * expected[:, 1], rel=RELATIVE)
+        assert components[:, 3] == approx(unit * expected[:, 2], rel=RELATIVE)
+        score = model.run(x[None], [target]).log_score[0]
+        bank, log_density = reference.update(bank, x, target, spec)
+        assert score == approx(log_density, rel=RELATIVE, abs=RELATIVE, nan_ok=True)
+    row = model.__getstate__()["row"]
+    _, filters = spec._filters(row, n_features)
+    for block, each in zip(filters, bank.filters, strict=True):
+        size = len(each.weights.mean)
+        assert block[FILTER_SCALARS : FILTER_SCALARS + size] == approx(each.weights.mean, rel=1e-6, abs=1e-7)
+        assert block[FILTER_SCALARS + size :] == approx(pack(each.weights.cov), rel=1e-6, abs=1e-9)
