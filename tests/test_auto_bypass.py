@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from adabypass import AutoBypass, Mixture, load_dataset
+from adabypass import AutoBypass, Bypass, Mixture, load_dataset
 from adabypass.door import Floats
-from adabypass.errors import HyperparameterError
+from adabypass.errors import HyperparameterError, NotReadyError
 from tests.strategies import powers
 
 
@@ -144,3 +144,45 @@ def test_nile_is_forecast_better_than_by_models_fitted_in_hindsight() -> None:
     trace = AutoBypass().run(level[:-1, None], level[1:])
     assert trace.log_score[20:].sum() > -3619
     assert trace.scores(skip=20)["coverage_90"] == approx(0.9, abs=0.025)  # two standard errors
+
+
+def test_the_largest_change_of_the_nile_is_in_the_early_eighth_century() -> None:
+    """A new nilometer was built in 715; from 739 on the level wanders as it did not before."""
+    nile = load_dataset("nile")
+    trace = AutoBypass().run(nile.y[:-1, None], nile.y[1:])
+    largest = max(trace.changes(), key=lambda change: abs(change.size))
+    assert (int(nile.time[1:][largest.at]), largest.kind) == (739, "drift")
+    assert largest.size > 0
+
+
+def test_changes_find_where_noise_and_weights_jump_and_nothing_else() -> None:
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(1500, 2)), rng.normal(size=1500)
+    early = np.arange(1500) < 700
+    still = X @ [1.0, 2.0]
+    assert AutoBypass().run(X, still + noise).changes() == []
+    louder = AutoBypass().run(X, still + np.where(early, 1.0, 3.0) * noise).changes()
+    assert [change for change in louder if change.kind == "noise" and 700 <= change.at < 730]
+    assert all(690 <= change.at < 900 for change in louder)  # at first, drift is tried as an explanation too
+    jump = AutoBypass().run(X, np.where(early, still, X @ [-3.0, 1.0]) + noise).changes()
+    largest = max(jump, key=lambda change: abs(change.size))
+    assert (largest.at, largest.kind) == (700, "drift")
+
+
+def test_surprise_is_standard_normal_for_a_true_model_and_large_for_an_outlier() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    y = X @ [1.0, 2.0] + rng.normal(size=3000)
+    y[2000] = 30.0
+    y[100] = np.nan
+    surprise = AutoBypass().run(X, y).surprise()
+    assert np.isnan(surprise).sum() == 1
+    usual = np.delete(surprise[300:], 1700)
+    assert usual.std() == approx(1.0, abs=0.05)  # some three standard errors
+    assert usual.mean() == approx(0.0, abs=0.06)
+    assert surprise[2000] > 5.0
+
+
+def test_changes_are_asked_of_autobypass_only() -> None:
+    with pytest.raises(NotReadyError, match="of another model"):
+        Bypass().run([[1.0]], [1.0]).changes()

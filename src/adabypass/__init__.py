@@ -2,7 +2,7 @@
 
 from adabypass.datasets import load_dataset
 from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive
-from adabypass.model.trace import Scores, Trace
+from adabypass.model.trace import Change, Scores, Trace
 from adabypass.regressors import (
     AdaBypass,
     AutoBypass,
@@ -17,6 +17,7 @@ __all__ = [
     "AdaBypass",
     "AutoBypass",
     "Bypass",
+    "Change",
     "EvidenceBypass",
     "Insensitive",
     "Mixture",

@@ -514,7 +514,12 @@ class AutoBypass(Regressor):
 
     @property
     def parameters(self) -> MappingProxyType[str, float]:
-        """What was learned besides the weights: noise scale, epsilon, drift, and the weight of each drift rate."""
+        """What was learned besides the weights, by name; read-only.
+
+        `noise_scale` is the noise's standard deviation in the units of y, `epsilon` the half-width of the flat top in
+        units of the scale of its tails, `drift` the variance of a step of the weights in units of the noise's, and
+        `drift_share_0` to `drift_share_5` are the mixture's weights of the six drift rates, from the slowest up.
+        """
         row, layout = (None if self._cell is None else self._cell.row), self._spec.layout
         return MappingProxyType({name: 0.0 if row is None else layout.scalar(row, name) for name in self._spec.learned})
 

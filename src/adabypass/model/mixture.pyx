@@ -4,7 +4,9 @@ A forecast is a table of components: weight, mean, variance of x'w, noise scale,
 noise. All functions take forecasts of shape (n, n_components, 5) and release the interpreter's lock.
 """
 
-from libc.math cimport INFINITY, M_PI, erfc, exp, fabs, fmax, fmin, isnan, log, sqrt
+from libc.math cimport INFINITY, M_PI, erfc, exp, fabs, isnan, log, sqrt
+
+from adabypass.model.special cimport larger, smaller
 
 import numpy as np
 
@@ -51,12 +53,12 @@ cdef inline double _total_var(const double* part) noexcept nogil:
 cdef inline double _log_density(const double* part, double y) noexcept nogil:
     cdef double scale, d, v
     if part[EPSILON] < 0.0:
-        v = fmax(_total_var(part), 1.0 / LARGEST)
+        v = larger(_total_var(part), 1.0 / LARGEST)
         d = (y - part[MEAN]) / sqrt(v)
         return -HALF_LOG_2PI - 0.5 * (log(v) + d * d)
     scale = part[NOISE_SCALE]
-    d = fmin(fmax((y - part[MEAN]) / scale, -LARGEST_D), LARGEST_D)
-    v = fmin(fmax(part[SIGNAL_VAR] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
+    d = smaller(larger((y - part[MEAN]) / scale, -LARGEST_D), LARGEST_D)
+    v = smaller(larger(part[SIGNAL_VAR] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
     return log_pdf(d, v, part[EPSILON]) - log(scale)
 
 
@@ -64,10 +66,10 @@ cdef inline double _below(const double* part, double y) noexcept nogil:
     """P(Y < y) of one component."""
     cdef double scale, d, v, tail
     if part[EPSILON] < 0.0:
-        return 0.5 * erfc(-(y - part[MEAN]) / sqrt(fmax(_total_var(part), 1.0 / LARGEST)) * SQRT_HALF)
+        return 0.5 * erfc(-(y - part[MEAN]) / sqrt(larger(_total_var(part), 1.0 / LARGEST)) * SQRT_HALF)
     scale = part[NOISE_SCALE]
-    d = fmin(fmax((y - part[MEAN]) / scale, -LARGEST_D), LARGEST_D)
-    v = fmin(fmax(part[SIGNAL_VAR] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
+    d = smaller(larger((y - part[MEAN]) / scale, -LARGEST_D), LARGEST_D)
+    v = smaller(larger(part[SIGNAL_VAR] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
     tail = lower_tail(fabs(d), v, part[EPSILON])
     return tail if d < 0.0 else 1.0 - tail
 
@@ -84,11 +86,11 @@ cdef double _mix_log_density(const double* parts, Py_ssize_t n, double y) noexce
     cdef double top = -INFINITY, total = 0.0, each
     cdef Py_ssize_t k
     for k in range(n):
-        top = fmax(top, _log_density(parts + 5 * k, y))
+        top = larger(top, _log_density(parts + 5 * k, y))
     for k in range(n):
         each = _log_density(parts + 5 * k, y)
         total += parts[5 * k + WEIGHT] * exp(each - top)
-    return fmax(top + log(total), -LARGEST)
+    return larger(top + log(total), -LARGEST)
 
 
 cdef double _mix_below(const double* parts, Py_ssize_t n, double y) noexcept nogil:
@@ -116,7 +118,7 @@ cdef void _mix_moments(const double* parts, Py_ssize_t n, double* mean, double* 
     for k in range(n):
         deviation = parts[5 * k + MEAN] - mean[0]
         var[0] += parts[5 * k + WEIGHT] * (_total_var(parts + 5 * k) + deviation * deviation)
-    var[0] = fmin(fmax(var[0], 1.0 / LARGEST), LARGEST)
+    var[0] = smaller(larger(var[0], 1.0 / LARGEST), LARGEST)
 
 
 cdef double _mix_quantile(const double* parts, Py_ssize_t n, double q) noexcept nogil:
@@ -160,7 +162,7 @@ cdef double _mix_crps(const double* parts, Py_ssize_t n, double y) noexcept nogi
     _mix_moments(parts, n, &mean, &var)
     sd = sqrt(var)
     # Between y and the mean the integrand is near 1 and smooth; cuts are laid from y on either side.
-    reach = fmax(1.0, fabs(y - mean) / sd)
+    reach = larger(1.0, fabs(y - mean) / sd)
     for panel in range(N_PANELS):
         low, high = CUTS[panel] * sd * (reach if panel else 1.0), CUTS[panel + 1] * sd * reach
         for node in range(N_NODES):
@@ -168,7 +170,7 @@ cdef double _mix_crps(const double* parts, Py_ssize_t n, double y) noexcept nogi
             total += WEIGHTS[node] * (high - low) * F * F
             F = _mix_above(parts, n, y + low + (high - low) * NODES[node])
             total += WEIGHTS[node] * (high - low) * F * F
-    return fmin(total, LARGEST)
+    return smaller(total, LARGEST)
 
 
 ctypedef double (*Function)(const double* parts, Py_ssize_t n, double at) noexcept nogil

@@ -17,3 +17,12 @@ cdef struct Piece:
 cdef Piece flat_piece(double near, double width) noexcept nogil
 cdef Piece normal_piece(double near, double width, double near_density, double far_density) noexcept nogil
 cdef Piece tail_piece(double near) noexcept nogil
+
+
+# libm's fmax and fmin are calls; these are an instruction each. Of a nan and a number, given in this order, the number.
+cdef inline double larger(double a, double b) noexcept nogil:
+    return a if a > b else b
+
+
+cdef inline double smaller(double a, double b) noexcept nogil:
+    return a if a < b else b

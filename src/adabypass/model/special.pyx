@@ -1,6 +1,6 @@
 """Mathematical functions that are hot enough for a form of our own; tests pin each to mpmath."""
 
-from libc.math cimport M_PI, copysign, erfc, exp, fabs, fmax, fmin, log, sqrt
+from libc.math cimport M_PI, copysign, erfc, exp, fabs, log, sqrt
 
 from scipy.special.cython_special cimport erfcx
 
@@ -83,8 +83,8 @@ cdef Moments truncated_moments(double location, double prec, double half_width) 
     cdef Moments result
     cdef double scale = sqrt(prec)
     cdef Piece d = flat_piece(scale * (fabs(location) - half_width), 2.0 * scale * half_width)
-    result.mean = fmin(fabs(location), half_width) - d.mean / scale
-    result.mean = copysign(fmax(-half_width, fmin(result.mean, half_width)), location)
+    result.mean = smaller(fabs(location), half_width) - d.mean / scale
+    result.mean = copysign(larger(-half_width, smaller(result.mean, half_width)), location)
     result.var = d.var / prec
     return result
 
@@ -124,9 +124,9 @@ cdef Piece normal_piece(double near, double width, double near_density, double f
     cdef double mass = SQRT_HALF_PI * (erfc(near * SQRT_HALF) - (erfc(far * SQRT_HALF) if far_density > 0.0 else 0.0))
     cdef double mean = (near_density - far_density) / mass
     d.mass = mass / near_density if near > 0.0 else mass
-    d.mean = mean - fmax(near, 0.0)
+    d.mean = mean - larger(near, 0.0)
     d.var = 1.0 + (near * near_density - (far * far_density if far_density > 0.0 else 0.0)) / mass - mean * mean
-    d.var = fmax(d.var, 0.0)
+    d.var = larger(d.var, 0.0)
     return d
 
 
@@ -141,7 +141,7 @@ cdef inline Piece _by_continued_fraction(double near) noexcept nogil:
     for k in range(<int>(8.0 + 700.0 / (near * near)), 1, -1):
         U = k / (near + U)
     d.mean = 1.0 / (near + U)
-    d.var = fmax(d.mean * (U - d.mean), 0.0)
+    d.var = larger(d.mean * (U - d.mean), 0.0)
     d.mass = 1.0 / (near + d.mean)
     return d
 
@@ -152,7 +152,7 @@ cdef inline Piece _by_quadrature(
     """Gauss-Legendre; positive terms only, exact to rounding while the log density falls by less than 40."""
     cdef Piece d
     cdef double[FINE] distance, density
-    cdef double low = fmin(near, 0.0), tilt = fmax(near, 0.0), half = 0.5 * width
+    cdef double low = smaller(near, 0.0), tilt = larger(near, 0.0), half = 0.5 * width
     cdef double mass = 0.0, mean = 0.0, var = 0.0
     cdef int k
     for k in range(order):

@@ -2,17 +2,22 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from adabypass import door, frames
 from adabypass.door import Floats
-from adabypass.errors import ShapeError
+from adabypass.errors import NotReadyError, ShapeError
 from adabypass.model.limits import LARGEST
 from adabypass.model.predictive import Point, Predictive
 
 LEVELS = (0.5, 0.9, 0.95)
+GRID_STEP = 3.5
+"""Step of the grid of log drift rates of AutoBypass."""
+LARGEST_DEVIATE = 38.0
+"""Beyond so many standard deviations a normal's tail is 0 in double precision."""
 
 
 class Scores(Mapping[str, float]):
@@ -37,6 +42,17 @@ class Scores(Mapping[str, float]):
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<15}{value:>12.6g}" for name, value in self._values.items())
+
+
+class Change(NamedTuple):
+    """A moment at which the regime changed."""
+
+    at: int
+    """Number of the first observation after it."""
+    kind: str
+    """What changed: "drift", how fast the weights move, or "noise", its scale."""
+    size: float
+    """By how much: in steps of the drift's grid, or in units of the log of the noise's scale."""
 
 
 class Trace:
@@ -137,6 +153,48 @@ class Trace:
             values[f"width_{level * 100:.0f}"] = float(np.mean(high - low))
         return Scores(values)
 
+    def surprise(self) -> Floats:
+        """Say how unlikely each observation was: its PIT's distance from the middle, as a standard normal deviate.
+
+        Calibrated forecasts give standard normal numbers; beyond 3 or so in size, an observation was a surprise. nan
+        where the observation is missing.
+        """
+        below, above = self.predictive.cdf(self.y), self.predictive.sf(self.y)
+        deviate: Floats = np.where(below < above, ndtri(below), -ndtri(above))
+        return np.clip(deviate, -LARGEST_DEVIATE, LARGEST_DEVIATE)
+
+    def changes(self, threshold: float = 0.5, least_gap: int = 30) -> list[Change]:
+        """List when the regime changed: when the bank's weight moved to faster drift, or to another noise scale.
+
+        The `least_gap` observations from each moment on are compared with as many before it: in their mean log drift,
+        in steps of the bank's grid, and in their mean log noise scale. A moment is listed where either has moved by
+        more than `threshold`, and by more than at any other moment within `least_gap`.
+
+        Parameters
+        ----------
+        threshold : number above 0
+            In steps of the drift's grid, or in units of the log of the noise's scale: 0.5 is a change by 65 %.
+        least_gap : whole number from 2
+            How many observations are compared on either side, and how far apart two changes must be.
+
+        Returns
+        -------
+        list of Change
+            In the order of time.
+        """
+        if "drift" not in self.history:
+            raise NotReadyError("changes are read off AutoBypass's bank; this trace is of another model.")
+        gap = door.whole(least_gap, "least_gap", 2, max(len(self), 2))
+        settled = int(np.count_nonzero(np.cumsum(self.history["noise_scale"] > 0) <= gap))  # after what starts it
+        drift, scale = np.log(self.history["drift"][settled:]), np.log(self.history["noise_scale"][settled:])
+        found: list[Change] = []
+        for kind, move in (("drift", _moves(drift, gap) / GRID_STEP), ("noise", _moves(scale, gap))):
+            for at in np.flatnonzero(np.abs(move) > threshold):
+                around = np.abs(move[max(at - gap, 0) : at + gap + 1])
+                if np.abs(move[at]) == around.max():
+                    found.append(Change(settled + int(at), kind, float(move[at])))
+        return sorted(found)
+
     def to_frame(self, backend: frames.Backend = "pandas") -> Any:
         """Give the trace as a data frame, one row per observation.
 
@@ -148,3 +206,12 @@ class Trace:
         if not isinstance(self.predictive, Point):
             columns |= {"sd": self.sd, "log_score": self.log_score}
         return frames.make(columns | self.history, backend)
+
+
+def _moves(values: Floats, gap: int) -> Floats:
+    """Mean of the `gap` values from each moment on, less that of the `gap` before it; 0 near the ends."""
+    total = np.concatenate([[0.0], values.cumsum()])
+    moves = np.zeros(len(values))
+    at = np.arange(gap, len(values) - gap + 1)
+    moves[at[at < len(values)]] = ((total[at + gap] - 2 * total[at] + total[at - gap]) / gap)[at < len(values)]
+    return moves

@@ -12,7 +12,7 @@ from adabypass.model.row import pack
 RELATIVE = 1e-7  # the noise's scale feeds back: rounding grows a little with every step
 
 
-def stream(n: int, n_features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def stream(n: int, n_features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, n_features)).cumsum(axis=0) * 10.0 ** rng.uniform(-2, 2, n_features) + 5
     y = X @ rng.normal(size=n_features) + rng.standard_t(3, n) * 10.0 ** rng.uniform(-1, 1)

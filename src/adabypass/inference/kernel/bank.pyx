@@ -4,8 +4,10 @@ Inside, everything is in standard units: features and y less their centre, over 
 layout of the row and of the constants is that of `AutoBypassSpec`.
 """
 
-from libc.math cimport M_PI, copysign, exp, fabs, fmax, fmin, isnan, log, sqrt
+from libc.math cimport M_PI, copysign, exp, fabs, isnan, log, sqrt
 from libc.string cimport memmove
+
+from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.evidence cimport Evidence, gaussian, insensitive, move
 from adabypass.inference.kernel.linalg cimport dot, symv
@@ -20,7 +22,7 @@ cdef enum:      # the row's head; shares of the drift rates follow
     Y_CENTER = 3
     Y_SCALE = 4
     LOG_SCORE = 5       # of the newest observation, before it was seen
-    NOISE_SCALE = 6
+    NOISE_SCALE = 6     # standard deviation of the noise: comparable among families
     EPSILON = 7
     DRIFT = 8
     DRIFT_SHARES = 9
@@ -149,7 +151,7 @@ cdef void _standardise(Bank* bank, const double* x, double scale) noexcept nogil
     for i in range(bank.n):
         deviation = scale * x[i] - bank.x_center[i]
         if bank.x_scale[i] > 0.0:
-            z[i] = fmin(fmax(deviation / bank.x_scale[i], -LARGE_FEATURE), LARGE_FEATURE)
+            z[i] = smaller(larger(deviation / bank.x_scale[i], -LARGE_FEATURE), LARGE_FEATURE)
         else:       # constant so far: if it moves now, this move is its unit
             z[i] = copysign(1.0, deviation) if _moves(bank, i, deviation) else 0.0
 
@@ -182,7 +184,7 @@ cdef void _forecast_filters(Bank* bank) noexcept nogil:
             p[bank.intercept + i] += q * slope
         if bank.intercept:
             p[0] += q * level
-        bank.h[k] = fmax(dot(J, bank.z, p), 0.0)
+        bank.h[k] = larger(dot(J, bank.z, p), 0.0)
         bank.mean[k] = dot(J, bank.z, filter + N_SCALARS)
 
 
@@ -207,20 +209,20 @@ cdef void _let_drift(Bank* bank, const double* setting, double* filter, double q
 cdef inline double _normalised(double slope, double* mean_square, double rate) noexcept nogil:
     """The slope over its running root mean square, within bounds: equation (54)."""
     mean_square[0] += rate * (slope * slope - mean_square[0])
-    return fmin(fmax(slope / sqrt(mean_square[0] + 1e-12), -LARGEST_SLOPE), LARGEST_SLOPE)
+    return smaller(larger(slope / sqrt(mean_square[0] + 1e-12), -LARGEST_SLOPE), LARGEST_SLOPE)
 
 
 cdef inline void _learn_noise(Bank* bank, const double* setting, double* filter, const Evidence* seen) noexcept nogil:
     """Move the noise's scale and shape along the evidence: equations (54)-(56)."""
-    cdef double n = bank.row[N_SEEN], rate = fmax(bank.constants[SLOPE_RATE], 1.0 / (n + 2.0))
-    cdef double slope = _normalised(fmin(seen.scale_slope, LARGEST_D), &filter[SCALE_SLOPE_SQ], rate)
-    filter[SLOW] += fmax(setting[SLOW_RATE], 1.0 / (n + 3.0)) * slope                       # (55)
-    filter[SLOW] = fmin(fmax(filter[SLOW], -LARGEST_LOG), LARGEST_LOG)
+    cdef double n = bank.row[N_SEEN], rate = larger(bank.constants[SLOPE_RATE], 1.0 / (n + 2.0))
+    cdef double slope = _normalised(smaller(seen.scale_slope, LARGEST_D), &filter[SCALE_SLOPE_SQ], rate)
+    filter[SLOW] += larger(setting[SLOW_RATE], 1.0 / (n + 3.0)) * slope                       # (55)
+    filter[SLOW] = smaller(larger(filter[SLOW], -LARGEST_LOG), LARGEST_LOG)
     filter[FAST] = setting[FAST_DECAY] * filter[FAST] + setting[FAST_RATE] * slope
     if setting[IS_GAUSSIAN] == 0.0:
         slope = _normalised(seen.epsilon_slope, &filter[EPSILON_SLOPE_SQ], rate)
         filter[FILTER_EPSILON] *= exp(bank.constants[EPSILON_RATE] * slope)                 # (56)
-        filter[FILTER_EPSILON] = fmin(fmax(filter[FILTER_EPSILON], SMALLEST_EPSILON), LARGEST_EPSILON)
+        filter[FILTER_EPSILON] = smaller(larger(filter[FILTER_EPSILON], SMALLEST_EPSILON), LARGEST_EPSILON)
 
 
 cdef void _absorb_filters(Bank* bank, double y) noexcept nogil:
@@ -237,8 +239,8 @@ cdef void _absorb_filters(Bank* bank, double y) noexcept nogil:
             filter[FAST] *= setting[FAST_DECAY]
             continue
         scale = bank.scale[k]
-        d = fmin(fmax((y - bank.mean[k]) / scale, -LARGEST_D), LARGEST_D)
-        v = fmin(fmax(bank.h[k] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
+        d = smaller(larger((y - bank.mean[k]) / scale, -LARGEST_D), LARGEST_D)
+        v = smaller(larger(bank.h[k] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
         seen = gaussian(d, v) if setting[IS_GAUSSIAN] != 0.0 else insensitive(d, v, filter[FILTER_EPSILON])
         bank.log_density[k] = seen.log_density - filter[SLOW] - filter[FAST]
         if bank.h[k] > SMALLEST_V:
@@ -254,7 +256,7 @@ cdef void _reweigh(Bank* bank) noexcept nogil:
     cdef double top = bank.log_density[0], total = 0.0, share, subtotal
     cdef double* rated
     for k in range(1, K):
-        top = fmax(top, bank.log_density[k])
+        top = larger(top, bank.log_density[k])
     for k in range(K):
         bank.log_density[k] = exp(bank.log_density[k] - top)        # from here on the density, over the largest
         total += bank.weights[k] * bank.log_density[k]
@@ -273,6 +275,11 @@ cdef void _reweigh(Bank* bank) noexcept nogil:
             bank.weights[k] += bank.rate_weights[s] * rated[k]
 
 
+cdef inline double _noise_var(double epsilon) noexcept nogil:
+    """Variance of the insensitive noise, in units of its scale: equation (5)."""
+    return (epsilon * (epsilon * (epsilon / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + epsilon)
+
+
 cdef void _summarise(Bank* bank) noexcept nogil:
     """Say in the row's head what the bank has learned, in the user's units."""
     cdef Py_ssize_t k, level
@@ -284,6 +291,8 @@ cdef void _summarise(Bank* bank) noexcept nogil:
     for k in range(bank.n_filters):
         setting, filter = bank.settings + k * N_SETTINGS, bank.filters + k * bank.stride
         scale_log += bank.weights[k] * (filter[SLOW] + filter[FAST])
+        if setting[IS_GAUSSIAN] == 0.0:
+            scale_log += bank.weights[k] * 0.5 * log(_noise_var(filter[FILTER_EPSILON]))
         drift_log += bank.weights[k] * setting[DRIFT_LOG]
         bank.row[DRIFT_SHARES + <Py_ssize_t>setting[DRIFT_LEVEL]] += bank.weights[k]
         if setting[IS_GAUSSIAN] == 0.0:
@@ -296,7 +305,7 @@ cdef void _summarise(Bank* bank) noexcept nogil:
 
 cdef void _move_anchor(Bank* bank) noexcept nogil:
     """Follow the features' running mean and variance: equation (51)."""
-    cdef double rate = fmax(bank.constants[ANCHOR_RATE], 1.0 / (bank.row[N_SEEN] + 2.0)), deviation
+    cdef double rate = larger(bank.constants[ANCHOR_RATE], 1.0 / (bank.row[N_SEEN] + 2.0)), deviation
     cdef const double* z = bank.z + bank.intercept
     cdef Py_ssize_t i
     for i in range(bank.n):
@@ -308,14 +317,14 @@ cdef void _move_anchor(Bank* bank) noexcept nogil:
             bank.anchor_var[i] = (1.0 - rate) * (bank.anchor_var[i] + rate * deviation * deviation)
         else:
             bank.anchor_var[i] += rate * (z[i] * z[i] - bank.anchor_var[i])
-        bank.anchor_var[i] = fmax(bank.anchor_var[i], SMALLEST_ANCHOR_VAR)
+        bank.anchor_var[i] = larger(bank.anchor_var[i], SMALLEST_ANCHOR_VAR)
 
 
 cdef void _learn(Bank* bank, double y) noexcept nogil:
     """One observation, in the user's units, after `_standardise` and `_forecast_filters`."""
     cdef double standard = y if isnan(y) else (y - bank.row[Y_CENTER]) / bank.row[Y_SCALE]
     if not isnan(y):
-        standard = fmin(fmax(standard, -LARGEST_D), LARGEST_D)
+        standard = smaller(larger(standard, -LARGEST_D), LARGEST_D)
     _absorb_filters(bank, standard)
     if not isnan(y):
         _reweigh(bank)
@@ -331,18 +340,18 @@ cdef void _center_and_scale(
     cdef Py_ssize_t t
     cdef double largest = 0.0, mean = 0.0, square = 0.0, deviation
     for t in range(count):
-        largest = fmax(largest, fabs(first[t * stride]))
+        largest = larger(largest, fabs(first[t * stride]))
     center[0] = scale[0] = 0.0
     if largest == 0.0:
         return
     for t in range(count):
         mean += first[t * stride] / largest / count
-    mean = fmin(fmax(mean, -1.0), 1.0) if centred else 0.0
+    mean = smaller(larger(mean, -1.0), 1.0) if centred else 0.0
     for t in range(count):
         deviation = first[t * stride] / largest - mean
         square += deviation * deviation / count
     center[0] = mean * largest
-    scale[0] = fmax(sqrt(square) * largest, 1.0 / LARGEST) if sqrt(square) > CONSTANT else 0.0
+    scale[0] = larger(sqrt(square) * largest, 1.0 / LARGEST) if sqrt(square) > CONSTANT else 0.0
 
 
 cdef void _start_over(Bank* bank, double n_seen) noexcept nogil:
@@ -428,7 +437,7 @@ cdef void forecast(Step* step) noexcept nogil:
         scale = bank.scale[k]
         epsilon = filter[FILTER_EPSILON]
         if bank.settings[k * N_SETTINGS + IS_GAUSSIAN] == 0.0:
-            scale *= sqrt((epsilon * (epsilon * (epsilon / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + epsilon))      # (5)
+            scale *= sqrt(_noise_var(epsilon))
         var += bank.weights[k] * (bank.h[k] + scale * scale + (bank.mean[k] - mean) * (bank.mean[k] - mean))
     step.mean = saturate(bank.row[Y_CENTER] + bank.row[Y_SCALE] * mean)
     step.var = saturate(bank.row[Y_SCALE] * (bank.row[Y_SCALE] * var))
@@ -443,14 +452,14 @@ cdef void absorb(Step* step, double y) noexcept nogil:
             for i in range(bank.n):     # a feature that was constant until now gets its scale from its first move
                 deviation = step.scale * step.x[i] - bank.x_center[i]
                 if bank.x_scale[i] == 0.0 and _moves(&bank, i, deviation):
-                    bank.x_scale[i] = fmin(fabs(deviation), LARGEST)
+                    bank.x_scale[i] = smaller(fabs(deviation), LARGEST)
             _learn(&bank, y)
         return
     if bank.row[PHASE] == WARMING:
         _learn(&bank, y)
     else:
         deviation = (y - step.mean) / sqrt(step.var)
-        bank.row[LOG_SCORE] = fmax(-HALF_LOG_2PI - 0.5 * (log(step.var) + deviation * deviation), -LARGEST)
+        bank.row[LOG_SCORE] = larger(-HALF_LOG_2PI - 0.5 * (log(step.var) + deviation * deviation), -LARGEST)
         bank.row[N_SEEN] += 1.0
     _remember(&bank, step, y)
     if _is_milestone(<Py_ssize_t>bank.row[N_WARM], <Py_ssize_t>bank.constants[WARM_UP]):
@@ -493,7 +502,7 @@ cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:
             filter = bank.filters + k * bank.stride
             each = filter[N_SCALARS + at] - mean[i]
             var[i] += bank.weights[k] * (filter[N_SCALARS + bank.size + at * (at + 3) // 2] + each * each)
-        unit = fmin(bank.row[Y_SCALE] / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
+        unit = smaller(bank.row[Y_SCALE] / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
         mean[i] *= unit
         var[i] *= unit * unit
 

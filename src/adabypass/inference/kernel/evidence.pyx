@@ -1,6 +1,8 @@
 """The exact-evidence filter, in place on rows: equations (38)-(46)."""
 
-from libc.math cimport M_PI, fabs, fmax, fmin, isnan, log, sqrt
+from libc.math cimport M_PI, fabs, isnan, log, sqrt
+
+from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer, dot, symv
 from adabypass.model.smoothed_noise cimport Pieces, pieces
@@ -27,7 +29,7 @@ cdef Evidence insensitive(double d, double v, double epsilon) noexcept nogil:
     cdef Evidence seen
     cdef double distance = fabs(d), s = sqrt(v)
     cdef Pieces split = pieces(distance, v, epsilon)
-    cdef double base = fmin(distance, epsilon)      # means are measured from here, to keep their differences
+    cdef double base = smaller(distance, epsilon)      # means are measured from here, to keep their differences
     cdef double beyond_right = s * split.right_piece.mean, beyond_left = s * split.left_piece.mean
     cdef double flat = -s * split.flat_piece.mean
     cdef double right = epsilon - base + beyond_right
@@ -71,7 +73,7 @@ cdef void move(
     cdef double step = saturate(seen.shift * noise_scale / unit / h), floor = guard(n, S, x, h)
     for i in range(n):
         m[i] = saturate_weight(m[i] - step * p[i])                                          # (45)
-    add_outer(n, -fmax(1.0 - seen.var / v, 0.0) / fmax(h, floor), p, S)                     # (46)
+    add_outer(n, -larger(1.0 - seen.var / v, 0.0) / larger(h, floor), p, S)                     # (46)
 
 
 cdef void forecast(Step* step) noexcept nogil:
@@ -82,7 +84,7 @@ cdef void forecast(Step* step) noexcept nogil:
     symv(step.n, step.row + MEAN + step.n, step.x, p)
     for i in range(step.n):
         p[i] += drift_var * step.x[i]
-    step.prior_var = fmax(dot(step.n, step.x, p), 0.0)
+    step.prior_var = larger(dot(step.n, step.x, p), 0.0)
     step.mean = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
     step.var = saturate(step.scale * (step.scale * step.prior_var))
 
@@ -99,8 +101,8 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     step.row[N_SEEN] += 1.0
     if step.prior_var <= SMALLEST_V:
         return
-    d = fmin(fmax(saturate(y - step.mean) / noise_scale, -LARGEST_D), LARGEST_D)
-    v = fmin(fmax(step.var / noise_scale / noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
+    d = smaller(larger(saturate(y - step.mean) / noise_scale, -LARGEST_D), LARGEST_D)
+    v = smaller(larger(step.var / noise_scale / noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
     seen = insensitive(d, v, step.constants[EPSILON])
     move(step.n, m, S, step.scratch, step.x, step.prior_var, noise_scale, &seen, v, step.scale)
 

@@ -4,10 +4,10 @@ Features may stand divided by `step.scale` (37): then h, D and their parts are i
 noise's variance 1/β appears divided by it.
 """
 
-from libc.math cimport fabs, fmax, fmin, isnan
+from libc.math cimport fabs, isnan
 
 from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer_pair, dot, symv
-from adabypass.model.special cimport Moments, bessel_ratio, truncated_moments
+from adabypass.model.special cimport Moments, bessel_ratio, larger, smaller, truncated_moments
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Step, condition, saturate, saturate_weight
 
 from adabypass.model import limits
@@ -65,7 +65,7 @@ cdef inline void _forecast(Step* step, const double* S) noexcept nogil:
     cdef double* u = step.scratch
     cdef double prior_var
     symv(step.n, S, step.x, u)
-    step.prior_var = fmax(dot(step.n, step.x, u), 0.0)
+    step.prior_var = larger(dot(step.n, step.x, u), 0.0)
     step.square = dot(step.n, step.x, step.x)
     step.product = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
     step.mean = saturate(step.product + step.row[NOISE_MEAN])                           # (13)
@@ -86,8 +86,10 @@ cdef inline void _sweep(const Theta* old, const Surprise* seen, Theta* new) noex
     cdef double spread = 2.0 * seen.b + p2 * move * move + (seen.n_features * drift_var - p2 / D)
     cdef double rho = (r - old.mu) * (r - old.mu) + share / old.beta + old.V            # (22)
     cdef Moments mu = truncated_moments(r, old.beta, seen.epsilon)                      # (24)
-    new.alpha = fmin(fmax(2.0 * seen.a / spread, SMALLEST_PREC), LARGEST_PREC) if spread > 0.0 else LARGEST_PREC  # (21)
-    new.beta = bessel_ratio(fmin(fmax(rho, SMALLEST_RHO), LARGEST))                     # (23)
+    new.alpha = LARGEST_PREC                                                            # (21)
+    if spread > 0.0:
+        new.alpha = smaller(larger(2.0 * seen.a / spread, SMALLEST_PREC), LARGEST_PREC)
+    new.beta = bessel_ratio(smaller(larger(rho, SMALLEST_RHO), LARGEST))                     # (23)
     new.mu = mu.mean
     new.V = mu.var
 
@@ -123,7 +125,7 @@ cdef inline void _adapt(Step* step, double e, const double* psi) noexcept nogil:
     cdef Py_ssize_t name
     d = saturate(step.constants[AGGRESSIVENESS] * saturate(d * (e - row[NOISE_MEAN])))
     for name in range(A, EPSILON + 1):
-        row[name] = fmin(fmax(row[name] + d, step.constants[OMEGA_MIN]), LARGEST_HYPERPARAMETER)
+        row[name] = smaller(larger(row[name] + d, step.constants[OMEGA_MIN]), LARGEST_HYPERPARAMETER)
 
 
 cdef inline void _follow(Step* step, double* psi, double* G, double D, double left, double pull) noexcept nogil:

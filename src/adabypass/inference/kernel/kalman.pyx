@@ -1,6 +1,8 @@
 """SKF, the paper's benchmark, in place on rows: equations (34)-(36)."""
 
-from libc.math cimport fmax, fmin, isnan
+from libc.math cimport isnan
+
+from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.linalg cimport add_diagonal, dot, symv
 from adabypass.inference.kernel.step cimport Kernel, Step, condition, saturate
@@ -24,7 +26,7 @@ cdef void forecast(Step* step) noexcept nogil:
     """mean = x @ m, var = x @ P @ x + R"""
     cdef double* u = step.scratch
     symv(step.n, step.row + MEAN + step.n, step.x, u)
-    step.prior_var = fmax(dot(step.n, step.x, u), 0.0)
+    step.prior_var = larger(dot(step.n, step.x, u), 0.0)
     step.square = dot(step.n, step.x, step.x)
     step.mean = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
     step.var = saturate(                                                            # (34)
@@ -43,13 +45,13 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     noise = R / step.scale / step.scale
     unexplained = error * error - step.prior_var
     if step.square > 0.0:
-        q = fmin(fmax((unexplained - noise) / step.square, 0.0), LARGEST_DRIFT_VAR)                 # (35)
+        q = smaller(larger((unexplained - noise) / step.square, 0.0), LARGEST_DRIFT_VAR)                 # (35)
     D = step.prior_var + q * step.square + noise
     if D > SMALLEST_VAR:        # else a known weight meets a huge feature, and there is nothing to learn
         condition(step.n, m, S, step.scratch, step.x, q, D, saturate(error / D))
     step.row[DRIFT_VAR] = q
     if step.constants[ADAPT_NOISE]:
-        unexplained = saturate(step.scale * saturate(step.scale * fmax(unexplained, 0.0)))
+        unexplained = saturate(step.scale * saturate(step.scale * larger(unexplained, 0.0)))
         step.row[NOISE_VAR] = R + (unexplained - R) / (step.row[N_SEEN] + 2.0)                      # (36)
     step.row[N_SEEN] += 1.0
 

@@ -1,6 +1,8 @@
 """Passive-aggressive regression, in place on rows: equations (7)-(11)."""
 
-from libc.math cimport NAN, copysign, fabs, fmax, fmin, isnan
+from libc.math cimport NAN, copysign, fabs, isnan
+
+from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.linalg cimport dot
 from adabypass.inference.kernel.step cimport Kernel, Step, saturate, saturate_weight
@@ -35,13 +37,13 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     step.row[N_SEEN] += 1.0
     n = dot(step.n, step.x, step.x)
     error = saturate(y - step.mean)
-    loss = fmax(fabs(error) - hyper[EPSILON], 0.0)                          # (7)
+    loss = larger(fabs(error) - hyper[EPSILON], 0.0)                          # (7)
     if n == 0.0 or loss == 0.0:
         return
     if hyper[VARIANT] == PA:                                                # step_length = tau * scale
         step_length = loss / (n * step.scale)                               # (8)
     elif hyper[VARIANT] == PA_I:
-        step_length = fmin(hyper[C] * step.scale, loss / (n * step.scale))  # (9)
+        step_length = smaller(hyper[C] * step.scale, loss / (n * step.scale))  # (9)
     else:
         step_length = loss / (n * step.scale + 0.5 / (hyper[C] * step.scale))   # (10)
     step_length = copysign(saturate(step_length), error)

@@ -1,6 +1,6 @@
 # What every model's step looks like: the one shape that lets a single loop drive them all.
 
-from libc.math cimport fmax, fmin
+from adabypass.model.special cimport larger, smaller
 
 
 ctypedef struct Step:
@@ -40,12 +40,12 @@ cdef double LARGEST, LARGEST_WEIGHT
 
 cdef inline double saturate(double value) noexcept nogil:
     """np.clip(value, -LARGEST, LARGEST)"""
-    return fmax(-LARGEST, fmin(value, LARGEST))
+    return larger(-LARGEST, smaller(value, LARGEST))
 
 
 cdef inline double saturate_weight(double value) noexcept nogil:
     """np.clip(value, -LARGEST_WEIGHT, LARGEST_WEIGHT)"""
-    return fmax(-LARGEST_WEIGHT, fmin(value, LARGEST_WEIGHT))
+    return larger(-LARGEST_WEIGHT, smaller(value, LARGEST_WEIGHT))
 
 
 cdef void condition(

@@ -1,9 +1,11 @@
 """The one loop: a row, the kernel that moves it, and the way in for Python."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport NAN, fabs, fmax, frexp, isfinite, ldexp, sqrt
+from libc.math cimport NAN, fabs, frexp, isfinite, ldexp, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
+
+from adabypass.model.special cimport larger
 
 cimport numpy as cnp
 
@@ -38,7 +40,7 @@ cdef void condition(
     for i in range(n):
         p[i] += drift_var * x[i]                                                        # Px
         m[i] = saturate_weight(m[i] + move * p[i])                                      # (26)
-    add_outer(n, -1.0 / fmax(D, floor), p, S)                                           # (27)  P - Px (Px)' / D
+    add_outer(n, -1.0 / larger(D, floor), p, S)                                           # (27)  P - Px (Px)' / D
 
 
 cdef double guard(Py_ssize_t n, double* P, const double* x, double D) noexcept nogil:
@@ -46,7 +48,7 @@ cdef double guard(Py_ssize_t n, double* P, const double* x, double D) noexcept n
     cdef Py_ssize_t i, at = 0
     cdef double reach = 0.0, rounding = (n + 4) * ROUNDING
     for i in range(n):
-        reach += sqrt(fmax(P[at + i], 0.0)) * fabs(x[i])
+        reach += sqrt(larger(P[at + i], 0.0)) * fabs(x[i])
         at += i + 1
     at = 0
     for i in range(n):

@@ -108,18 +108,18 @@ def standardise(bank: Bank, x: Floats, spec: AutoBypassSpec) -> Floats:
     return np.concatenate([[1.0], z]) if spec.intercept else z
 
 
-def drift_cov(bank: Bank, each: Filter, setting: Setting, spec: AutoBypassSpec) -> Floats:
-    """Covariance of a step of the random walk: level and slopes drift independently about the anchor."""
+def drifted(bank: Bank, each: Filter, setting: Setting, spec: AutoBypassSpec) -> Weights:
+    """Let a step of the random walk pass: level and slopes drift independently about the anchor."""
     q = exp(setting.drift_log + 2 * each.slow)  # (52)
     center, var = bank.anchor_center, bank.anchor_var
     if not setting.anchored:
         center, var = np.zeros_like(center), np.ones_like(var)
     slopes = np.diag(1 / var)
-    if not spec.intercept:
-        return q * slopes
-    level = np.array([[1 + inner(center, center / var)]])
-    cross = -(center / var)[None]
-    return q * np.block([[level, cross], [cross.T, slopes]])  # (53)
+    Q = slopes
+    if spec.intercept:
+        level, cross = np.array([[1 + inner(center, center / var)]]), -(center / var)[None]
+        Q = np.block([[level, cross], [cross.T, slopes]])  # (53)
+    return Weights(each.weights.mean, np.asarray(each.weights.cov + q * Q))
 
 
 def forecast(bank: Bank, x: Floats, spec: AutoBypassSpec) -> list[tuple[float, float, float]]:
@@ -127,8 +127,8 @@ def forecast(bank: Bank, x: Floats, spec: AutoBypassSpec) -> list[tuple[float, f
     z = standardise(bank, x, spec)
     answers = []
     for each, settings in zip(bank.filters, spec.filters(), strict=True):
-        P = each.weights.cov + drift_cov(bank, each, Setting(*settings), spec)  # type: ignore[arg-type]
-        answers.append((inner(z, each.weights.mean), inner(z, P @ z), each.noise_scale))
+        prior = drifted(bank, each, Setting(*settings), spec)  # type: ignore[arg-type]
+        answers.append((inner(z, prior.mean), inner(z, prior.cov @ z), each.noise_scale))
     return answers
 
 
@@ -139,7 +139,7 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
     filters, logs = [], []
     for each, settings in zip(bank.filters, spec.filters(), strict=True):
         setting = Setting(*settings)  # type: ignore[arg-type]
-        prior = Weights(each.weights.mean, each.weights.cov + drift_cov(bank, each, setting, spec))
+        prior = drifted(bank, each, setting, spec)
         if np.isnan(y):
             filters.append(each._replace(weights=prior, fast=setting.fast_decay * each.fast))
             continue
