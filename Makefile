@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-slow lint bench docs checked clean
+.PHONY: help setup demo test test-slow lint bench bench-accuracy docs checked clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -48,6 +48,10 @@ lint: setup  ## Check style, types and the direction of imports
 bench: setup  ## Measure speed, as ratios in one run
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) tools/requirements.py bench)
 	@$(BIN)/python -m benchmarks.speed
+
+bench-accuracy: setup  ## Measure accuracy beside other libraries, on every stream: some ten minutes
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) tools/requirements.py bench)
+	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 docs: setup  ## Draw the documentation's pictures anew and build the reference of the interface
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) tools/requirements.py docs)

