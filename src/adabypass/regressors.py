@@ -469,7 +469,7 @@ class AutoBypass(Regressor):
             Whether the trace also holds the weights after each observation.
         keep_predictive
             Whether the trace keeps the whole distribution of each forecast, about 2 kB each. Without it the trace has
-            means, variances and log scores.
+            means, variances and log scores; CRPS and intervals are then those of a normal with that mean and variance.
 
         Returns
         -------

@@ -12,6 +12,7 @@ from scipy.integrate import quad
 
 from adabypass import Insensitive, Mixture, Normal
 from adabypass.door import Floats
+from adabypass.errors import ShapeError
 from adabypass.model import noise
 from tests import oracles
 from tests.strategies import powers
@@ -99,6 +100,30 @@ def test_moments_are_those_of_the_density(forecast: Mixture) -> None:
     var = weight @ (signal_var + scale**2 * inner + (mean - weight @ mean) ** 2)
     assert forecast.mean == approx(weight @ mean)
     assert forecast.var == approx(var)
+
+
+def test_mixtures_of_very_different_widths_are_scored_exactly() -> None:
+    """Worked out by hand: a narrow spike in a wide bell, and two far peaks."""
+    spike = Mixture(np.array([[0.99, 0.0, 1e-6, 0.0, -1.0], [0.01, 0.0, 1.0, 0.0, -1.0]]))
+    sds = np.sqrt([[2e-6, 1.000001], [1.000001, 2.0]])
+    weights, scale = np.array([0.99, 0.01]), np.sqrt(2 / np.pi)
+    exact = scale * (weights @ [1e-3, 1.0] - 0.5 * weights @ sds @ weights)
+    assert spike.crps(0.0) == approx(exact, rel=1e-3)
+    peaks = Mixture(np.array([[0.5, -1e6, 1.0, 0.0, -1.0], [0.5, 1e6, 1.0, 0.0, -1.0]]))
+    assert peaks.crps(0.0) == approx(5e5, rel=1e-4)
+    assert peaks.cdf(peaks.quantile(0.25)) == approx(0.25)
+
+
+def test_a_forecast_from_a_huge_feature_has_an_interval() -> None:
+    low, high = Insensitive(0.0, 1e240, 1.0, 1.25).interval(0.9)
+    assert (low, high) == approx((-1.6448536e120, 1.6448536e120), rel=1e-6)
+
+
+def test_components_of_another_shape_or_kind_are_refused() -> None:
+    with pytest.raises(ShapeError, match="must be float64 of shape"):
+        Mixture(np.array([[1, 0, 0, 0, -1]]))
+    with pytest.raises(ShapeError, match="must be float64 of shape"):
+        Mixture(np.ones((3, 4)))
 
 
 def test_samples_follow_the_distribution() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from adabypass.door import Floats
 from adabypass.errors import HyperparameterError
-from adabypass.model.limits import LARGEST_UNIT
+from adabypass.model.limits import LARGEST, LARGEST_UNIT
 from adabypass.model.row import Layout, triangle, unpack
 from adabypass.model.spec import Spec
 
@@ -48,7 +48,8 @@ class AutoBypassSpec(Spec):
     share_share: ClassVar[float] = 0.001
     respawn: ClassVar[float] = 1.1
     patience: ClassVar[int] = 8
-    prior_var: ClassVar[float] = 1.0
+    caution: ClassVar[float] = 8.0
+    prior_var: ClassVar[float] = 10.0
     anchor_rate: ClassVar[float] = 0.003
     epsilon_start: ClassVar[float] = 0.5
     epsilon_rate: ClassVar[float] = 0.02
@@ -58,7 +59,9 @@ class AutoBypassSpec(Spec):
         "noise_scale", "epsilon", "drift", *(f"drift_share_{level}" for level in range(6)),
     )  # fmt: skip
     """The scalars that say what was learned; the last are the mixture's weights of the drift rates."""
-    layout: ClassVar[Layout] = Layout(scalars=("n_warm", "phase", "y_center", "y_scale", "log_score", *learned))
+    layout: ClassVar[Layout] = Layout(
+        scalars=("n_warm", "phase", "y_center", "y_scale", "shocks", "log_score", *learned)
+    )
 
     def __post_init__(self) -> None:
         if not isinstance(self.intercept, bool):
@@ -91,7 +94,7 @@ class AutoBypassSpec(Spec):
         head = (
             len(filters), len(self.drift_logs), self.warm_up, self.intercept, len(self.shares), self.share_share,
             self.prior_var, self.anchor_rate, self.epsilon_start, self.epsilon_rate, self.slope_rate, self.respawn,
-            self.patience, *self.shares,
+            self.patience, self.caution, *self.shares,
         )  # fmt: skip
         return tuple(float(number) for number in (*head, *(number for settings in filters for number in settings)))
 
@@ -128,7 +131,10 @@ class AutoBypassSpec(Spec):
             unit = np.minimum(unit, LARGEST_UNIT)
             slopes = mean[offset:] * unit
             intercept = y_center + (y_scale * mean[0] if self.intercept else 0.0) - x_center @ slopes
-        return float(np.nan_to_num(intercept)), slopes, np.asarray(cov)[offset:, offset:] * np.outer(unit, unit)
+        cov_user = np.asarray(cov)[offset:, offset:] * np.outer(unit, unit)
+        unknown = np.flatnonzero(unit == 0.0)
+        cov_user[unknown, unknown] = LARGEST  # nothing is known of a weight before its feature and y have moved
+        return float(np.nan_to_num(intercept)), slopes, cov_user
 
     def grown(self, row: Floats, n_features: int, more: int) -> Floats:
         """Copy a row into one with `more` features, whose weights start at the prior when the feature first moves."""
@@ -139,6 +145,9 @@ class AutoBypassSpec(Spec):
         for part in range(4):  # centre, scale, anchor's centre and variance
             start, old = head + part * (n_features + more), head + part * n_features
             wide[start : start + n_features] = row[old : old + n_features]
+        if row[1 + self.layout.scalars.index("phase")] > 0:
+            start = head + 2 * n_features + more
+            wide[start : start + more] = -1.0  # the new features' scale: they have never been seen
         wide_weights, wide_filters = self._filters(wide, n_features + more)
         weights, filters = self._filters(row, n_features)
         wide_weights[:] = weights

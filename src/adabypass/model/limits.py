@@ -54,3 +54,7 @@ SMALLEST_ANCHOR_VAR = 1e-4
 
 LARGEST_UNIT = 1e100
 """Upper end of the scale of y over that of a feature, in which AutoBypass's weights are told."""
+
+SHOCK = (6.0, 0.25, 2.0, 5.0)
+"""An observation so many standard deviations off is a shock; any other makes up for this share of one; after the last
+number of them AutoBypass takes the noise for so much larger that the newest was off by the third number."""

@@ -22,24 +22,15 @@ cdef enum:      # a component
     EPSILON = 4
 
 cdef enum:
-    N_PANELS = 8
-    N_NODES = 6
-    MAX_STEPS = 200
+    MAX_STEPS = 2000        # a double has fewer than this many halvings
+    MAX_DEPTH = 12
 
 cdef double SQRT_HALF = sqrt(0.5)
 cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
 cdef double LARGEST = limits.LARGEST
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
-
-# Where the integrals of the CRPS are cut, in standard deviations from y, and the nodes between two cuts.
-cdef double[N_PANELS + 1] CUTS = [0.0, 0.3, 0.8, 1.6, 3.0, 6.0, 12.0, 25.0, 60.0]
-cdef double[N_NODES] NODES, WEIGHTS
-
-cdef Py_ssize_t _at
-_nodes, _weights = np.polynomial.legendre.leggauss(N_NODES)
-for _at in range(N_NODES):
-    NODES[_at], WEIGHTS[_at] = 0.5 * (1.0 + _nodes[_at]), 0.5 * _weights[_at]
+cdef double FLOODED = 1e30       # beyond it the noise moves no digit of the sum's density
 
 
 cdef inline double _total_var(const double* part) noexcept nogil:
@@ -50,11 +41,16 @@ cdef inline double _total_var(const double* part) noexcept nogil:
     return part[SIGNAL_VAR] + scale * scale * (e * (e * (e / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + e)       # (5)
 
 
+cdef inline bint _is_normal(const double* part) noexcept nogil:
+    """Whether the noise is Gaussian, or too small beside x'w to be told from it."""
+    return part[EPSILON] < 0.0 or part[SIGNAL_VAR] > FLOODED * part[NOISE_SCALE] * part[NOISE_SCALE]
+
+
 cdef inline double _log_density(const double* part, double y) noexcept nogil:
     cdef double scale, d, v
-    if part[EPSILON] < 0.0:
+    if _is_normal(part):
         v = larger(_total_var(part), 1.0 / LARGEST)
-        d = (y - part[MEAN]) / sqrt(v)
+        d = smaller(larger((y - part[MEAN]) / sqrt(v), -LARGEST_D), LARGEST_D)
         return -HALF_LOG_2PI - 0.5 * (log(v) + d * d)
     scale = part[NOISE_SCALE]
     d = smaller(larger((y - part[MEAN]) / scale, -LARGEST_D), LARGEST_D)
@@ -65,7 +61,7 @@ cdef inline double _log_density(const double* part, double y) noexcept nogil:
 cdef inline double _below(const double* part, double y) noexcept nogil:
     """P(Y < y) of one component."""
     cdef double scale, d, v, tail
-    if part[EPSILON] < 0.0:
+    if _is_normal(part):
         return 0.5 * erfc(-(y - part[MEAN]) / sqrt(larger(_total_var(part), 1.0 / LARGEST)) * SQRT_HALF)
     scale = part[NOISE_SCALE]
     d = smaller(larger((y - part[MEAN]) / scale, -LARGEST_D), LARGEST_D)
@@ -123,7 +119,7 @@ cdef void _mix_moments(const double* parts, Py_ssize_t n, double* mean, double* 
 
 cdef double _mix_quantile(const double* parts, Py_ssize_t n, double q) noexcept nogil:
     """Solve P(Y < y) = q by Newton's method within a bracket; the nearer tail is the one that is solved for."""
-    cdef double mean, var, sd, low, high, y, miss, slope, step
+    cdef double mean, var, sd, low, high, y, next_y, miss, slope, step
     cdef int _step
     cdef bint lower = q <= 0.5
     if q <= 0.0 or q >= 1.0:
@@ -131,45 +127,82 @@ cdef double _mix_quantile(const double* parts, Py_ssize_t n, double q) noexcept 
     _mix_moments(parts, n, &mean, &var)
     sd = sqrt(var)
     low, high, step = mean - sd, mean + sd, sd
-    while _mix_below(parts, n, low) > q:
+    for _step in range(MAX_STEPS):
+        if _mix_below(parts, n, low) <= q:
+            break
         low -= step
         step *= 2.0
     step = sd
-    while _mix_above(parts, n, high) > 1.0 - q:
+    for _step in range(MAX_STEPS):
+        if _mix_above(parts, n, high) <= 1.0 - q:
+            break
         high += step
         step *= 2.0
-    y = 0.5 * (low + high)
+    y = mean
     for _step in range(MAX_STEPS):
         miss = _mix_below(parts, n, y) - q if lower else (1.0 - q) - _mix_above(parts, n, y)
+        if fabs(miss) <= 1e-13 * (q if lower else 1.0 - q):
+            break
         if miss > 0.0:
             high = y
         else:
             low = y
         slope = exp(_mix_log_density(parts, n, y))
-        step = miss / slope if slope > 0.0 else INFINITY
-        if not low <= y - step <= high:
-            step = y - 0.5 * (low + high)
-        y -= step
-        if fabs(step) <= 1e-13 * (fabs(y) + sd) or high - low <= 1e-13 * sd:
+        next_y = y - miss / slope if slope > 0.0 else high
+        if not low < next_y < high:
+            next_y = low + 0.5 * (high - low)
+        if next_y == y or not low < next_y < high:
             break
+        y = next_y
     return y
 
 
+cdef double _squared(const double* parts, Py_ssize_t n, double t, bint below) noexcept nogil:
+    cdef double F = _mix_below(parts, n, t) if below else _mix_above(parts, n, t)
+    return F * F
+
+
+cdef double _simpson(
+    const double* parts, Py_ssize_t n, bint below, double a, double b, double fa, double fm, double fb, double tol,
+    int depth,
+) noexcept nogil:
+    """Integrate the squared tail from a to b by Simpson's rule, halving the interval where it is not yet settled."""
+    cdef double middle = 0.5 * (a + b), width = b - a
+    cdef double left = _squared(parts, n, 0.5 * (a + middle), below)
+    cdef double right = _squared(parts, n, 0.5 * (middle + b), below)
+    cdef double whole = width / 6.0 * (fa + 4.0 * fm + fb)
+    cdef double halves = width / 12.0 * (fa + 4.0 * left + 2.0 * fm + 4.0 * right + fb)
+    if depth == 0 or fabs(halves - whole) <= 15.0 * tol:
+        return halves + (halves - whole) / 15.0
+    return (
+        _simpson(parts, n, below, a, middle, fa, left, fm, 0.5 * tol, depth - 1)
+        + _simpson(parts, n, below, middle, b, fm, right, fb, 0.5 * tol, depth - 1)
+    )
+
+
 cdef double _mix_crps(const double* parts, Py_ssize_t n, double y) noexcept nogil:
-    """∫ P(Y < t)² dt below y plus ∫ P(Y > t)² dt above it, in panels that widen away from y and from the mean."""
-    cdef double mean, var, sd, reach, low, high, total = 0.0, F
-    cdef Py_ssize_t panel, node
+    """∫ P(Y < t)² dt below y plus ∫ P(Y > t)² dt above it, in panels that widen away from y."""
+    cdef double mean, var, sd, reach, low, high, sign, scale, total = 0.0
+    cdef Py_ssize_t k, side
     _mix_moments(parts, n, &mean, &var)
-    sd = sqrt(var)
-    # Between y and the mean the integrand is near 1 and smooth; cuts are laid from y on either side.
-    reach = larger(1.0, fabs(y - mean) / sd)
-    for panel in range(N_PANELS):
-        low, high = CUTS[panel] * sd * (reach if panel else 1.0), CUTS[panel + 1] * sd * reach
-        for node in range(N_NODES):
-            F = _mix_below(parts, n, y - low - (high - low) * NODES[node])
-            total += WEIGHTS[node] * (high - low) * F * F
-            F = _mix_above(parts, n, y + low + (high - low) * NODES[node])
-            total += WEIGHTS[node] * (high - low) * F * F
+    sd = reach = sqrt(var)
+    for k in range(n):      # the narrowest part that matters sets the first panel
+        if parts[5 * k + WEIGHT] > 1e-3:
+            sd = smaller(sd, sqrt(_total_var(parts + 5 * k)))
+    reach = 60.0 * reach + fabs(y - mean)
+    scale = 1e-5 * smaller(sd + fabs(y - mean), reach)
+    for side in range(2):
+        sign = -1.0 if side == 0 else 1.0
+        low, high = 0.0, 0.5 * sd
+        while low < reach:
+            high = smaller(high, reach)
+            total += _simpson(
+                parts, n, side == 0, y + sign * low, y + sign * high,
+                _squared(parts, n, y + sign * low, side == 0),
+                _squared(parts, n, y + sign * 0.5 * (low + high), side == 0),
+                _squared(parts, n, y + sign * high, side == 0), scale, MAX_DEPTH,
+            ) * sign
+            low, high = high, 2.0 * high + 0.5 * sd
     return smaller(total, LARGEST)
 
 

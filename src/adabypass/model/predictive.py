@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from adabypass.door import Floats
-from adabypass.errors import HyperparameterError, PointForecastError
+from adabypass.errors import HyperparameterError, PointForecastError, ShapeError
 from adabypass.model import mixture, noise
 from adabypass.model.limits import LARGEST
 
@@ -181,6 +181,11 @@ class Mixture:
     var: Any
 
     def __init__(self, components: Floats, mean: Any = None, var: Any = None) -> None:
+        if components.ndim not in (2, 3) or components.shape[-1] != 5 or components.dtype != np.float64:
+            raise ShapeError(
+                f"components are {components.dtype} of shape {components.shape}, but must be float64 of shape "
+                "(n_components, 5) or (n, n_components, 5)."
+            )
         self.components = components
         if mean is None or var is None:
             mean, var = (self._plain(moment) for moment in mixture.moments(self._table))

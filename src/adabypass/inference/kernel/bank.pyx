@@ -21,11 +21,15 @@ cdef enum:      # the row's head; shares of the drift rates follow
     PHASE = 2
     Y_CENTER = 3
     Y_SCALE = 4
-    LOG_SCORE = 5       # of the newest observation, before it was seen
-    NOISE_SCALE = 6     # standard deviation of the noise: comparable among families
-    EPSILON = 7
-    DRIFT = 8
-    DRIFT_SHARES = 9
+    SHOCKS = 5          # how often of late an observation was out of all proportion
+    LOG_SCORE = 6       # of the newest observation, before it was seen
+    NOISE_SCALE = 7     # standard deviation of the noise: comparable among families
+    EPSILON = 8
+    DRIFT = 9
+    DRIFT_SHARES = 10
+
+cdef enum:
+    MOST_WARM_UP = 64
 
 cdef enum:      # PHASE
     UNSCALED = 0        # fewer than two different values of y have been seen
@@ -46,7 +50,8 @@ cdef enum:      # the constants; the filters' settings follow
     SLOPE_RATE = 10
     RESPAWN = 11
     PATIENCE = 12
-    SHARES = 13         # the switching rates, then the filters' settings
+    CAUTION = 13
+    SHARES = 14         # the switching rates, then the filters' settings
 
 cdef enum:      # a filter's settings
     IS_GAUSSIAN = 0
@@ -82,6 +87,8 @@ SMALLEST_EPSILON, LARGEST_EPSILON = limits.EPSILON_RANGE
 cdef double CONSTANT = limits.CONSTANT
 cdef double SMALLEST_ANCHOR_VAR = limits.SMALLEST_ANCHOR_VAR
 cdef double LARGEST_SLOPE = limits.LARGEST_SLOPE
+cdef double SHOCK, SHOCK_DECAY, SHOCK_REST, PATIENT_SHOCKS
+SHOCK, SHOCK_DECAY, SHOCK_REST, PATIENT_SHOCKS = limits.SHOCK
 
 ctypedef struct Bank:       # where everything is
     Py_ssize_t n            # features
@@ -155,8 +162,10 @@ cdef void _standardise(Bank* bank, const double* x, double scale) noexcept nogil
         deviation = scale * x[i] - bank.x_center[i]
         if bank.x_scale[i] > 0.0:
             z[i] = smaller(larger(deviation / bank.x_scale[i], -LARGE_FEATURE), LARGE_FEATURE)
-        else:       # constant so far: if it moves now, this move is its unit
-            z[i] = copysign(1.0, deviation) if _moves(bank, i, deviation) else 0.0
+        elif bank.x_scale[i] == 0.0 and _moves(bank, i, deviation):
+            z[i] = copysign(1.0, deviation)     # constant so far: this move is its unit
+        else:
+            z[i] = 0.0
 
 
 cdef inline bint _moves(const Bank* bank, Py_ssize_t i, double deviation) noexcept nogil:
@@ -338,7 +347,7 @@ cdef void _move_anchor(Bank* bank) noexcept nogil:
     cdef const double* z = bank.z + bank.intercept
     cdef Py_ssize_t i
     for i in range(bank.n):
-        if bank.x_scale[i] == 0.0:
+        if bank.x_scale[i] <= 0.0:
             continue
         if bank.intercept:
             deviation = z[i] - bank.anchor_center[i]
@@ -349,6 +358,31 @@ cdef void _move_anchor(Bank* bank) noexcept nogil:
         bank.anchor_var[i] = larger(bank.anchor_var[i], SMALLEST_ANCHOR_VAR)
 
 
+cdef void _brace(Bank* bank, double y) noexcept nogil:
+    """If observations keep being out of all proportion, widen every filter's noise to what is seen: equation (60)."""
+    cdef Py_ssize_t k, best = 0
+    cdef double var, distance
+    cdef double* filter
+    for k in range(1, bank.n_filters):
+        if bank.weights[k] > bank.weights[best]:
+            best = k
+    var = bank.scale[best] * bank.scale[best]
+    if bank.settings[best * N_SETTINGS + IS_GAUSSIAN] == 0.0:
+        var *= _noise_var(bank.filters[best * bank.stride + FILTER_EPSILON])
+    distance = fabs(y - bank.mean[best]) / sqrt(bank.h[best] + var)
+    if distance < SHOCK:
+        bank.row[SHOCKS] = larger(bank.row[SHOCKS] - SHOCK_DECAY, 0.0)
+        return
+    bank.row[SHOCKS] += 1.0
+    if bank.row[SHOCKS] < PATIENT_SHOCKS:
+        return
+    bank.row[SHOCKS] = 0.0
+    for k in range(bank.n_filters):
+        filter = bank.filters + k * bank.stride
+        filter[SLOW] = smaller(filter[SLOW] + log(distance / SHOCK_REST), LARGEST_LOG)
+        filter[FAST] = 0.0
+
+
 cdef void _learn(Bank* bank, double y) noexcept nogil:
     """One observation, in the user's units, after `_standardise` and `_forecast_filters`."""
     cdef double standard = y if isnan(y) else (y - bank.row[Y_CENTER]) / bank.row[Y_SCALE]
@@ -356,6 +390,7 @@ cdef void _learn(Bank* bank, double y) noexcept nogil:
         standard = smaller(larger(standard, -LARGEST_D), LARGEST_D)
     _absorb_filters(bank, standard)
     if not isnan(y):
+        _brace(bank, standard)
         _reweigh(bank)
         _respawn(bank)
         bank.row[N_SEEN] += 1.0
@@ -366,22 +401,34 @@ cdef void _learn(Bank* bank, double y) noexcept nogil:
 cdef void _center_and_scale(
     const double* first, Py_ssize_t count, Py_ssize_t stride, bint centred, double* center, double* scale
 ) noexcept nogil:
-    """Mean and standard deviation of every `stride`-th number; the scale is 0 if they do not differ: equation (49)."""
-    cdef Py_ssize_t t
-    cdef double largest = 0.0, mean = 0.0, square = 0.0, deviation
+    """Median, and the lesser of root mean square deviation and interquartile range, of every `stride`-th number: (49).
+
+    The scale is 0 if the numbers do not differ.
+    """
+    cdef double[MOST_WARM_UP] values
+    cdef Py_ssize_t t, at
+    cdef double largest = 0.0, median, square = 0.0, deviation, quartiles
     for t in range(count):
         largest = larger(largest, fabs(first[t * stride]))
     center[0] = scale[0] = 0.0
     if largest == 0.0:
         return
+    for t in range(count):      # sorted, in units of the largest
+        at = t
+        while at > 0 and values[at - 1] > first[t * stride] / largest:
+            values[at] = values[at - 1]
+            at -= 1
+        values[at] = first[t * stride] / largest
+    median = 0.5 * (values[(count - 1) // 2] + values[count // 2]) if centred else 0.0
     for t in range(count):
-        mean += first[t * stride] / largest / count
-    mean = smaller(larger(mean, -1.0), 1.0) if centred else 0.0
-    for t in range(count):
-        deviation = first[t * stride] / largest - mean
+        deviation = values[t] - median
         square += deviation * deviation / count
-    center[0] = mean * largest
-    scale[0] = larger(sqrt(square) * largest, 1.0 / LARGEST) if sqrt(square) > CONSTANT else 0.0
+    quartiles = values[count - 1 - (count - 1) // 4] - values[(count - 1) // 4]
+    deviation = sqrt(square)
+    if quartiles > CONSTANT and centred:
+        deviation = smaller(deviation, quartiles)
+    center[0] = median * largest
+    scale[0] = smaller(larger(deviation * largest, 1.0 / LARGEST), LARGEST) if deviation > CONSTANT else 0.0
 
 
 cdef void _start_over(Bank* bank, double n_seen) noexcept nogil:
@@ -395,7 +442,7 @@ cdef void _start_over(Bank* bank, double n_seen) noexcept nogil:
         bank.row[PHASE] = UNSCALED
         return
     bank.row[PHASE] = WARMING if count < bank.constants[WARM_UP] else SETTLED
-    bank.row[N_SEEN] = 0.0
+    bank.row[N_SEEN] = bank.row[SHOCKS] = 0.0
     for i in range(bank.n):
         _center_and_scale(bank.buffer + i, count, width, bank.intercept, &bank.x_center[i], &bank.x_scale[i])
         bank.anchor_center[i] = 0.0
@@ -407,6 +454,8 @@ cdef void _start_over(Bank* bank, double n_seen) noexcept nogil:
             bank.rated[i * bank.n_filters + k] = bank.weights[k]
             bank.rate_weights[i] = 1.0 / bank.n_shares
         filter[SLOW] = log(0.5) if bank.settings[k * N_SETTINGS + IS_GAUSSIAN] != 0.0 else log(0.3)
+        if bank.row[PHASE] == WARMING:      # few observations know little of their own scale
+            filter[SLOW] += log(1.0 + bank.constants[CAUTION] / count)
         filter[FAST] = 0.0
         filter[FILTER_EPSILON] = bank.constants[EPSILON_START]
         filter[SCALE_SLOPE_SQ] = 0.5
@@ -481,6 +530,8 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     if bank.row[PHASE] == SETTLED or isnan(y):
         if bank.row[PHASE] != UNSCALED:
             for i in range(bank.n):     # a feature that was constant until now gets its scale from its first move
+                if bank.x_scale[i] < 0.0:
+                    bank.x_center[i], bank.x_scale[i] = step.scale * step.x[i], 0.0
                 deviation = step.scale * step.x[i] - bank.x_center[i]
                 if bank.x_scale[i] == 0.0 and _moves(&bank, i, deviation):
                     bank.x_scale[i] = smaller(fabs(deviation), LARGEST)
@@ -535,7 +586,7 @@ cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:
             var[i] += bank.weights[k] * (filter[N_SCALARS + bank.size + at * (at + 3) // 2] + each * each)
         unit = smaller(bank.row[Y_SCALE] / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
         mean[i] *= unit
-        var[i] *= unit * unit
+        var[i] = var[i] * unit * unit if unit > 0.0 else LARGEST
 
 
 KERNEL = Kernel.of(forecast, absorb, scale_up=False, describe=describe, weigh=weigh)

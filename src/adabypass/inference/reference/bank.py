@@ -8,8 +8,9 @@ import numpy as np
 from adabypass.door import Floats
 from adabypass.inference.reference.evidence import Evidence, absorb, gaussian, insensitive
 from adabypass.inference.reference.linear_gaussian import Weights, inner
+from adabypass.model import noise
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.limits import CONSTANT, EPSILON_RANGE, LARGEST_SLOPE, SMALLEST_ANCHOR_VAR
+from adabypass.model.limits import CONSTANT, EPSILON_RANGE, LARGEST_SLOPE, SHOCK, SMALLEST_ANCHOR_VAR
 
 
 class Setting(NamedTuple):
@@ -61,6 +62,7 @@ class Bank(NamedTuple):
     anchor_center: Floats
     anchor_var: Floats
     n_seen: int
+    shocks: float
 
     @property
     def mixture(self) -> Floats:
@@ -72,9 +74,13 @@ def standard_units(X: Floats, y: Floats, intercept: bool) -> Units:
     """Centre and scale of every feature and of y."""
 
     def center_and_scale(values: Floats) -> tuple[float, float]:
-        center = float(values.mean()) if intercept else 0.0
+        center, ordered, n = float(np.median(values)) if intercept else 0.0, np.sort(values), len(values)
         scale = sqrt(float(np.mean((values - center) ** 2)))
-        return center, scale if scale > CONSTANT * np.abs(values).max() else 0.0  # (49)
+        quartiles = float(ordered[n - 1 - (n - 1) // 4] - ordered[(n - 1) // 4])
+        least = CONSTANT * float(np.abs(values).max())
+        if quartiles > least and intercept:
+            scale = min(scale, quartiles)
+        return center, scale if scale > least else 0.0  # (49)
 
     centers, scales = zip(*(center_and_scale(column) for column in X.T), strict=True)
     return Units(np.array(centers), np.array(scales), *center_and_scale(y))
@@ -95,6 +101,7 @@ def start(X: Floats, y: Floats, spec: AutoBypassSpec) -> Bank:
         anchor_center=np.zeros(n),
         anchor_var=np.ones(n),
         n_seen=0,
+        shocks=0.0,
     )
     for x, target in zip(X, y, strict=True):  # (50)
         bank, _ = update(bank, x, float(target), spec)
@@ -152,9 +159,24 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
         filters.append(learn_noise(each._replace(weights=weights), setting, seen, bank.n_seen, spec))
     if np.isnan(y):
         return bank._replace(filters=tuple(filters)), np.nan
-    bank, log_density = reweigh(bank, np.array(logs), spec)
-    bank = respawn(bank._replace(filters=tuple(filters), n_seen=bank.n_seen + 1), spec)
+    braced = brace(bank, filters, z, standard, spec)
+    bank, log_density = reweigh(braced, np.array(logs), spec)
+    bank = respawn(bank._replace(n_seen=bank.n_seen + 1), spec)
     return move_anchor(bank, z[int(spec.intercept) :], spec), log_density
+
+
+def brace(bank: Bank, learned: list[Filter], z: Floats, y: float, spec: AutoBypassSpec) -> Bank:
+    """Take over what the filters `learned`; if y keeps being out of all proportion, widen every filter's noise."""
+    bound, decay, rest, patience = SHOCK
+    best = int(np.argmax(bank.mixture))
+    each, setting = bank.filters[best], Setting(*spec.filters()[best])  # type: ignore[arg-type]
+    prior = drifted(bank, each, setting, spec)
+    noise_var = each.noise_scale**2 * (1.0 if setting.is_gaussian else noise.var(each.epsilon))
+    distance = abs(y - inner(z, prior.mean)) / sqrt(inner(z, prior.cov @ z) + noise_var)
+    shocks = bank.shocks + 1.0 if distance >= bound else max(bank.shocks - decay, 0.0)
+    if distance >= bound and shocks >= patience:
+        shocks, learned = 0.0, [f._replace(slow=f.slow + log(distance / rest), fast=0.0) for f in learned]  # (60)
+    return bank._replace(filters=tuple(learned), shocks=shocks)
 
 
 def learn_noise(each: Filter, setting: Setting, seen: Evidence, n_seen: int, spec: AutoBypassSpec) -> Filter:
