@@ -38,7 +38,8 @@ def markdown(results: dict[str, dict[str, Row]], streams: dict[str, Stream]) -> 
     columns += ["RMSE", "MAE", "seconds"]
     parts = [
         "# Accuracy\n\nForecasts one step ahead, scored from the 21st on. Rivals marked *cheats* were fitted to the "
-        "whole stream before they forecast it.\n"
+        "whole stream before they forecast it; where that fit did not converge (GARCH-t on some price levels), its "
+        "scores stand as they came out. Viking is left out of streams that are too long for it or have gaps.\n"
     ]
     for name, rows in results.items():
         parts.append(f"\n## {name}, {len(streams[name].y):,} observations\n")
@@ -83,7 +84,7 @@ def picture(results: dict[str, dict[str, Row]], streams: dict[str, Stream], path
         xlabel="log score beside AutoBypass (nats an observation; left is worse, -1 or less at the edge)",
     )
     coverage.axvspan(88.5, 91.5, color="0.9", zorder=0)
-    coverage.set(xlim=(59, 101), xlabel="observations within the 90 % interval (%; 60 or fewer at the edge)")
+    coverage.set(xlim=(59, 101), xlabel="held by the 90 % interval, % (60 or fewer at the edge)")
     for ax in (behind, coverage):
         ax.grid(axis="y", color="0.93")
         ax.spines[["top", "right"]].set_visible(False)
