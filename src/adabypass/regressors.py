@@ -64,10 +64,7 @@ class Regressor:
         ----------
         x : array (n_features,) of finite numbers; a plain number if there is one feature
         """
-        cell = self._cell
-        if cell is None:
-            cell = self._build(len(door.features(x, None)))
-        return self._predictive(*cell.forecast(x))
+        return self._predictive(*self._cell_for(x).forecast(x))
 
     def update(self, x: object, y: object) -> None:
         """Learn from having seen `y` at `x`.
@@ -203,6 +200,10 @@ class Regressor:
             if row.shape != self._spec.new_row(state["n_features"]).shape:
                 raise ShapeError(f"the row has shape {row.shape}, which does not fit {state['n_features']} features.")
             self._cell = self._new_cell(row, state["n_features"])
+
+    def _cell_for(self, x: object) -> Cell:
+        """Give the cell, made for the features of `x` if there is none yet."""
+        return self._build(len(door.features(x, None))) if self._cell is None else self._cell
 
     def _build(self, n_features: int) -> Cell:
         self._cell = self._new_cell(self._spec.new_row(n_features), n_features)
@@ -450,11 +451,8 @@ class AutoBypass(Regressor):
         ----------
         x : array (n_features,) of finite numbers; a plain number if there is one feature
         """
-        cell = self._cell
-        if cell is None:
-            cell = self._build(len(door.features(x, None)))
         components = np.empty((self._spec.n_filters, 5))
-        mean, var = cell.components(x, components)
+        mean, var = self._cell_for(x).components(x, components)
         return Mixture(components, mean, var)
 
     def run(self, X: object, y: object, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:

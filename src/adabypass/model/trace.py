@@ -168,7 +168,7 @@ class Trace:
     def changes(self, threshold: float = 0.5, least_gap: int = 30) -> list[Change]:
         """List when the regime changed: when the bank's weight moved to other drift rates, or to another noise scale.
 
-        On static Gaussian streams expect a false alarm about every 1,500 observations, with heavy tails every 850.
+        On static Gaussian streams expect a false alarm about every 2,200 observations, with t(3) noise every 900.
 
         The `least_gap` observations from each moment on are compared with as many before it: in their mean log drift,
         in steps of the bank's grid, and in their mean log noise scale. A moment is listed where either has moved by
