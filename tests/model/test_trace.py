@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass import Bypass, Normal, PassiveAggressive, Trace
+from adabypass import AutoBypass, Bypass, Normal, PassiveAggressive, Trace
 from adabypass.errors import MissingExtraError, PointForecastError, ShapeError, UnknownNameError
 
 
@@ -41,6 +41,21 @@ def test_coverage_of_a_true_model_is_nominal() -> None:
     scores = Trace(rng.normal(mean, sd), Normal(mean, sd**2), {}).scores()
     for level in (50, 90, 95):
         assert scores[f"coverage_{level}"] == approx(level / 100, abs=0.01)  # over four standard errors
+
+
+def test_surprisal_is_what_the_log_score_lacks_of_its_expectation() -> None:
+    y, sd = np.array([0.5, 3.0, np.nan]), np.array([1.0, 2.0, 1.0])
+    surprisal = Trace(y, Normal(np.zeros(3), sd**2), {}).surprisal()
+    assert surprisal[:2] == approx([0.5 * 0.5**2 - 0.5, 0.5 * 1.5**2 - 0.5])  # by hand: the constants cancel
+    assert np.isnan(surprisal[2])
+
+
+def test_surprisal_is_zero_on_average_and_rises_where_the_world_changes() -> None:
+    rng = np.random.default_rng(0)
+    y = np.concatenate([rng.normal(size=600), rng.normal(scale=8.0, size=20)])
+    surprisal = AutoBypass().run(rng.normal(size=(len(y), 1)), y).surprisal()
+    assert abs(surprisal[100:600].mean()) < 0.1  # its standard error is 0.03
+    assert surprisal[600:605].mean() > 3
 
 
 def test_a_point_forecast_has_only_errors() -> None:

@@ -4,13 +4,14 @@ A forecast is a table of components: weight, mean, variance of x'w, noise scale,
 noise. All functions take forecasts of shape (n, n_components, 5) and release the interpreter's lock.
 """
 
-from libc.math cimport INFINITY, M_PI, erfc, exp, fabs, isnan, log, sqrt
+from libc.math cimport INFINITY, M_PI, cosh, erfc, exp, fabs, isnan, log, sinh, sqrt
+from scipy.special.cython_special cimport ndtri
 
 from adabypass.model.special cimport larger, smaller
 
 import numpy as np
 
-from adabypass.model.smoothed_noise cimport log_pdf, lower_tail
+from adabypass.model.smoothed_noise cimport log_pdf, lower_tail, mean_distance
 
 from adabypass.model import limits
 
@@ -24,12 +25,17 @@ cdef enum:      # a component
 cdef enum:
     MAX_STEPS = 2000        # a double has fewer than this many halvings
     MAX_DEPTH = 12
+    MAX_HALVINGS = 3
 
 cdef double SQRT_HALF = sqrt(0.5)
+cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
 cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
 cdef double LARGEST = limits.LARGEST
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
+cdef double SETTLED = 1e-6
+cdef double NOTHING = 1e-8
+cdef double REACH = 60.0             # standard deviations: Laplace tails have no mass left beyond them
 cdef double FLOODED = 1e30       # beyond it the noise moves no digit of the sum's density
 
 
@@ -58,51 +64,78 @@ cdef inline double _log_density(const double* part, double y) noexcept nogil:
     return log_pdf(d, v, part[EPSILON]) - log(scale)
 
 
-cdef inline double _below(const double* part, double y) noexcept nogil:
-    """P(Y < y) of one component."""
+cdef inline double _below(const double* part, double y, double* density) noexcept nogil:
+    """P(Y < y) of one component, and its density there."""
     cdef double scale, d, v, tail
     if _is_normal(part):
-        return 0.5 * erfc(-(y - part[MEAN]) / sqrt(larger(_total_var(part), 1.0 / LARGEST)) * SQRT_HALF)
+        scale = sqrt(larger(_total_var(part), 1.0 / LARGEST))
+        d = (y - part[MEAN]) / scale
+        density[0] = INV_SQRT_2PI * exp(-0.5 * d * d) / scale
+        return 0.5 * erfc(-d * SQRT_HALF)
     scale = part[NOISE_SCALE]
     d = smaller(larger((y - part[MEAN]) / scale, -LARGEST_D), LARGEST_D)
     v = smaller(larger(part[SIGNAL_VAR] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
-    tail = lower_tail(fabs(d), v, part[EPSILON])
+    tail = lower_tail(fabs(d), v, part[EPSILON], density)
+    density[0] /= scale
     return tail if d < 0.0 else 1.0 - tail
 
 
-cdef inline double _above(const double* part, double y) noexcept nogil:
+cdef inline double _above(const double* part, double y, double* density) noexcept nogil:
     """P(Y > y) of one component: that of its mirror image below -y."""
     cdef double[5] mirror
     mirror[SIGNAL_VAR], mirror[NOISE_SCALE], mirror[EPSILON] = part[SIGNAL_VAR], part[NOISE_SCALE], part[EPSILON]
     mirror[MEAN] = -part[MEAN]
-    return _below(mirror, -y)
+    return _below(mirror, -y, density)
+
+
+cdef inline double _mean_distance(const double* part, double y) noexcept nogil:
+    """E |Y - y| of one component."""
+    cdef double scale, d, v
+    if _is_normal(part):
+        scale = sqrt(larger(_total_var(part), 1.0 / LARGEST))
+        d = fabs(y - part[MEAN]) / scale
+        return scale * (d * (1.0 - erfc(d * SQRT_HALF)) + 2.0 * INV_SQRT_2PI * exp(-0.5 * d * d))
+    scale = part[NOISE_SCALE]
+    d = smaller(fabs(y - part[MEAN]) / scale, LARGEST_D)
+    v = smaller(larger(part[SIGNAL_VAR] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
+    return scale * mean_distance(d, v, part[EPSILON])
 
 
 cdef double _mix_log_density(const double* parts, Py_ssize_t n, double y) noexcept nogil:
+    """Log density of the mixture, the sum carried relative to the largest term so far."""
     cdef double top = -INFINITY, total = 0.0, each
     cdef Py_ssize_t k
     for k in range(n):
-        top = larger(top, _log_density(parts + 5 * k, y))
-    for k in range(n):
         each = _log_density(parts + 5 * k, y)
+        if each > top:
+            total *= exp(top - each)
+            top = each
         total += parts[5 * k + WEIGHT] * exp(each - top)
     return larger(top + log(total), -LARGEST)
 
 
-cdef double _mix_below(const double* parts, Py_ssize_t n, double y) noexcept nogil:
-    cdef double total = 0.0
+cdef double _mix_tail(const double* parts, Py_ssize_t n, double y, bint lower, double* density) noexcept nogil:
+    """P(Y < y), or P(Y > y) if not `lower`, and the density at y."""
+    cdef double total = 0.0, each
     cdef Py_ssize_t k
+    density[0] = 0.0
     for k in range(n):
-        total += parts[5 * k + WEIGHT] * _below(parts + 5 * k, y)
+        if lower:
+            total += parts[5 * k + WEIGHT] * _below(parts + 5 * k, y, &each)
+        else:
+            total += parts[5 * k + WEIGHT] * _above(parts + 5 * k, y, &each)
+        density[0] += parts[5 * k + WEIGHT] * each
     return total
+
+
+cdef double _mix_below(const double* parts, Py_ssize_t n, double y) noexcept nogil:
+    cdef double density
+    return _mix_tail(parts, n, y, True, &density)
 
 
 cdef double _mix_above(const double* parts, Py_ssize_t n, double y) noexcept nogil:
-    cdef double total = 0.0
-    cdef Py_ssize_t k
-    for k in range(n):
-        total += parts[5 * k + WEIGHT] * _above(parts + 5 * k, y)
-    return total
+    cdef double density
+    return _mix_tail(parts, n, y, False, &density)
 
 
 cdef void _mix_moments(const double* parts, Py_ssize_t n, double* mean, double* var) noexcept nogil:
@@ -117,96 +150,152 @@ cdef void _mix_moments(const double* parts, Py_ssize_t n, double* mean, double* 
     var[0] = smaller(larger(var[0], 1.0 / LARGEST), LARGEST)
 
 
-cdef double _mix_quantile(const double* parts, Py_ssize_t n, double q) noexcept nogil:
-    """Solve P(Y < y) = q by Newton's method within a bracket; the nearer tail is the one that is solved for."""
-    cdef double mean, var, sd, low, high, y, next_y, miss, slope, step
+cdef double _mix_quantile(const double* parts, Py_ssize_t n, double q, double* deviate) noexcept nogil:
+    """Solve P(Y < y) = q by Newton's method on the scale of a normal deviate, where the function is nearly straight.
+
+    The nearer tail is the one that is solved for. `deviate` is where to begin, in standard deviations from the mean,
+    and afterwards where it ended.
+    """
+    cdef double mean, var, sd, low = -LARGEST, high = LARGEST, y, next_y, tail, wanted, density, at, goal, step
     cdef int _step
     cdef bint lower = q <= 0.5
     if q <= 0.0 or q >= 1.0:
         return -INFINITY if q <= 0.0 else INFINITY
     _mix_moments(parts, n, &mean, &var)
-    sd = sqrt(var)
-    low, high, step = mean - sd, mean + sd, sd
+    sd = step = sqrt(var)
+    wanted = q if lower else 1.0 - q
+    goal = ndtri(wanted)
+    y = mean + deviate[0] * sd
     for _step in range(MAX_STEPS):
-        if _mix_below(parts, n, low) <= q:
+        tail = _mix_tail(parts, n, y, lower, &density)
+        if tail == wanted:
             break
-        low -= step
-        step *= 2.0
-    step = sd
-    for _step in range(MAX_STEPS):
-        if _mix_above(parts, n, high) <= 1.0 - q:
-            break
-        high += step
-        step *= 2.0
-    y = mean
-    for _step in range(MAX_STEPS):
-        miss = _mix_below(parts, n, y) - q if lower else (1.0 - q) - _mix_above(parts, n, y)
-        if fabs(miss) <= 1e-13 * (q if lower else 1.0 - q):
-            break
-        if miss > 0.0:
+        if (tail > wanted) == lower:
             high = y
         else:
             low = y
-        slope = exp(_mix_log_density(parts, n, y))
-        next_y = y - miss / slope if slope > 0.0 else high
-        if not low < next_y < high:
-            next_y = low + 0.5 * (high - low)
-        if next_y == y or not low < next_y < high:
+        at = ndtri(tail)
+        next_y = y + (goal - at) * (1.0 if lower else -1.0) * INV_SQRT_2PI * exp(-0.5 * at * at) / density
+        if not low < next_y < high:         # a tail that vanished, or a step too far
+            next_y = y - step if low == -LARGEST else y + step if high == LARGEST else low + 0.5 * (high - low)
+            step *= 2.0
+            if not low < next_y < high:
+                y = smaller(larger(next_y, low), high)
+                break
+        elif fabs(goal - at) <= SETTLED:        # the next step would be about the square of this one
+            y = next_y
             break
         y = next_y
+    deviate[0] = (y - mean) / sd
     return y
 
 
-cdef double _squared(const double* parts, Py_ssize_t n, double t, bint below) noexcept nogil:
-    cdef double F = _mix_below(parts, n, t) if below else _mix_above(parts, n, t)
-    return F * F
+ctypedef double (*Function)(const double* parts, Py_ssize_t n, double at) noexcept nogil
+
+
+cdef double _apart(const double* parts, Py_ssize_t n, double t) noexcept nogil:
+    """F (1 - F): its integral is E |Y - Y'| / 2 of two independent draws."""
+    cdef double F = _mix_below(parts, n, t)
+    return F * (1.0 - F)
+
+
+cdef double _unforeseen(const double* parts, Py_ssize_t n, double t) noexcept nogil:
+    """-p log p: its integral is the entropy."""
+    cdef double log_density = _mix_log_density(parts, n, t)
+    return -exp(log_density) * log_density
 
 
 cdef double _simpson(
-    const double* parts, Py_ssize_t n, bint below, double a, double b, double fa, double fm, double fb, double tol,
+    Function f, const double* parts, Py_ssize_t n, double a, double b, double fa, double fm, double fb, double tol,
     int depth,
 ) noexcept nogil:
-    """Integrate the squared tail from a to b by Simpson's rule, halving the interval where it is not yet settled."""
+    """Integrate from a to b by Simpson's rule, halving the interval where it is not yet settled."""
     cdef double middle = 0.5 * (a + b), width = b - a
-    cdef double left = _squared(parts, n, 0.5 * (a + middle), below)
-    cdef double right = _squared(parts, n, 0.5 * (middle + b), below)
+    cdef double left = f(parts, n, 0.5 * (a + middle)), right = f(parts, n, 0.5 * (middle + b))
     cdef double whole = width / 6.0 * (fa + 4.0 * fm + fb)
     cdef double halves = width / 12.0 * (fa + 4.0 * left + 2.0 * fm + 4.0 * right + fb)
-    if depth == 0 or fabs(halves - whole) <= 15.0 * tol:
+    if depth == 0 or not fabs(halves - whole) > 15.0 * tol:
         return halves + (halves - whole) / 15.0
     return (
-        _simpson(parts, n, below, a, middle, fa, left, fm, 0.5 * tol, depth - 1)
-        + _simpson(parts, n, below, middle, b, fm, right, fb, 0.5 * tol, depth - 1)
+        _simpson(f, parts, n, a, middle, fa, left, fm, 0.5 * tol, depth - 1)
+        + _simpson(f, parts, n, middle, b, fm, right, fb, 0.5 * tol, depth - 1)
     )
 
 
-cdef double _mix_crps(const double* parts, Py_ssize_t n, double y) noexcept nogil:
-    """∫ P(Y < t)² dt below y plus ∫ P(Y > t)² dt above it, in panels that widen away from y."""
-    cdef double mean, var, sd, reach, low, high, sign, scale, total = 0.0
-    cdef Py_ssize_t k, side
-    _mix_moments(parts, n, &mean, &var)
-    sd = reach = sqrt(var)
-    for k in range(n):      # the narrowest part that matters sets the first panel
-        if parts[5 * k + WEIGHT] > 1e-3:
-            sd = smaller(sd, sqrt(_total_var(parts + 5 * k)))
-    reach = 60.0 * reach + fabs(y - mean)
-    scale = 1e-5 * smaller(sd + fabs(y - mean), reach)
+cdef double _in_panels(
+    Function f, const double* parts, Py_ssize_t n, double mean, double reach, double core, double tol
+) noexcept nogil:
+    """Integrate in panels that widen away from the mean."""
+    cdef double low, high, sign, total = 0.0
+    cdef int side
     for side in range(2):
         sign = -1.0 if side == 0 else 1.0
-        low, high = 0.0, 0.5 * sd
+        low, high = 0.0, core
         while low < reach:
             high = smaller(high, reach)
-            total += _simpson(
-                parts, n, side == 0, y + sign * low, y + sign * high,
-                _squared(parts, n, y + sign * low, side == 0),
-                _squared(parts, n, y + sign * 0.5 * (low + high), side == 0),
-                _squared(parts, n, y + sign * high, side == 0), scale, MAX_DEPTH,
-            ) * sign
-            low, high = high, 2.0 * high + 0.5 * sd
-    return smaller(total, LARGEST)
+            total += sign * _simpson(
+                f, parts, n, mean + sign * low, mean + sign * high, f(parts, n, mean + sign * low),
+                f(parts, n, mean + sign * 0.5 * (low + high)), f(parts, n, mean + sign * high), tol, MAX_DEPTH,
+            )
+            low, high = high, 2.0 * high + core
+    return total
 
 
-ctypedef double (*Function)(const double* parts, Py_ssize_t n, double at) noexcept nogil
+cdef double _ladder(
+    Function f, const double* parts, Py_ssize_t n, double mean, double core, double reach, double first, double step
+) noexcept nogil:
+    """Sum f(t) dt/du over t = mean + core sinh(u), u = ±first, ±(first + step), ... until nothing is added."""
+    cdef double u, total = 0.0, size = 0.0, each
+    cdef int side
+    for side in range(2):
+        u = first
+        while core * sinh(u) < reach:
+            each = cosh(u) * f(parts, n, mean + (core if side == 1 else -core) * sinh(u))
+            total += each
+            size += fabs(each)
+            if not fabs(each) > NOTHING * size:
+                break
+            u += step
+    return core * total
+
+
+cdef double _integral(Function f, const double* parts, Py_ssize_t n, double tol) noexcept nogil:
+    """Integrate f over the whole line, to within `tol` at most.
+
+    The trapezoidal rule converges exponentially on a smooth function over the whole line; what does not settle in a few
+    halvings, such as peaks far apart, is left to panels.
+    """
+    cdef double mean, var, sd, core, step = 0.5, coarse, fine
+    cdef Py_ssize_t k
+    cdef int _halving
+    _mix_moments(parts, n, &mean, &var)
+    sd = core = sqrt(var)
+    for k in range(n):      # the narrowest part that matters sets the scale
+        if parts[5 * k + WEIGHT] > 1e-3:
+            core = smaller(core, sqrt(_total_var(parts + 5 * k)))
+    core = larger(0.5 * core, 1e-8 * sd)
+    coarse = step * (core * f(parts, n, mean) + _ladder(f, parts, n, mean, core, REACH * sd, step, step))
+    for _halving in range(MAX_HALVINGS):
+        fine = 0.5 * coarse + 0.5 * step * _ladder(f, parts, n, mean, core, REACH * sd, 0.5 * step, step)
+        if fabs(fine - coarse) <= tol:      # the error of the coarse sum: that of the fine one is far smaller
+            return fine
+        coarse = fine
+        step *= 0.5
+    return _in_panels(f, parts, n, mean, REACH * sd, core, 0.01 * tol)
+
+
+cdef double _mix_crps(const double* parts, Py_ssize_t n, double y) noexcept nogil:
+    """E |Y - y| - E |Y - Y'| / 2."""
+    cdef double distance = 0.0, mean, var
+    cdef Py_ssize_t k
+    for k in range(n):
+        distance += parts[5 * k + WEIGHT] * _mean_distance(parts + 5 * k, y)
+    _mix_moments(parts, n, &mean, &var)
+    return smaller(larger(distance - _integral(_apart, parts, n, 2e-5 * sqrt(var)), 0.0), LARGEST)
+
+
+cdef double _mix_entropy(const double* parts, Py_ssize_t n, double _unused) noexcept nogil:
+    return _integral(_unforeseen, parts, n, 1e-4)
 
 
 cdef object _each(Function function, const double[:, :, ::1] forecasts, const double[::1] at):
@@ -238,13 +327,29 @@ def sf(const double[:, :, ::1] forecasts, const double[::1] y):
 
 
 def quantile(const double[:, :, ::1] forecasts, const double[::1] q):
-    """Value below which Y falls with probability q."""
-    return _each(_mix_quantile, forecasts, q)
+    """Value below which Y falls with probability q; a forecast begins where the one before it ended."""
+    out = np.empty(forecasts.shape[0])
+    cdef double[::1] values = out
+    cdef Py_ssize_t t
+    cdef double deviate = 0.0
+    if q.shape[0] != forecasts.shape[0]:
+        raise ValueError("as many levels as forecasts are needed")
+    with nogil:
+        for t in range(forecasts.shape[0]):
+            if t == 0 or q[t] != q[t - 1]:
+                deviate = larger(smaller(ndtri(q[t]), 8.0), -8.0)
+            values[t] = _mix_quantile(&forecasts[t, 0, 0], forecasts.shape[1], q[t], &deviate)
+    return out
 
 
 def crps(const double[:, :, ::1] forecasts, const double[::1] y):
     """Continuous ranked probability score at y."""
     return _each(_mix_crps, forecasts, y)
+
+
+def entropy(const double[:, :, ::1] forecasts):
+    """Expected negative log density."""
+    return _each(_mix_entropy, forecasts, np.zeros(forecasts.shape[0]))
 
 
 def moments(const double[:, :, ::1] forecasts):

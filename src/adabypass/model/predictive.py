@@ -63,6 +63,9 @@ class Predictive(Protocol):
     def pit(self, y: Number) -> Any:
         """Probability integral transform of `y`: uniform over a stream if the forecasts are calibrated."""
 
+    def entropy(self) -> Any:
+        """Give the expected negative log density: the negative log score that the forecast expects of itself."""
+
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values."""
 
@@ -158,6 +161,10 @@ class Normal:
         """Probability integral transform of `y`: uniform over a stream if the forecasts are calibrated."""
         return self.cdf(y)
 
+    def entropy(self) -> Any:
+        """Give the expected negative log density: the negative log score that the forecast expects of itself."""
+        return _plain(0.5 + np.log(self.sd * SQRT_2PI))
+
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values."""
         return rng.normal(self.mean, self.sd, size)
@@ -239,6 +246,10 @@ class Mixture:
     def pit(self, y: Number) -> Any:
         """Probability integral transform of `y`: uniform over a stream if the forecasts are calibrated."""
         return self.cdf(y)
+
+    def entropy(self) -> Any:
+        """Give the expected negative log density: the negative log score that the forecast expects of itself."""
+        return self._plain(mixture.entropy(self._table))
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""

@@ -12,4 +12,5 @@ cdef struct Pieces:
 
 cdef Pieces pieces(double distance, double v, double epsilon) noexcept nogil
 cdef double log_pdf(double d, double v, double epsilon) noexcept nogil
-cdef double lower_tail(double distance, double v, double epsilon) noexcept nogil
+cdef double lower_tail(double distance, double v, double epsilon, double* density) noexcept nogil
+cdef double mean_distance(double distance, double v, double epsilon) noexcept nogil

@@ -65,23 +65,44 @@ cdef double log_pdf(double d, double v, double epsilon) noexcept nogil:
     return pieces(fabs(d), v, epsilon).log_total - log(2.0 * (1.0 + epsilon))
 
 
-cdef double lower_tail(double distance, double v, double epsilon) noexcept nogil:
-    """P(noise + N(0, v) < -distance), for distance >= 0: equation (47), without loss in the far tail."""
+cdef double lower_tail(double distance, double v, double epsilon, double* density) noexcept nogil:
+    """P(noise + N(0, v) < -distance), for distance >= 0: equation (47), without loss in the far tail.
+
+    The density there is written too: it is made of the same terms.
+    """
     cdef double s = sqrt(v), p1 = (-distance - epsilon) / s, p2 = (epsilon - distance) / s
-    cdef double total = s * (_integral(p2) - _integral(p1)) + _cdf(p1) + _cdf(p2)
-    total += _tail_density(distance, v, epsilon) - _tail_density(-distance, v, epsilon)
-    return total / (2.0 * (1.0 + epsilon))
+    cdef double below_1 = _cdf(p1), below_2 = _cdf(p2), unit = 0.5 / (1.0 + epsilon)
+    cdef double near = _tail_density(distance, v, epsilon), far = _tail_density(-distance, v, epsilon)
+    density[0] = unit * (below_2 - below_1 + near + far)
+    return unit * (s * (_integral(p2, below_2) - _integral(p1, below_1)) + below_1 + below_2 + near - far)
+
+
+cdef double mean_distance(double distance, double v, double epsilon) noexcept nogil:
+    """E |noise + N(0, v) - distance|, for distance >= 0: equation (61)."""
+    cdef double s = sqrt(v), p1 = (-distance - epsilon) / s, p2 = (epsilon - distance) / s
+    cdef double below_1 = _cdf(p1), below_2 = _cdf(p2)
+    cdef double beyond = v * (_twice_integral(p2, below_2) - _twice_integral(p1, below_1))
+    beyond += s * (_integral(p1, below_1) + _integral(p2, below_2)) + below_2 - below_1
+    beyond += _tail_density(distance, v, epsilon) + _tail_density(-distance, v, epsilon)
+    return distance + beyond / (1.0 + epsilon)
 
 
 cdef inline double _cdf(double x) noexcept nogil:
     return 0.5 * erfc(-x * SQRT_HALF)
 
 
-cdef inline double _integral(double x) noexcept nogil:
-    """x Φ(x) + φ(x): the integral of Φ up to x."""
+cdef inline double _integral(double x, double below) noexcept nogil:
+    """x Φ(x) + φ(x): the integral of Φ up to x, where `below` is Φ(x)."""
     if x < -4.0:        # the two terms cancel: with T the mean of the tail beyond -x, it is φ T M
         return _tail_integral(-x)
-    return x * _cdf(x) + INV_SQRT_2PI * exp(-0.5 * x * x)
+    return x * below + INV_SQRT_2PI * exp(-0.5 * x * x)
+
+
+cdef inline double _twice_integral(double x, double below) noexcept nogil:
+    """((x² + 1) Φ(x) + x φ(x)) / 2: the integral of that integral."""
+    if x < -NEGLIGIBLE:
+        return 0.0
+    return 0.5 * ((x * x + 1.0) * below + x * INV_SQRT_2PI * exp(-0.5 * x * x))
 
 
 cdef inline double _tail_integral(double x) noexcept nogil:

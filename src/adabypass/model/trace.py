@@ -165,6 +165,15 @@ class Trace:
         deviate: Floats = np.where(below < above, ndtri(below), -ndtri(above))
         return np.clip(deviate, -LARGEST_DEVIATE, LARGEST_DEVIATE)
 
+    def surprisal(self) -> Floats:
+        """Say by how much each observation was less likely than its forecast expected, in nats.
+
+        The negative log score, less its expectation under the forecast: 0 on average if the forecasts are calibrated,
+        above it where the world is less predictable than the model believes. nan where the observation is missing.
+        """
+        surprisal: Floats = -self.log_score - self.predictive.entropy()
+        return surprisal
+
     def changes(self, threshold: float = 0.5, least_gap: int = 30) -> list[Change]:
         """List when the regime changed: when the bank's weight moved to other drift rates, or to another noise scale.
 
