@@ -1,6 +1,8 @@
 """Online Bayesian passive-aggressive regression: a forecast before every observation, one update after it."""
 
 from adabypass.datasets import load_dataset
+from adabypass.forecaster import Forecaster
+from adabypass.model.forecast import Forecast
 from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive
 from adabypass.model.trace import Change, Scores, Trace
 from adabypass.regressors import (
@@ -19,6 +21,8 @@ __all__ = [
     "Bypass",
     "Change",
     "EvidenceBypass",
+    "Forecast",
+    "Forecaster",
     "Insensitive",
     "Mixture",
     "Normal",

@@ -15,6 +15,7 @@ from adabypass.errors import NotReadyError, ShapeError
 from adabypass.inference.kernel import bank, evidence, govi, kalman, passive_aggressive
 from adabypass.inference.kernel.step import Cell, Kernel
 from adabypass.model.bank import AutoBypassSpec
+from adabypass.model.belief import Belief, single
 from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive
 from adabypass.model.row import triangle
 from adabypass.model.spec import (
@@ -66,7 +67,7 @@ class Regressor:
         """
         return self._predictive(*self._cell_for(x).forecast(x))
 
-    def update(self, x: object, y: object) -> None:
+    def update(self, x: object, y: object, *, extra_var: Floats | None = None) -> None:
         """Learn from having seen `y` at `x`.
 
         Parameters
@@ -74,13 +75,19 @@ class Regressor:
         x : array (n_features,) of finite numbers
         y : number
             nan if the observation is missing: then only time passes.
+        extra_var : array (n_components,), optional
+            What y varies more, under each component of `belief`, because x is not known exactly. The paper's models
+            have no use for it.
         """
         cell = self._cell
         if cell is None:
             features = door.features(x, None)
             door.target(y)  # a refused y must not fix the number of features
             cell = self._build(len(features))
-        cell.absorb(x, y)
+        if extra_var is None:
+            cell.absorb(x, y)
+        else:
+            cell.absorb(x, y, extra_var)
 
     def run(self, X: object, y: object, *, keep_weights: bool = False) -> Trace:
         """Predict, then update, for every row of `X` in turn.
@@ -166,6 +173,10 @@ class Regressor:
         cov = layout.matrix(row, "cov", n)
         cov.flags.writeable = False
         return Weights(mean, cov)
+
+    def belief(self) -> Belief:
+        """Give what is believed about the observations to come, in a form that can be carried many steps ahead."""
+        raise NotImplementedError
 
     @property
     def hyperparameters(self) -> MappingProxyType[str, Any]:
@@ -260,6 +271,10 @@ class PassiveAggressive(Regressor):
     ) -> None:
         super().__init__(PassiveAggressiveSpec(variant, C, epsilon), n_features)
 
+    def belief(self) -> Belief:
+        mean = self.weights.mean
+        return single(mean, np.zeros((len(mean), len(mean))), 0.0, np.nan)
+
     def _predictive(self, mean: Any, var: Any) -> Predictive:
         return Point(mean, model=type(self).__name__)
 
@@ -288,6 +303,11 @@ class SequentialKalman(Regressor):
 
     def __init__(self, noise_var: float = 1.0, adapt_noise: bool = False, *, n_features: int | None = None) -> None:
         super().__init__(SequentialKalmanSpec(noise_var, adapt_noise), n_features)
+
+    def belief(self) -> Belief:
+        mean, cov = self.weights
+        assert cov is not None
+        return single(mean, cov, self.parameters["drift_var"], self.parameters["noise_var"] ** 0.5)
 
 
 class Bypass(Regressor):
@@ -328,6 +348,9 @@ class Bypass(Regressor):
         n_features: int | None = None,
     ) -> None:
         super().__init__(BypassSpec(a, b, epsilon, max_sweeps, tol), n_features)
+
+    def belief(self) -> Belief:
+        return _variational(self)
 
 
 class AdaBypass(Regressor):
@@ -370,6 +393,18 @@ class AdaBypass(Regressor):
     ) -> None:
         super().__init__(AdaBypassSpec(a, b, epsilon, max_sweeps, tol, aggressiveness, omega_min), n_features)
 
+    def belief(self) -> Belief:
+        return _variational(self)
+
+
+def _variational(model: Bypass | AdaBypass) -> Belief:
+    """Give what BYPASS believes: Gaussian noise of the mean and precision that were last inferred."""
+    mean, cov = model.weights
+    assert cov is not None
+    learned = model.parameters
+    noise_scale = learned["noise_prec"] ** -0.5
+    return single(mean, cov, 1.0 / learned["drift_prec"], noise_scale, noise_mean=learned["noise_mean"])
+
 
 class EvidenceBypass(Regressor):
     """The model of BYPASS with a noise scale, its evidence exact: no variational approximation, no inner iteration.
@@ -408,6 +443,12 @@ class EvidenceBypass(Regressor):
         n_features: int | None = None,
     ) -> None:
         super().__init__(EvidenceBypassSpec(drift, noise_scale, epsilon, prior_var), n_features)
+
+    def belief(self) -> Belief:
+        mean, cov = self.weights
+        assert cov is not None
+        spec = self._spec
+        return single(mean, cov, spec.drift * spec.noise_scale**2, spec.noise_scale, epsilon=spec.epsilon)
 
     def _predictive(self, mean: Any, var: Any) -> Predictive:
         return Insensitive(mean, var, self._spec.noise_scale, self._spec.epsilon)
@@ -502,6 +543,15 @@ class AutoBypass(Regressor):
         _, mean, cov = self._spec.weights(self._cell.row, self._cell.n_features)
         mean.flags.writeable = cov.flags.writeable = False
         return Weights(mean, cov)
+
+    def belief(self) -> Belief:
+        if self._cell is None:
+            raise NotReadyError("this model believes nothing yet; let it meet its first x.")
+        n = self._cell.n_features
+        if self._spec.is_scaled(self._cell.row):
+            return self._spec.belief(self._cell.row, n)
+        p = self.predict(np.zeros(n))  # before the scale of y is known, any x gives the same wide forecast
+        return single(np.zeros(n), np.zeros((n, n)), 0.0, p.sd, noise_mean=p.mean)
 
     @property
     def intercept(self) -> float:

@@ -7,12 +7,14 @@ observations of the warm-up.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from adabypass.door import Floats
 from adabypass.errors import HyperparameterError
+from adabypass.model.belief import Belief
 from adabypass.model.limits import LARGEST, LARGEST_UNIT
 from adabypass.model.row import Layout, triangle, unpack
 from adabypass.model.spec import Spec
@@ -69,6 +71,10 @@ class AutoBypassSpec(Spec):
 
     def filters(self) -> list[tuple[float, ...]]:
         """Give the settings of every filter, in the kernel's order."""
+        return self._settings
+
+    @cached_property
+    def _settings(self) -> list[tuple[float, ...]]:
         places = [(level, anchored) for level in range(len(self.drift_logs)) for anchored in (False, True)]
         designs = [
             (noise, level, anchored)
@@ -135,6 +141,47 @@ class AutoBypassSpec(Spec):
         unknown = np.flatnonzero(unit == 0.0)
         cov_user[unknown, unknown] = LARGEST  # nothing is known of a weight before its feature and y have moved
         return float(np.nan_to_num(intercept)), slopes, cov_user
+
+    def is_scaled(self, row: Floats) -> bool:
+        """Whether the warm-up has seen enough to know the scale of y."""
+        return self.layout.scalar(row, "phase") > 0
+
+    def belief(self, row: Floats, n_features: int) -> Belief:
+        """Give what every filter believes, in the user's units: for a row that is scaled."""
+        offset, head = int(self.intercept), 1 + len(self.layout.scalars)
+        n_weights = n_features + offset
+        x_center, x_scale, anchor, anchor_var = row[head : head + 4 * n_features].reshape(4, n_features)
+        y_scale = self.layout.scalar(row, "y_scale")
+        mixture, filters = self._filters(row, n_features)
+        settings = np.array(self.filters())
+        gaussian, drift_log, fade, anchored = settings[:, 0] > 0, settings[:, 2], settings[:, 5], settings[:, 6:7] > 0
+        slow, fading, epsilon = filters[:, 0], filters[:, 1], filters[:, 2]
+        unit = np.minimum(np.divide(y_scale, x_scale, out=np.zeros(n_features), where=x_scale > 0), LARGEST_UNIT)
+        unit = np.concatenate([np.full(offset, y_scale), unit])
+        center = np.where(anchored, anchor, 0.0)
+        spread = np.where(anchored, anchor_var, 1.0)
+        drift = np.zeros((self.n_filters, n_weights, n_weights))
+        slopes = np.arange(offset, n_weights)
+        drift[:, slopes, slopes] = 1 / spread
+        if self.intercept:
+            drift[:, 0, 0] = 1 + np.sum(center**2 / spread, axis=1)
+            drift[:, 0, 1:] = drift[:, 1:, 0] = -center / spread  # (53)
+        lower = np.tril_indices(n_weights)
+        cov = np.zeros_like(drift)
+        cov[:, lower[0], lower[1]] = cov[:, lower[1], lower[0]] = filters[:, FILTER_SCALARS + n_weights :]
+        return Belief(
+            share=mixture[: self.n_filters].copy(),
+            mean=filters[:, FILTER_SCALARS : FILTER_SCALARS + n_weights] * unit,
+            cov=cov * np.outer(unit, unit),
+            drift=drift * np.exp(drift_log + 2 * slow)[:, None, None] * np.outer(unit, unit),  # (52)
+            noise_scale=y_scale * np.exp(slow + fading),
+            epsilon=np.where(gaussian, -1.0, epsilon),
+            fading=fading.copy(),
+            fade=fade,
+            x_center=x_center.copy(),
+            y_center=self.layout.scalar(row, "y_center"),
+            intercept=self.intercept,
+        )
 
     def grown(self, row: Floats, n_features: int, more: int) -> Floats:
         """Copy a row into one with `more` features, whose weights start at the prior when the feature first moves."""

@@ -3,7 +3,7 @@
 A predictive may hold one forecast (numbers) or a whole trace of them (arrays): every method takes and gives either.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import pi
 from typing import Any, Protocol, TypeAlias
 
@@ -68,6 +68,9 @@ class Predictive(Protocol):
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values."""
+
+    def plus(self, shift: Any, var: Any = 0.0) -> "Predictive":
+        """Give the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`."""
 
 
 class Normal:
@@ -169,6 +172,10 @@ class Normal:
         """Draw values."""
         return rng.normal(self.mean, self.sd, size)
 
+    def plus(self, shift: Any, var: Any = 0.0) -> "Normal":
+        """Give the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`."""
+        return Normal(_saturate(self.mean + shift), _saturate(self.var + var))
+
 
 class Mixture:
     """A forecast that mixes components: each a Gaussian plus insensitive or Gaussian noise.
@@ -260,13 +267,19 @@ class Mixture:
         shares = table[..., 0].cumsum(axis=1)
         chosen = (rng.random(forecast.shape)[..., None] * shares[forecast, -1:] > shares[forecast]).sum(axis=-1)
         _, mean, signal_var, scale, epsilon = np.moveaxis(table[forecast, chosen], -1, 0)
-        e = np.maximum(epsilon, 0.0)
-        flat = rng.random(forecast.shape) * (1 + e) < e
-        side = np.where(rng.random(forecast.shape) < 0.5, -1.0, 1.0)
-        on_flat, on_tail = rng.uniform(-1, 1, forecast.shape) * e, side * (e + rng.exponential(size=forecast.shape))
-        insensitive = np.where(flat, on_flat, on_tail)
-        eta = np.where(epsilon < 0, rng.normal(size=forecast.shape), insensitive)
+        eta = noise.sample(epsilon, rng)
         return _plain(mean + np.sqrt(signal_var) * rng.normal(size=forecast.shape) + scale * eta)
+
+    def plus(self, shift: Any, var: Any = 0.0) -> "Mixture":
+        """Give the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`.
+
+        The variance may differ between components.
+        """
+        components = self.components.copy()
+        many = self.components.ndim == 3
+        components[..., 1] = _saturate(components[..., 1] + (np.asarray(shift)[..., None] if many else shift))
+        components[..., 2] = _saturate(components[..., 2] + (np.atleast_1d(var)[..., None] if many else var))
+        return Mixture(components)
 
     @property
     def _table(self) -> Floats:
@@ -314,6 +327,11 @@ class Insensitive(Mixture):
     def __getitem__(self, chosen: Any) -> "Insensitive":
         return Insensitive(self.mean[chosen], self.signal_var[chosen], self.noise_scale, self.epsilon)  # type: ignore[index]
 
+    def plus(self, shift: Any, var: Any = 0.0) -> "Insensitive":
+        """Give the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`."""
+        mean, signal_var = _saturate(self.mean + shift), _saturate(self.signal_var + var)
+        return Insensitive(mean, signal_var, self.noise_scale, self.epsilon)
+
     @property
     def components(self) -> Floats:  # type: ignore[override]
         """The one component, as a mixture has them."""
@@ -345,6 +363,14 @@ class Point:
             return f"Point({len(self.mean)} forecasts)"
         return f"Point(mean={self.mean:.6g})"
 
+    def __getitem__(self, chosen: Any) -> "Point":
+        """Choose among many forecasts, as an array would."""
+        return Point(self.mean[chosen], self._model)
+
+    def plus(self, shift: Any, var: Any = 0.0) -> "Point":
+        """Give the forecast of a sum: of this and `shift`."""
+        return Point(_saturate(self.mean + shift), self._model)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(Predictive, name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -353,9 +379,30 @@ class Point:
         )
 
 
+def together(forecasts: Sequence[Predictive]) -> Predictive:
+    """Put forecasts of one model, single ones or many at once, into one row."""
+    first = forecasts[0]
+
+    def joined(name: str) -> Floats:
+        return np.concatenate([np.atleast_1d(getattr(each, name)) for each in forecasts])
+
+    if isinstance(first, Point):
+        return Point(joined("mean"), first._model)
+    if isinstance(first, Insensitive):
+        return Insensitive(joined("mean"), joined("signal_var"), first.noise_scale, first.epsilon)
+    if isinstance(first, Mixture):
+        tables = [each._table for each in forecasts if isinstance(each, Mixture)]
+        return Mixture(np.concatenate(tables), joined("mean"), joined("var"))
+    return Normal(joined("mean"), joined("var"))
+
+
 def _plain(value: Any) -> Any:
     """Give a Python float for a single number, an array for many."""
     return float(value) if np.ndim(value) == 0 else value
+
+
+def _saturate(value: Any) -> Any:
+    return _plain(np.clip(value, -LARGEST, LARGEST))
 
 
 def _check_quantile(q: Number) -> None:

@@ -72,6 +72,8 @@ class Trace:
         The weights after each observation, if they were asked for.
     log_score : array (n,), optional
         Log density of each observation under its forecast, if it is known already.
+    first : int
+        Number of the first observation that was forecast, in the series that was run.
     """
 
     def __init__(
@@ -83,12 +85,14 @@ class Trace:
         weights_mean: Floats | None = None,
         weights_var: Floats | None = None,
         log_score: Floats | None = None,
+        first: int = 0,
     ) -> None:
         self.y = y
         self.predictive = predictive
         self.history = dict(history)
         self.weights_mean = weights_mean
         self.weights_var = weights_var
+        self.first = first
         if log_score is not None:
             self.log_score = log_score
 

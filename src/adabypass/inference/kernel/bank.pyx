@@ -117,6 +117,7 @@ ctypedef struct Bank:       # where everything is
     double* log_density     # scratch
     double* scale           # scratch: noise scale
     double* drift_var       # scratch
+    const double* extra     # variance of x'w because x is not known exactly, in the user's units; or NULL
 
 
 cdef inline Bank _open(Step* step) noexcept nogil:
@@ -148,6 +149,7 @@ cdef inline Bank _open(Step* step) noexcept nogil:
     bank.scale = bank.log_density + K
     bank.drift_var = bank.scale + K
     bank.p = bank.drift_var + K
+    bank.extra = step.extra
     return bank
 
 
@@ -197,6 +199,8 @@ cdef void _forecast_filters(Bank* bank) noexcept nogil:
         if bank.intercept:
             p[0] += q * level
         bank.h[k] = larger(dot(J, bank.z, p), 0.0)
+        if bank.extra != NULL:
+            bank.h[k] += smaller(bank.extra[k] / bank.row[Y_SCALE] / bank.row[Y_SCALE], LARGEST_D)      # (66)
         bank.mean[k] = dot(J, bank.z, filter + N_SCALARS)
 
 
@@ -466,6 +470,7 @@ cdef void _start_over(Bank* bank, double n_seen) noexcept nogil:
             filter[N_SCALARS + i] = 0.0
         for i in range(J):
             S[i * (i + 1) // 2 + i] = bank.constants[PRIOR_VAR]
+    bank.extra = NULL       # the warm-up's features are taken as they were
     for t in range(count):
         _standardise(bank, bank.buffer + t * width, 1.0)
         _forecast_filters(bank)

@@ -85,6 +85,8 @@ cdef void forecast(Step* step) noexcept nogil:
     for i in range(step.n):
         p[i] += drift_var * step.x[i]
     step.prior_var = larger(dot(step.n, step.x, p), 0.0)
+    if step.extra != NULL:
+        step.prior_var += smaller(step.extra[0] / step.scale / step.scale, LARGEST_D)       # (66)
     step.mean = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
     step.var = saturate(step.scale * (step.scale * step.prior_var))
 

@@ -10,6 +10,7 @@ ctypedef struct Step:
     const double* constants     # in     hyperparameters that never change (model/spec.py)
     const double* x             # in     features, divided by `scale`
     double scale                # in     a power of two; 1 unless the features are huge
+    const double* extra         # in     variance of x'w because x is not known exactly, of each component; or NULL
     double* scaled              # out    room for the scaled features
     double* scratch             # out    as many numbers as the spec says; owned by the caller
     double mean                 # out    forecast; of a model without a variance, `var` is nan

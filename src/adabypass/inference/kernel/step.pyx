@@ -123,11 +123,17 @@ cdef class Cell:
         self.kernel.describe(&step, &out[0, 0])
         return step.mean, step.var
 
-    def absorb(self, x, y):
-        """Learn from having seen `y` at `x`; nan is a missing observation."""
+    def absorb(self, x, y, const double[::1] extra=None):
+        """Learn from having seen `y` at `x`; nan is a missing observation.
+
+        `extra`, which only kernels with exact evidence take to heart, is the variance of x'w under each component that
+        comes from an x that is not known exactly.
+        """
         cdef Step step
         cdef double target = y if isinstance(y, float) and isfinite(<double>y) else door.target(y)
         self._begin(&step, self.scratch)
+        if extra is not None:
+            step.extra = &extra[0]
         self._forecast(&step, x)
         self.kernel.absorb(&step, target)
 
@@ -201,6 +207,7 @@ cdef class Cell:
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = scratch
         step.scratch = scratch + self.n_features
+        step.extra = NULL
         step.mean = step.var = NAN
 
 

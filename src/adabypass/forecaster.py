@@ -1,0 +1,491 @@
+"""Forecasts of a series from its own past: lags, exogenous features, missing values, many steps ahead."""
+
+from collections.abc import Sequence
+from typing import Literal, Self
+
+import numpy as np
+
+from adabypass import door
+from adabypass.door import Floats
+from adabypass.errors import HyperparameterError, NotFiniteError, NotReadyError, ShapeError
+from adabypass.inference import ahead
+from adabypass.inference.ahead import Design, Past
+from adabypass.model.forecast import Forecast
+from adabypass.model.limits import LARGEST
+from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive, together
+from adabypass.model.trace import Trace
+from adabypass.regressors import AutoBypass, Regressor
+
+Missing = Literal["refuse", "mean", "last"]
+Method = Literal["moments", "paths"]
+
+MOST_LAGS = 100_000
+LONGEST_HORIZON = 100_000
+KNOWS_NOTHING = 1e4
+"""A forecast whose variance is so many times the square of the largest level says nothing."""
+
+
+class Forecaster:
+    """A model of a series: x is made of the series' own lags, and of what else is known.
+
+    Features are, in this order: a bias of 1 where the model has no intercept of its own, the lags, the exogenous
+    columns. The first forecast is made when the longest lag is there.
+
+    Parameters
+    ----------
+    model : Regressor, optional
+        What learns; it belongs to the forecaster from now on. A new `AutoBypass` if not given.
+    lags : int or list of int
+        The newest `lags` values, or just these: 1 is the value before. 0 or [] for none.
+    exog : list of str, optional
+        Names of exogenous columns, for data frames and for messages. Arrays may come without names.
+    bias : bool
+        Whether there is a constant in the forecast.
+    difference : int
+        How often the series is differenced first; forecasts are those of the series itself.
+    season : int or list of int, optional
+        Lags besides: 24 for the value of the same hour a day before.
+    missing : "refuse", "mean" or "last"
+        What becomes of a missing exogenous value (nan): an error, the column's mean so far, or its last value.
+
+    Examples
+    --------
+    >>> from adabypass import load_dataset
+    >>> forecaster = Forecaster(lags=1)
+    >>> trace = forecaster.run(load_dataset("nile").y)
+    >>> forecast = forecaster.forecast(horizon=3)
+    >>> forecast.mean.round(1)
+    array([11.2, 11.3, 11.4])
+    """
+
+    def __init__(
+        self,
+        model: Regressor | None = None,
+        lags: int | Sequence[int] = 1,
+        *,
+        exog: Sequence[str] | None = None,
+        bias: bool = True,
+        difference: int = 0,
+        season: int | Sequence[int] | None = None,
+        missing: Missing = "refuse",
+    ) -> None:
+        self.model = AutoBypass() if model is None else model
+        if not isinstance(self.model, Regressor):
+            raise HyperparameterError(f"model is {model!r}, but must be a model such as AutoBypass().")
+        if missing not in ("refuse", "mean", "last"):
+            raise HyperparameterError(f"missing is {missing!r}, but must be 'refuse', 'mean' or 'last'.")
+        self.lags = _lags(lags, season)
+        self.exog = None if exog is None else tuple(exog)
+        self.difference = door.whole(difference, "difference", 0, 10)
+        self.missing = missing
+        own = isinstance(self.model, AutoBypass) and bool(self.model.hyperparameters["intercept"])
+        if own and not bias:
+            raise HyperparameterError(
+                "bias is False, but this AutoBypass has an intercept of its own; use AutoBypass(intercept=False)."
+            )
+        self.bias = bool(bias) and not own
+        self._design = _design(self.lags, self.difference, int(self.bias))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything that was seen."""
+        self.model.reset()
+        self._levels = np.empty(0)  # newest first
+        self._largest = 0.0  # level so far, either sign
+        self._unknown = np.empty(0, dtype=np.int64)
+        self._cov = np.empty((0, 0))
+        self._n_exog = None if self.exog is None else len(self.exog)
+        self._exog_mean = self._exog_last = np.empty(0)
+        self._n_exog_seen = np.empty(0)
+
+    def copy(self) -> Self:
+        """Make a forecaster that has learned the same, and goes its own way from here."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin.model = self.model.copy()
+        return twin
+
+    def __repr__(self) -> str:
+        parts = [repr(self.model), f"lags={list(self.lags)}"]
+        parts += [f"exog={list(self.exog)}"] if self.exog else []
+        parts += [f"difference={self.difference}"] if self.difference else []
+        return f"Forecaster({', '.join(parts)})"
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every lag is there, so that a forecast can be made."""
+        return len(self._levels) == self._n_levels
+
+    @property
+    def n_seen(self) -> int:
+        """How many observations the model has learned from."""
+        return self.model.n_seen
+
+    def predict(self, exog: object = None) -> Predictive:
+        """Forecast the next observation.
+
+        Parameters
+        ----------
+        exog : array (n_exog,), optional
+            The exogenous values that go with it.
+        """
+        self._check_ready()
+        known = self._exog_rows(None if exog is None else [_row(exog)], 1, learn=False)[0]
+        return self._predict(self._features(known))
+
+    def update(self, y: object, exog: object = None) -> None:
+        """Learn the next observation; nan if it is missing: then its forecast stands in for it among the lags.
+
+        Parameters
+        ----------
+        y : number
+        exog : array (n_exog,), optional
+            The exogenous values that went with it.
+        """
+        value = door.target(y)
+        self._largest = max(self._largest, abs(value))
+        known = self._exog_rows(None if exog is None else [_row(exog)], 1, learn=True)[0]
+        if not self.is_ready:
+            self._begin(value)
+        else:
+            self._update(self._features(known), value)
+
+    def run(self, y: object, exog: object = None, *, keep_weights: bool = False) -> Trace:
+        """Predict, then update, for every observation in turn.
+
+        Parameters
+        ----------
+        y : array (n,)
+            nan where the observation is missing.
+        exog : array (n, n_exog), optional
+            The exogenous values that go with each.
+        keep_weights
+            Whether the trace also holds the weights after each observation.
+
+        Returns
+        -------
+        Trace
+            From the first observation that could be forecast on: `trace.first` is its number.
+        """
+        series = door.numbers(y, "y")
+        if series.ndim != 1:
+            raise ShapeError(f"y has shape {series.shape}, but a series has shape (n,).")
+        if np.isinf(series).any():
+            at = int(np.flatnonzero(np.isinf(series))[0])
+            raise NotFiniteError(f"y[{at}] is {series[at]}, but must be finite, or nan if the observation is missing.")
+        twin = self.copy()  # what goes wrong on the way leaves nothing half-learned
+        known = twin._exog_rows(exog, len(series), learn=True)
+        twin._largest = float(np.nanmax(np.abs(np.append(series, twin._largest))))
+        first = 0
+        while first < len(series) and not twin.is_ready:
+            twin._begin(series[first])
+            first += 1
+        pieces: list[Trace] = []
+        at = first
+        while at < len(series):
+            stop = twin._clean_until(series, at)
+            if stop > at:
+                pieces.append(twin._run_clean(series[at:stop], known[at:stop], keep_weights))
+            else:
+                stop = at + 1
+                pieces.append(twin._run_one(series[at], known[at], keep_weights))
+            at = stop
+        if not pieces:
+            raise ShapeError(
+                f"y has {len(series)} observations, but forecasts begin after {self._n_levels - len(self._levels)}: "
+                "give a longer series, or shorter lags."
+            )
+        self.model.__setstate__(twin.model.__getstate__())
+        self.__dict__.update(twin.__dict__ | {"model": self.model})
+        return _joined(pieces, first)
+
+    def forecast(
+        self,
+        horizon: int,
+        exog: object = None,
+        *,
+        method: Method = "moments",
+        n_paths: int = 1000,
+        rng: np.random.Generator | int | None = None,
+    ) -> Forecast:
+        """Forecast `horizon` steps ahead, by iterating the one-step forecast.
+
+        The uncertainty of the weights, their drift, the noise and the forecasts that stand in for lags all go in.
+
+        Parameters
+        ----------
+        horizon : whole number from 1
+        exog : array (horizon, n_exog), optional
+            The exogenous values to come.
+        method : "moments" or "paths"
+            Carry means and variances along, or draw `n_paths` futures.
+        n_paths : whole number from 2
+        rng : Generator or seed, optional
+            Where draws come from. The same seed gives the same paths.
+        """
+        steps = door.whole(horizon, "horizon", 1, LONGEST_HORIZON)
+        if method not in ("moments", "paths"):
+            raise HyperparameterError(f"method is {method!r}, but must be 'moments' or 'paths'.")
+        self._check_ready()
+        known = self._exog_rows(exog, steps, learn=False)
+        if self.model.n_features is None:
+            raise NotReadyError("this forecaster has learned nothing yet; let it see an observation after its lags.")
+        features = np.zeros((steps, self.model.n_features))
+        features[:, : self.bias] = 1.0
+        features[:, self.bias + len(self.lags) :] = known
+        belief = self.model.belief()
+        if method == "paths":
+            if np.isnan(belief.noise_scale).any():
+                raise HyperparameterError(f"{type(self.model).__name__} forecasts points: it has no paths to draw.")
+            draws = door.whole(n_paths, "n_paths", 2, 10_000_000)
+            return Forecast.from_paths(
+                ahead.paths(belief, self._design, self._past, features, draws, np.random.default_rng(rng))
+            )
+        components = ahead.moments(belief, self._design, self._past, features)
+        return Forecast(_as_predictive(components, type(self.model).__name__))
+
+    @property
+    def _n_levels(self) -> int:
+        return len(self._design.base)
+
+    @property
+    def _past(self) -> Past:
+        return Past(self._levels, self._unknown, self._cov)
+
+    def _check_ready(self) -> None:
+        if not self.is_ready:
+            raise NotReadyError(
+                f"forecasts begin when {self._n_levels} observations are there, and {len(self._levels)} are; "
+                "update with more first."
+            )
+
+    def _features(self, known: Floats) -> Floats:
+        return np.concatenate([np.ones(int(self.bias)), self._design.lags @ self._levels, known])
+
+    def _predict(self, x: Floats, extra: Floats | None = None) -> Predictive:
+        forecast = self.model.predict(x)
+        if not self.difference and len(self._unknown) == 0:
+            return forecast
+        extra = self._extra_var(x) if extra is None else extra
+        is_mixture = isinstance(forecast, Mixture) and not isinstance(forecast, Insensitive)
+        return forecast.plus(float(self._design.base @ self._levels), extra if is_mixture else float(extra[0]))
+
+    def _extra_var(self, x: Floats) -> Floats:
+        """Variance that the next observation gains, under each component, because lags are not known."""
+        if len(self._unknown) == 0:
+            return np.zeros(1)
+        if self.model.n_features is None:
+            self.model.predict(x)  # so that it knows its features
+        extra = ahead.extra_var(self.model.belief(), self._design, self._past, x)
+        return np.clip(np.nan_to_num(extra, nan=LARGEST), 0.0, LARGEST)
+
+    def _stand_in(self, forecast: Predictive) -> tuple[float, float]:
+        """Mean and variance of what stands in for an observation that is missing."""
+        mean, var = float(forecast.mean), 0.0 if isinstance(forecast, Point) else float(forecast.var)
+        if var > KNOWS_NOTHING * self._largest**2:  # then what was seen says more
+            return float(self._levels.mean()), self._largest**2
+        return mean, var
+
+    def _update(self, x: Floats, y: float, forecast: Predictive | None = None, extra: Floats | None = None) -> None:
+        base = float(self._design.base @ self._levels)
+        if not np.isnan(y) and len(self._unknown) == 0:
+            self.model.update(x, y - base)
+            self._push(y, None)
+            return
+        extra = self._extra_var(x) if extra is None else extra
+        mean, var = self._stand_in(self._predict(x, extra) if forecast is None else forecast)
+        belief = self.model.belief()
+        first = self._design.first + belief.intercept
+        weights = belief.share @ belief.mean[:, first : first + len(self.lags)]
+        slope = weights @ self._design.lags[:, self._unknown] + self._design.base[self._unknown]
+        along = self._cov @ slope  # of the forecast with the unknown levels
+        self.model.update(x, y - base, extra_var=extra if len(extra) > 1 else None)
+        if np.isnan(y):
+            self._push(mean, np.append(along, var))
+            return
+        var = max(var, float(slope @ along))
+        if len(self._unknown) and var > 0:  # what was seen says something of what was not
+            self._levels = self._levels.copy()
+            self._levels[self._unknown] += along * ((y - mean) / var)
+            self._cov = self._cov - np.outer(along, along / var)
+        self._push(y, None)
+
+    def _push(self, level: float, cov: Floats | None) -> None:
+        """Let `level` be the newest; `cov`, if it is not known, is its covariance with the unknown ones and itself."""
+        self._levels = np.concatenate([[level], self._levels[:-1]])
+        if cov is None and len(self._unknown) == 0:
+            return
+        ages = self._unknown + 1
+        if cov is not None:
+            u = len(ages)
+            wide = np.empty((u + 1, u + 1))
+            wide[:u, :u], wide[u, :], wide[:, u] = self._cov, cov, cov
+            ages, self._cov = np.append(ages, 0), wide
+        kept = ages < self._n_levels
+        self._unknown, self._cov = ages[kept], self._cov[np.ix_(kept, kept)]
+
+    def _begin(self, y: float) -> None:
+        """Fill the lags; observations that are missing among them take the others' mean, once all are there."""
+        if np.isnan(y) and len(self._levels) == 0:
+            return
+        self._levels = np.concatenate([[y], self._levels])
+        if not self.is_ready:
+            return
+        self._unknown = np.flatnonzero(np.isnan(self._levels))
+        seen = self._levels[~np.isnan(self._levels)]
+        self._levels = np.where(np.isnan(self._levels), seen.mean(), self._levels)
+        self._cov = np.eye(len(self._unknown)) * float(seen.var() or seen.mean() ** 2)
+
+    def _clean_until(self, series: Floats, at: int) -> int:
+        """Find the observation up to which every lag is known: so many can be run at once."""
+        if len(self._unknown):
+            return at
+        gaps = np.flatnonzero(np.isnan(series[at:]))
+        return len(series) if len(gaps) == 0 else at + int(gaps[0]) + 1
+
+    def _run_clean(self, series: Floats, known: Floats, keep_weights: bool) -> Trace:
+        """Run observations whose lags are all known; only the last may be missing."""
+        n, n_levels = len(series), self._n_levels
+        levels = np.concatenate([self._levels[::-1], series])
+        windows = np.lib.stride_tricks.sliding_window_view(levels, n_levels)[:n, ::-1] if n_levels else None
+        if windows is None:
+            lagged, base = np.empty((n, 0)), np.zeros(n)
+        else:
+            columns = np.flatnonzero((self._design.base != 0) | (self._design.lags != 0).any(axis=0))
+            lagged = windows[:, columns] @ self._design.lags[:, columns].T
+            base = windows[:, columns] @ self._design.base[columns]
+        X = np.column_stack([np.ones((n, int(self.bias))), lagged, known])
+        is_missing = bool(np.isnan(series[-1]))
+        trace = self.model.run(X, series - base, keep_weights=keep_weights)
+        if self.difference:
+            trace.y, trace.predictive = series.copy(), trace.predictive.plus(base)
+        seen = levels[: n_levels + n - is_missing]
+        self._levels = seen[::-1][:n_levels].copy()
+        if is_missing:
+            mean, var = self._stand_in(trace.predictive[n - 1])
+            self._push(mean, np.array([var]))
+        return trace
+
+    def _run_one(self, y: float, known: Floats, keep_weights: bool) -> Trace:
+        """Predict and update once, with lags that are not all known."""
+        x = self._features(known)
+        extra = self._extra_var(x)
+        forecast = self._predict(x, extra)
+        self._update(x, y, forecast, extra)
+        after = self.model.parameters
+        weights = self.model.weights if keep_weights else None
+        return Trace(
+            y=np.array([y]),
+            predictive=together([forecast]),
+            history={name: np.array([value]) for name, value in after.items()},
+            weights_mean=None if weights is None else weights.mean[None],
+            weights_var=None if weights is None or weights.cov is None else weights.cov.diagonal()[None],
+        )
+
+    def _exog_rows(self, exog: object, n: int, *, learn: bool) -> Floats:
+        """Check exogenous values, fill what is missing among them as was agreed, and remember their means."""
+        if exog is None:
+            if self._n_exog:
+                names = f" ({', '.join(self.exog)})" if self.exog else ""
+                raise ShapeError(f"exog is missing, but this forecaster has {self._n_exog} exogenous columns{names}.")
+            if learn:
+                self._n_exog = 0
+            return np.empty((n, 0))
+        table = door.numbers(exog, "exog")
+        table = table.reshape(-1, 1) if table.ndim == 1 and self._n_exog in (None, 1) else table
+        expected = "n_exog" if self._n_exog is None else str(self._n_exog)
+        if table.ndim != 2 or len(table) != n or self._n_exog not in (None, table.shape[1]):
+            raise ShapeError(f"exog has shape {table.shape}, but must be ({n}, {expected}): a row for each step.")
+        if np.isinf(table).any():
+            row, column = (int(i) for i in np.argwhere(np.isinf(table))[0])
+            raise NotFiniteError(f"exog[{row}, {column}] is {table[row, column]}, but must be finite.")
+        return self._filled(table, learn=learn)
+
+    def _filled(self, table: Floats, *, learn: bool) -> Floats:
+        if np.isnan(table).any() and self.missing == "refuse":
+            row, column = (int(i) for i in np.argwhere(np.isnan(table))[0])
+            name = self.exog[column] if self.exog else column
+            raise NotFiniteError(
+                f"exog is missing in row {row}, column {name!r}; fill it, or choose missing='mean' or missing='last'."
+            )
+        k = table.shape[1]
+        if len(self._exog_mean) != k:
+            self._exog_mean, self._exog_last, self._n_exog_seen = np.zeros(k), np.zeros(k), np.zeros(k)
+        mean, last, count = self._exog_mean.copy(), self._exog_last.copy(), self._n_exog_seen.copy()
+        filled = table
+        if np.isnan(table).any():
+            filled = table.copy()
+            for row in filled:
+                seen = ~np.isnan(row)
+                row[~seen] = (mean if self.missing == "mean" else last)[~seen]
+                count[seen] += 1
+                mean[seen] += (row[seen] - mean[seen]) / count[seen]
+                last[seen] = row[seen]
+        elif len(table):
+            total = count + len(table)
+            mean = mean + (table.mean(axis=0) - mean) * (len(table) / total)
+            last, count = table[-1].copy(), total
+        if learn:
+            self._n_exog = k
+            self._exog_mean, self._exog_last, self._n_exog_seen = mean, last, count
+        return filled
+
+
+def _lags(lags: object, season: object) -> tuple[int, ...]:
+    """Which values before the next one are features, the newest first."""
+    chosen: list[int] = []
+    if isinstance(lags, int | np.integer) and not isinstance(lags, bool):
+        chosen += range(1, door.whole(lags, "lags", 0, MOST_LAGS) + 1)
+    else:
+        chosen += _list(lags, "lags")
+    chosen += [] if season is None else _list(season, "season")
+    return tuple(sorted(set(chosen)))
+
+
+def _list(value: object, name: str) -> list[int]:
+    values = value if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else [value]
+    return [door.whole(each, name, 1, MOST_LAGS) for each in values]
+
+
+def _design(lags: tuple[int, ...], difference: int, first: int) -> Design:
+    """How the forecast hangs on the levels: lags of the differences, and the levels that differencing took away."""
+    taps = np.array([1.0])
+    for _ in range(difference):
+        taps = np.convolve(taps, [1.0, -1.0])  # of the difference, on the newest levels
+    n_levels = max(lags, default=0) + difference
+    rows = np.zeros((len(lags), n_levels))
+    for row, lag in zip(rows, lags, strict=True):
+        row[lag - 1 : lag + difference] = taps
+    base = np.zeros(n_levels)
+    base[:difference] = -taps[1:]
+    return Design(base, rows, first)
+
+
+def _row(exog: object) -> Floats:
+    return np.atleast_1d(door.numbers(exog, "exog"))
+
+
+def _as_predictive(components: Floats, model: str) -> Predictive:
+    """Give forecasts in the family that the model forecasts one step ahead."""
+    if np.isnan(components[..., 3]).any():
+        return Point(components[:, 0, 1].copy(), model)
+    if components.shape[1] == 1 and components[0, 0, 4] < 0:
+        _, mean, signal, scale, _ = components[:, 0].T
+        return Normal(mean.copy(), signal + scale**2)
+    return Mixture(np.ascontiguousarray(components))
+
+
+def _joined(pieces: list[Trace], first: int) -> Trace:
+    """Make one trace of consecutive ones."""
+    names = pieces[0].history
+    weights = [piece.weights_mean for piece in pieces]
+    weights_var = [piece.weights_var for piece in pieces]
+    return Trace(
+        y=np.concatenate([piece.y for piece in pieces]),
+        predictive=together([piece.predictive for piece in pieces]) if len(pieces) > 1 else pieces[0].predictive,
+        history={name: np.concatenate([piece.history[name] for piece in pieces]) for name in names},
+        weights_mean=None if weights[0] is None else np.concatenate([w for w in weights if w is not None]),
+        weights_var=None if weights_var[0] is None else np.concatenate([w for w in weights_var if w is not None]),
+        log_score=pieces[0].__dict__.get("log_score") if len(pieces) == 1 else None,
+        first=first,
+    )

@@ -1,0 +1,71 @@
+"""What a model believes about the next observations: a mixture of linear models with drifting weights."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from adabypass.door import Floats
+from adabypass.model import noise
+
+
+class Belief(NamedTuple):
+    """A mixture of linear models in the user's units, each a Gaussian over weights that drift, plus noise.
+
+    Component k says y = y_center + w'r + noise, where r is (x - x_center), after a 1 if there is an intercept.
+    """
+
+    share: Floats
+    """Weight of each component, shape (n_components,)."""
+    mean: Floats
+    """Mean of the weights, (n_components, n_weights)."""
+    cov: Floats
+    """Covariance of the weights after the last observation, (n_components, n_weights, n_weights)."""
+    drift: Floats
+    """What a step of time adds to it."""
+    noise_scale: Floats
+    """Scale of the noise, (n_components,); nan where a model forecasts a point."""
+    epsilon: Floats
+    """Half-width of the noise's flat top in units of that scale; -1 is Gaussian noise."""
+    fading: Floats
+    """Part of the log of `noise_scale` that fades as time passes,"""
+    fade: Floats
+    """and the share of it that is left a step later."""
+    x_center: Floats
+    y_center: float
+    intercept: bool
+
+    @property
+    def noise_var(self) -> Floats:
+        """Variance of the noise."""
+        e = np.maximum(self.epsilon, 0.0)
+        return np.asarray(self.noise_scale**2 * np.where(self.epsilon < 0, 1.0, noise.var(e)))
+
+    def regressors(self, x: Floats) -> Floats:
+        """Give what the weights multiply, for features (..., n_features)."""
+        r = x - self.x_center
+        return np.concatenate([np.ones((*r.shape[:-1], 1)), r], axis=-1) if self.intercept else r
+
+    def later(self) -> "Belief":
+        """Let a step of time pass without an observation."""
+        settled = self.noise_scale * np.exp((self.fade - 1.0) * self.fading)
+        return self._replace(cov=self.cov + self.drift, noise_scale=settled, fading=self.fade * self.fading)
+
+
+def single(
+    mean: Floats, cov: Floats, drift_var: float, noise_scale: float, *, epsilon: float = -1.0, noise_mean: float = 0.0
+) -> Belief:
+    """Make the belief of a model that is no mixture: weights that drift independently, features as they are."""
+    n = len(mean)
+    return Belief(
+        share=np.ones(1),
+        mean=mean[None],
+        cov=cov[None],
+        drift=drift_var * np.eye(n)[None],
+        noise_scale=np.array([noise_scale]),
+        epsilon=np.array([epsilon]),
+        fading=np.zeros(1),
+        fade=np.zeros(1),
+        x_center=np.zeros(n),
+        y_center=noise_mean,
+        intercept=False,
+    )

@@ -1,0 +1,91 @@
+"""Forecasts that are known by draws from them."""
+
+from typing import Any
+
+import numpy as np
+
+from adabypass.door import Floats
+from adabypass.errors import PointForecastError
+from adabypass.model.predictive import _check_level, _check_quantile
+
+
+class Empirical:
+    """Many forecasts, each known by as many draws.
+
+    Parameters
+    ----------
+    draws : array (n_draws, n)
+        One column for each forecast.
+    """
+
+    def __init__(self, draws: Floats) -> None:
+        self.draws = draws
+        self._sorted = np.sort(draws, axis=0)
+
+    def __repr__(self) -> str:
+        return f"Empirical({self.draws.shape[1]} forecasts, {len(self.draws)} draws of each)"
+
+    def __getitem__(self, chosen: Any) -> "Empirical":
+        """Choose among the forecasts, as an array would; a single one stays an array of one."""
+        return Empirical(np.atleast_2d(self.draws.T[chosen]).T)
+
+    @property
+    def mean(self) -> Floats:
+        """Mean of the draws."""
+        return np.asarray(self.draws.mean(axis=0))
+
+    @property
+    def var(self) -> Floats:
+        """Variance of the draws."""
+        return np.asarray(self.draws.var(axis=0, ddof=1))
+
+    @property
+    def sd(self) -> Floats:
+        """Standard deviation of the draws."""
+        return np.sqrt(self.var)
+
+    def cdf(self, y: Any) -> Floats:
+        """Share of the draws up to `y`."""
+        return np.asarray((self.draws <= y).mean(axis=0))
+
+    def sf(self, y: Any) -> Floats:
+        """Share of the draws above `y`."""
+        return 1.0 - self.cdf(y)
+
+    def pit(self, y: Any) -> Floats:
+        """Probability integral transform of `y`."""
+        return self.cdf(y)
+
+    def quantile(self, q: Any) -> Floats:
+        """Value that is exceeded by a share 1 - q of the draws."""
+        _check_quantile(q)
+        return np.asarray(np.quantile(self._sorted, q, axis=0))
+
+    def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Central interval that holds a share `level` of the draws."""
+        _check_level(level)
+        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+
+    def crps(self, y: Any) -> Floats:
+        """Continuous ranked probability score at `y` of the draws' distribution."""
+        n = len(self.draws)
+        rank = (2 * np.arange(1, n + 1) - n - 1)[:, None] / n**2
+        return np.asarray(np.abs(self.draws - y).mean(axis=0) - (rank * self._sorted).sum(axis=0))
+
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Floats:
+        """Choose among the draws: `size` whole paths."""
+        return np.asarray(self.draws[rng.integers(len(self.draws), size=size)])
+
+    def plus(self, shift: Any, var: Any = 0.0) -> "Empirical":
+        """Give the forecast of a sum: of this and `shift`."""
+        return Empirical(self.draws + shift)
+
+    def pdf(self, y: Any) -> Any:
+        """Draws have no density."""
+        raise PointForecastError("paths have no density; use method='moments' for one, or crps to score paths.")
+
+    logpdf = pdf
+
+    def entropy(self) -> Any:
+        """Draws have no density."""
+        return self.pdf(None)

@@ -1,0 +1,96 @@
+"""Forecasts many steps ahead."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from adabypass import frames
+from adabypass.door import Floats
+from adabypass.model.empirical import Empirical
+from adabypass.model.predictive import Point, Predictive
+
+
+class Forecast:
+    """A predictive distribution for each step ahead.
+
+    Parameters
+    ----------
+    predictive
+        As many forecasts as there are steps.
+    paths : array (n_paths, horizon), optional
+        The futures that were drawn, if any.
+    """
+
+    def __init__(self, predictive: Predictive, paths: Floats | None = None) -> None:
+        self.predictive = predictive
+        self.paths = paths
+
+    @classmethod
+    def from_paths(cls, paths: Floats) -> Self:
+        """Make the forecast that drawn futures amount to."""
+        return cls(Empirical(paths), paths)
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    def __repr__(self) -> str:
+        rows = [f"{'step':>4} {'mean':>12}" + ("" if self._is_point else f" {'sd':>12} {'90 % interval':>27}")]
+        shown = range(len(self)) if len(self) <= 12 else [*range(6), *range(len(self) - 3, len(self))]
+        low, high = (self.mean, self.mean) if self._is_point else self.interval(0.9)
+        for step in shown:
+            row = f"{step + 1:>4} {self.mean[step]:>12.6g}"
+            if not self._is_point:
+                row += f" {self.sd[step]:>12.4g}   {low[step]:>11.6g} to {high[step]:>9.6g}"
+            rows.append(row)
+        return "\n".join(rows)
+
+    @property
+    def _is_point(self) -> bool:
+        return isinstance(self.predictive, Point)
+
+    @property
+    def mean(self) -> Floats:
+        """Expected value at each step."""
+        return np.asarray(self.predictive.mean)
+
+    @property
+    def var(self) -> Floats:
+        """Variance at each step."""
+        return np.asarray(self.predictive.var)
+
+    @property
+    def sd(self) -> Floats:
+        """Standard deviation at each step."""
+        return np.asarray(self.predictive.sd)
+
+    def quantile(self, q: float) -> Floats:
+        """Value at each step that is exceeded with probability 1 - q."""
+        return np.asarray(self.predictive.quantile(q))
+
+    def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Central interval at each step that holds the observation with probability `level`."""
+        low, high = self.predictive.interval(level)
+        return np.asarray(low), np.asarray(high)
+
+    def columns(self, levels: Sequence[float] = (0.9,)) -> dict[str, Floats]:
+        """Give what a table shows: `mean`, `sd`, and `lower_90`, `upper_90` for each level."""
+        columns = {"mean": self.mean}
+        if self._is_point:
+            return columns
+        columns["sd"] = self.sd
+        for level in levels:
+            low, high = self.interval(level)
+            columns |= {f"lower_{100 * level:g}": low, f"upper_{100 * level:g}": high}
+        return columns
+
+    def to_frame(self, levels: Sequence[float] = (0.9,), backend: frames.Backend = "pandas") -> Any:
+        """Give the forecast as a data frame, one row per step.
+
+        Parameters
+        ----------
+        levels
+            Of the intervals.
+        backend : "pandas", "polars" or "pyarrow"
+        """
+        return frames.make({"step": np.arange(1, len(self) + 1), **self.columns(levels)}, backend)

@@ -1,0 +1,312 @@
+"""A forecaster builds features from a series' past, bridges gaps, and looks many steps ahead."""
+
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytest import approx
+from scipy.stats import norm
+
+from adabypass import (
+    AdaBypass,
+    AutoBypass,
+    Bypass,
+    EvidenceBypass,
+    Forecaster,
+    PassiveAggressive,
+    Regressor,
+    SequentialKalman,
+    load_dataset,
+)
+from adabypass.door import Floats
+from adabypass.errors import AdabypassError, HyperparameterError, NotFiniteError, NotReadyError, ShapeError
+
+MODELS: list[Callable[[], Regressor]] = [AutoBypass, AdaBypass, Bypass, EvidenceBypass, SequentialKalman]
+every_model = pytest.mark.parametrize("make", MODELS)
+
+
+def autoregression(weights: list[float], n: int, seed: int) -> Floats:
+    rng, order = np.random.default_rng(seed), len(weights)
+    y = np.zeros(n + 100)
+    for t in range(order, n + 100):
+        y[t] = np.dot(weights, y[t - order : t][::-1]) + rng.normal()
+    return y[100:]
+
+
+def with_gaps(y: Floats, share: float, seed: int) -> Floats:
+    gappy = y.copy()
+    gappy[np.random.default_rng(seed).random(len(y)) < share] = np.nan
+    return gappy
+
+
+def kalman_optimum(y: Floats, weights: list[float]) -> Floats:
+    """Means of the filter that knows the truth, gaps and all."""
+    p = len(weights)
+    F = np.vstack([weights, np.eye(p)[:-1]])
+    m, P, means = np.zeros(p), 10.0 * np.eye(p), []
+    for seen in y:
+        m, P = F @ m, F @ P @ F.T
+        P[0, 0] += 1.0
+        means.append(m[0])
+        if not np.isnan(seen):
+            gain = P[:, 0] / P[0, 0]
+            m, P = m + gain * (seen - m[0]), P - np.outer(gain, P[0])
+    return np.array(means)
+
+
+@every_model
+def test_lags_and_bias_are_the_features_of_the_paper(make: Callable[[], Regressor]) -> None:
+    y = load_dataset("nile").y
+    forecaster, model = Forecaster(make()), make()
+    X = y[:-1, None] if isinstance(model, AutoBypass) else np.column_stack([np.ones(662), y[:-1]])
+    expected = model.run(X, y[1:])
+    trace = forecaster.run(y)
+    assert trace.first == 1
+    np.testing.assert_array_equal(trace.mean, expected.mean)
+    np.testing.assert_array_equal(trace.log_score, expected.log_score)
+
+
+@every_model
+@pytest.mark.parametrize("difference", [0, 1])
+def test_run_is_the_loop_of_predict_and_update(make: Callable[[], Regressor], difference: int) -> None:
+    y, exog = with_gaps(autoregression([0.6, 0.2], 80, 0), 0.2, 1), np.random.default_rng(2).normal(size=(80, 1))
+    whole, steps = (Forecaster(make(), lags=[1, 3], difference=difference) for _ in range(2))
+    trace = whole.run(y, exog)
+    means, variances = [], []
+    for value, known in zip(y, exog, strict=True):
+        if steps.is_ready:
+            p = steps.predict(known)
+            means.append(p.mean)
+            variances.append(p.var)
+        steps.update(value, known)
+    assert len(means) == len(trace)
+    assert trace.mean == approx(np.array(means), rel=1e-9, abs=1e-9)
+    assert trace.var == approx(np.array(variances), rel=1e-9)
+
+
+@every_model
+@pytest.mark.parametrize("difference", [0, 1, 2])
+def test_the_first_step_ahead_is_what_predict_says(make: Callable[[], Regressor], difference: int) -> None:
+    forecaster = Forecaster(make(), lags=2, difference=difference)
+    forecaster.run(autoregression([0.8], 60, 0))
+    ahead, one = forecaster.forecast(3), forecaster.predict()
+    assert ahead.mean[0] == approx(one.mean, rel=1e-9)
+    assert ahead.var[0] == approx(one.var, rel=1e-9)
+    assert ahead.interval(0.9)[0][0] == approx(one.interval(0.9)[0], rel=1e-6)
+
+
+def test_a_known_autoregression_is_carried_ahead_by_hand() -> None:
+    """Weights that are known exactly give the textbook's means and variances."""
+    model = SequentialKalman(noise_var=1.0)
+    forecaster = Forecaster(model, lags=1, bias=False)
+    forecaster.run([2.0, 1.0])  # weights start known at 0; give them 0.5 by hand
+    row = model.__getstate__()["row"]
+    row[1], row[3], row[4] = 0.0, 0.5, 0.0  # no drift, weight 0.5 without variance
+    model.__setstate__({**model.__getstate__(), "row": row})
+    ahead = forecaster.forecast(3)
+    assert ahead.mean == approx([0.5, 0.25, 0.125])
+    assert ahead.var == approx([1.0, 1.25, 1.3125])
+
+
+def test_moments_of_uncertain_weights_agree_with_a_million_draws() -> None:
+    model = SequentialKalman(noise_var=0.5)
+    forecaster = Forecaster(model, lags=2)
+    forecaster.run(autoregression([0.5, 0.2], 40, 3))
+    moments, paths = forecaster.forecast(6), forecaster.forecast(6, method="paths", n_paths=200_000, rng=0)
+    assert paths.mean == approx(moments.mean, abs=5 * moments.sd.max() / 200_000**0.5 + 0.02 * moments.sd.max())
+    assert paths.sd == approx(moments.sd, rel=0.03)  # a Gaussian closure, not exact beyond the second step
+
+
+@pytest.mark.parametrize("weights", [[0.8], [0.9], [1.2, -0.4]])
+@pytest.mark.parametrize("method", ["moments", "paths"])
+def test_intervals_far_ahead_hold_what_they_promise(weights: list[float], method: str) -> None:
+    """Coverage under the true distribution of the future, which is known: no luck in it but that of the past."""
+    order, horizons = len(weights), (1, 5, 20)
+    F = np.vstack([weights, np.eye(order)[:-1]])
+    covered: dict[int, list[float]] = {h: [] for h in horizons}
+    for seed in range(8):
+        y = autoregression(weights, 2500, seed)
+        forecaster = Forecaster(lags=order)
+        forecaster.run(y[:1500])
+        for origin in range(1500, 2500, 100):
+            low, high = forecaster.forecast(20, method=method, n_paths=4000, rng=seed).interval(0.9)  # type: ignore[arg-type]
+            state, response = y[origin - order : origin][::-1], np.eye(order)[0]
+            var = 0.0
+            for h in range(1, 21):
+                state = F @ state
+                var += response[0] ** 2
+                response = F @ response
+                if h in horizons:
+                    truth = norm(state[0], var**0.5)
+                    covered[h].append(truth.cdf(high[h - 1]) - truth.cdf(low[h - 1]))
+            forecaster.run(y[origin : origin + 100])
+    for h in horizons:
+        assert 0.885 <= np.mean(covered[h]) <= 0.915, (h, np.mean(covered[h]))
+
+
+@pytest.mark.parametrize("weights", [[0.8], [1.2, -0.4]])
+def test_a_third_missing_costs_little(weights: list[float]) -> None:
+    truth = autoregression(weights, 4000, 7)
+    y = with_gaps(truth, 0.3, 8)
+    trace = Forecaster(lags=len(weights)).run(y)
+    skip = 200
+    target = truth[trace.first :][skip:]
+    best = kalman_optimum(y, weights)[trace.first :][skip:]
+    ratio = np.sqrt(np.mean((trace.mean[skip:] - target) ** 2) / np.mean((best - target) ** 2))
+    assert ratio < 1.05
+    low, high = trace.predictive[skip:].interval(0.9)
+    assert np.mean((low <= target) & (target <= high)) == approx(0.9, abs=0.015)  # 3,800 forecasts: se 0.5 %
+
+
+@every_model
+def test_a_run_of_missing_values_widens_the_forecast(make: Callable[[], Regressor]) -> None:
+    forecaster = Forecaster(make())
+    forecaster.run(autoregression([0.9], 300, 0))
+    widths = []
+    for _ in range(6):
+        widths.append(forecaster.predict().sd)
+        forecaster.update(np.nan)
+    assert (np.diff(widths) > 0).all()
+
+
+def test_a_series_may_begin_with_gaps() -> None:
+    y = autoregression([0.5], 60, 0)
+    y[[0, 1, 3, 4]] = np.nan
+    trace = Forecaster(lags=4).run(y)
+    assert trace.first == 6  # two leading gaps are dropped, then four lags
+    assert np.isfinite(trace.mean).all()
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.floats(0, 0.6), st.integers(1, 4), st.integers(-12, 12))
+def test_gaps_and_units_never_make_it_stumble(seed: int, share: float, lags: int, power: int) -> None:
+    y = 10.0**power * with_gaps(autoregression([0.7], 60, seed), share, seed)
+    y[:lags] = 10.0**power
+    forecaster = Forecaster(lags=lags)
+    trace = forecaster.run(y)
+    ahead = forecaster.forecast(30)
+    for values in (trace.mean, trace.var, ahead.mean, ahead.var, *ahead.interval(0.9)):
+        assert np.isfinite(values).all()
+    assert (ahead.var > 0).all()
+
+
+def test_fast_drifting_filters_do_not_make_the_far_future_explode() -> None:
+    forecaster = Forecaster()
+    forecaster.run(load_dataset("nile").y)
+    ahead, spread = forecaster.forecast(100), np.std(load_dataset("nile").y)
+    assert ahead.mean[-1] == approx(11.5, abs=0.5)
+    assert ahead.sd[-1] < 2 * spread
+
+
+def test_differencing_forecasts_the_level() -> None:
+    y = np.arange(50.0) * 2 + np.random.default_rng(0).normal(0, 0.01, 50)
+    forecaster = Forecaster(lags=1, difference=1)
+    forecaster.run(y)
+    assert forecaster.forecast(5).mean == approx(100.0 + 2 * np.arange(5), abs=0.5)
+
+
+def test_seasons_are_lags() -> None:
+    assert Forecaster(lags=2, season=24).lags == (1, 2, 24)
+    assert Forecaster(lags=[3], season=[7, 14]).lags == (3, 7, 14)
+    t = np.arange(400)
+    y = np.sin(2 * np.pi * t / 24) + np.random.default_rng(0).normal(0, 0.05, 400)
+    forecaster = Forecaster(lags=1, season=24)
+    forecaster.run(y)
+    assert forecaster.forecast(24).mean == approx(np.sin(2 * np.pi * np.arange(400, 424) / 24), abs=0.25)
+
+
+def test_exogenous_columns_are_learned_and_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    exog = rng.normal(size=(400, 2))
+    y = exog @ [2.0, -1.0] + rng.normal(0, 0.1, 400)
+    forecaster = Forecaster(lags=1, exog=["rain", "sun"])
+    forecaster.run(y, exog)
+    assert forecaster.forecast(2, exog=[[1.0, 0.0], [0.0, 1.0]]).mean == approx([2.0, -1.0], abs=0.1)
+    with pytest.raises(ShapeError, match=r"exog is missing, but this forecaster has 2 exogenous columns \(rain, sun\)"):
+        forecaster.predict()
+    with pytest.raises(ShapeError, match=r"exog has shape \(1, 3\), but must be \(1, 2\)"):
+        forecaster.predict([1.0, 2.0, 3.0])
+
+
+def test_a_missing_exogenous_value_is_refused_or_filled_as_agreed() -> None:
+    exog, y = np.array([[1.0], [2.0], [3.0], [np.nan]]), np.arange(4.0)
+    with pytest.raises(NotFiniteError, match="exog is missing in row 3, column 'rain'; fill it, or choose missing="):
+        Forecaster(exog=["rain"]).run(y, exog)
+    for missing, value in (("mean", 2.0), ("last", 3.0)):
+        filled, given_value = Forecaster(missing=missing), Forecaster()  # type: ignore[arg-type]
+        filled.run(y, exog)
+        given_value.run(y, np.array([[1.0], [2.0], [3.0], [value]]))
+        np.testing.assert_array_equal(filled.model.weights.mean, given_value.model.weights.mean)
+
+
+def test_a_refused_series_leaves_the_forecaster_as_it_was() -> None:
+    forecaster = Forecaster()
+    forecaster.run([1.0, 2.0, 1.5])
+    before = forecaster.predict().mean
+    with pytest.raises(NotFiniteError):
+        forecaster.run([1.0, np.inf])
+    with pytest.raises(AdabypassError):
+        forecaster.run([1.0, 2.0], exog=[[np.nan], [1.0]])
+    assert forecaster.predict().mean == before
+    assert forecaster.n_seen == 2
+
+
+def test_forecasts_wait_for_the_lags() -> None:
+    forecaster = Forecaster(lags=3)
+    with pytest.raises(NotReadyError, match="forecasts begin when 3 observations are there, and 0 are"):
+        forecaster.predict()
+    with pytest.raises(ShapeError, match="y has 2 observations, but forecasts begin after 3"):
+        forecaster.run([1.0, 2.0])
+    forecaster.run([1.0, 2.0, 3.0, 4.0])
+    assert np.isfinite(forecaster.forecast(2).mean).all()
+
+
+def test_a_point_model_forecasts_points() -> None:
+    forecaster = Forecaster(PassiveAggressive())
+    trace = forecaster.run([1.0, 2.0, np.nan, 3.0, 2.0])
+    assert np.isfinite(trace.mean).all()
+    assert len(forecaster.forecast(4)) == 4
+    assert "sd" not in forecaster.forecast(4).columns()
+    with pytest.raises(HyperparameterError, match="PassiveAggressive forecasts points"):
+        forecaster.forecast(4, method="paths")
+
+
+def test_wrong_settings_are_refused() -> None:
+    with pytest.raises(HyperparameterError, match="this AutoBypass has an intercept of its own"):
+        Forecaster(bias=False)
+    with pytest.raises(ShapeError, match="lags is -1"):
+        Forecaster(lags=-1)
+    with pytest.raises(HyperparameterError, match="missing is 'zero'"):
+        Forecaster(missing="zero")  # type: ignore[arg-type]
+    with pytest.raises(HyperparameterError, match="model is 'auto'"):
+        Forecaster("auto")  # type: ignore[arg-type]
+
+
+def test_the_same_seed_draws_the_same_paths() -> None:
+    forecaster = Forecaster()
+    forecaster.run(load_dataset("nile").y[:100])
+    first, second = (forecaster.forecast(5, method="paths", n_paths=10, rng=3).paths for _ in range(2))
+    assert first is not None
+    assert second is not None
+    np.testing.assert_array_equal(first, second)
+
+
+def test_copies_and_pickles_go_their_own_way() -> None:
+    forecaster = Forecaster(lags=2)
+    forecaster.run(with_gaps(autoregression([0.5], 50, 0), 0.2, 0))
+    expected = forecaster.forecast(4).mean
+    twin, revived = forecaster.copy(), pickle.loads(pickle.dumps(forecaster))
+    forecaster.update(100.0)
+    np.testing.assert_array_equal(twin.forecast(4).mean, expected)
+    np.testing.assert_array_equal(revived.forecast(4).mean, expected)
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_a_forecast_becomes_a_frame(backend: str) -> None:
+    forecaster = Forecaster()
+    forecaster.run(load_dataset("nile").y[:100])
+    frame = forecaster.forecast(3).to_frame(levels=(0.5, 0.9), backend=backend)  # type: ignore[arg-type]
+    assert list(frame.columns) == ["step", "mean", "sd", "lower_50", "upper_50", "lower_90", "upper_90"]
