@@ -1,0 +1,23 @@
+"""How it looks. Every function draws on the Axes it is given, or on new ones, and returns them.
+
+The only room that imports matplotlib. `time` may be numbers or dates; of a long trace, some 1,500 moments are drawn.
+"""
+
+from adabypass.plots.calibration import coverage, pit, reliability
+from adabypass.plots.canvas import mark_span, save
+from adabypass.plots.forecasts import fan, horizon, predictions
+from adabypass.plots.learned import changes, parameters, weights
+
+__all__ = [
+    "changes",
+    "coverage",
+    "fan",
+    "horizon",
+    "mark_span",
+    "parameters",
+    "pit",
+    "predictions",
+    "reliability",
+    "save",
+    "weights",
+]

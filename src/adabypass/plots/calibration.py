@@ -1,0 +1,102 @@
+"""Whether forecasts mean what they say, beside what chance alone would give."""
+
+import numpy as np
+
+from adabypass.evaluate import calibration
+from adabypass.model.trace import Trace
+from adabypass.plots import canvas
+from adabypass.plots.canvas import CHANCE, MARK, OBSERVED, Axes
+
+
+def pit(trace: Trace, bins: int = 20, ax: Axes | None = None, *, skip: int = 0) -> Axes:
+    """Draw the histogram of the PIT: flat, within the band of chance, if the forecasts are calibrated.
+
+    A hump says that they are too wide, a bowl too narrow, a slope too high or too low.
+
+    Parameters
+    ----------
+    trace
+        What `run` gave.
+    bins : whole number from 1
+    ax
+        Where to draw; new axes if not given.
+    skip : whole number
+        How many of the first observations to leave out.
+    """
+    edges, density, (low, high) = calibration.pit_histogram(trace, bins, skip=skip)
+    ax = canvas.new_axes((6, 4)) if ax is None else ax
+    ax.bar(
+        edges[:-1], density, np.diff(edges), align="edge", color=canvas.tint(0.5, MARK), edgecolor="white",
+        linewidth=0.8, label="observed",
+    )  # fmt: skip
+    # In front of the bars: within it, a bar's end says nothing.
+    ax.axhspan(low, high, color="0.3", alpha=0.15, linewidth=0, label="95 % by chance")
+    ax.axhline(1.0, color=OBSERVED, linewidth=0.9, linestyle=(0, (4, 3)), label="calibrated")
+    ax.set(xlim=(0, 1), ylim=(0, 1.08 * max(density.max(), high)))
+    ax.set(xlabel="probability integral transform", ylabel="density")
+    canvas.tidy(ax)
+    canvas.legend(ax)
+    return ax
+
+
+def reliability(trace: Trace, ax: Axes | None = None, *, skip: int = 0) -> Axes:
+    """Draw how many observations fell within central intervals, against what the intervals promised.
+
+    Points above the diagonal: the intervals are too wide; below it: too narrow. The bars hold 95 %: 1.96 standard
+    errors.
+
+    Parameters
+    ----------
+    trace
+        What `run` gave.
+    ax
+        Where to draw; new axes if not given.
+    skip : whole number
+        How many of the first observations to leave out.
+    """
+    nominal, observed, standard_error = calibration.reliability(trace, skip=skip)
+    ax = canvas.new_axes((4.8, 4.8)) if ax is None else ax
+    ax.plot([0, 1], [0, 1], color=OBSERVED, linewidth=0.9, linestyle=(0, (4, 3)), label="calibrated")
+    ax.errorbar(
+        nominal, observed, 1.96 * standard_error, color=MARK, marker="o", markersize=4.5, linewidth=1.2, elinewidth=1.2,
+        capsize=2.5, label="observed, 95 % bars",
+    )  # fmt: skip
+    ax.set(xlim=(0, 1), ylim=(0, 1.02), aspect="equal")
+    ax.set(xlabel="level of the central interval", ylabel="share of observations within")
+    canvas.tidy(ax)
+    ax.grid(axis="x", color="0.92", linewidth=0.8)
+    canvas.legend(ax)
+    return ax
+
+
+def coverage(trace: Trace, level: float = 0.9, window: int = 100, time: object = None, ax: Axes | None = None) -> Axes:
+    """Draw the share of the last `window` observations within their central interval, as it went over time.
+
+    The grey band holds it 95 % of the time if the forecasts are calibrated.
+
+    Parameters
+    ----------
+    trace
+        What `run` gave.
+    level : number between 0 and 1
+    window : whole number from 1
+        There is nothing to draw until so many observations were seen.
+    time : array (n,), optional
+        When each observation was made; their number if not given.
+    ax
+        Where to draw; new axes if not given.
+    """
+    share = calibration.coverage_over_time(trace, level, window)
+    low, high = (hits / window for hits in calibration.chance_range(window, level))
+    at = canvas.times(time, len(trace))
+    ax = canvas.new_axes((10, 3.2)) if ax is None else ax
+    ax.axhspan(low, high, color=CHANCE, linewidth=0, label="95 % by chance")
+    nominal = np.full(len(at), level)  # over all of time, where the share may still be missing
+    ax.plot(at, nominal, color=OBSERVED, linewidth=0.9, linestyle=(0, (4, 3)), label=f"{100 * level:g} %")
+    ax.plot(at, share, color=MARK, linewidth=1.3, label=f"within, of the last {window}")
+    least = float(np.nanmin(share)) if np.isfinite(share).any() else low
+    ax.set_ylim(max(min(low, least) - 0.05, -0.02), 1.02)
+    ax.set_ylabel("share within")
+    canvas.tidy(ax, at)
+    canvas.legend(ax)
+    return ax

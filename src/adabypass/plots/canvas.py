@@ -1,0 +1,168 @@
+"""What every picture shares: colours, axes, time, and how a band, a legend and the data look."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from adabypass.door import Floats
+from adabypass.errors import MissingExtraError, ShapeError
+from adabypass.model.limits import LARGEST
+
+try:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import to_rgb
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+except ImportError as missing:
+    raise MissingExtraError(
+        "adabypass.plots needs matplotlib; install it with: pip install 'adabypass[plot]'"
+    ) from missing
+
+__all__ = [
+    "Axes",
+    "Figure",
+    "Line2D",
+    "Times",
+    "band",
+    "chosen_moments",
+    "dates",
+    "frame",
+    "known",
+    "legend",
+    "mark_span",
+    "new_axes",
+    "observations",
+    "save",
+    "tidy",
+    "times",
+    "tint",
+]
+
+Times: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+OBSERVED, PREDICTED, BAND, MARK = "black", "#c8102e", "#f7b6c2", "#3b6ea5"
+CHANCE = "0.88"
+"""What chance alone would give: a light grey behind the data."""
+MOST_MOMENTS = 1_500
+"""As many moments as a figure has room for; a mixture's quantiles at more of them would take long and show nothing."""
+UNKNOWN_SD = LARGEST**0.5 / 1e10
+"""A standard deviation above this stands for: nothing is known yet."""
+
+
+def new_axes(figsize: tuple[float, float] = (10, 4.5)) -> Axes:
+    """Make axes on a figure of their own rather than pyplot's: nothing global is touched, and no window opens."""
+    ax: Axes = Figure(figsize=figsize, layout="constrained").subplots()
+    return ax
+
+
+def times(time: object, n: int, name: str = "time") -> Times:
+    """Give the moments of `n` observations: those given, or their numbers."""
+    if time is None:
+        return np.arange(n)
+    at = np.asarray(time)
+    if at.shape != (n,):
+        raise ShapeError(f"{name} has shape {at.shape}, but there are {n} values to draw; pass shape ({n},).")
+    return at
+
+
+def chosen_moments(n: int) -> "np.ndarray[Any, np.dtype[np.int64]]":
+    """Choose the moments to draw: all, or of a long trace evenly spread ones, the first and the last among them."""
+    if n <= MOST_MOMENTS:
+        return np.arange(n)
+    return np.linspace(0, n - 1, MOST_MOMENTS).round().astype(np.int64)
+
+
+def known(values: Floats, sd: Floats) -> Floats:
+    """Blank what belongs to forecasts from nothing, which have no bounds to draw."""
+    return np.where(sd < UNKNOWN_SD, values, np.nan)
+
+
+def tint(strength: float, color: str = PREDICTED) -> tuple[float, ...]:
+    """Mix a colour with white: opaque, so that grids do not shine through and nested bands do not add up."""
+    return tuple(1 - strength * (1 - part) for part in to_rgb(color))
+
+
+def band(ax: Axes, at: Times, low: Floats, high: Floats, color: Any, label: str = "", **style: Any) -> None:
+    """Fill between two lines; at a single moment, where there is nothing between, draw a bar."""
+    if len(at) == 1:
+        ax.vlines(at, low, high, color=color, linewidth=8, label=label, **style)
+    else:
+        ax.fill_between(at, low, high, color=color, linewidth=0, label=label, **style)
+
+
+def observations(ax: Axes, at: Times, y: Floats, *, joined: bool) -> None:
+    """Draw the data: dots, the smaller the more there are, joined by a thin line where nothing lies beneath it.
+
+    Missing observations break the line, and one that stands alone is still a dot.
+    """
+    size = float(np.clip(70 / np.sqrt(max(len(y), 1)), 0.9, 3.5))
+    ax.plot(
+        at, y, color="0.55", linestyle="-" if joined else "", linewidth=0.6, marker="o", markersize=size,
+        markerfacecolor=OBSERVED, markeredgewidth=0, label="observed", zorder=3,
+    )  # fmt: skip
+
+
+def frame(ax: Axes, y: Floats, low: Floats, high: Floats) -> None:
+    """Show the data and the bulk of a band; a start-up forecast from little may leave the frame.
+
+    The data keep at least a quarter of the height.
+    """
+    seen, low, high = (values[np.isfinite(values)] for values in (y, low, high))
+    band_low, band_high = (np.quantile(low, 0.005), np.quantile(high, 0.995)) if len(low) and len(high) else (0.0, 0.0)
+    if len(seen):
+        reach = 1.5 * (seen.max() - seen.min()) or np.inf
+        bottom = max(min(seen.min(), band_low if len(low) else seen.min()), seen.min() - reach)
+        top = min(max(seen.max(), band_high if len(high) else seen.max()), seen.max() + reach)
+    else:
+        bottom, top = band_low, band_high
+    margin = 0.06 * (top - bottom) or 0.06 * abs(top) or 1.0
+    ax.set_ylim(float(bottom - margin), float(top + margin))
+
+
+def tidy(ax: Axes, at: Times | None = None) -> None:
+    """Leave out what says nothing; let dates be short."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color="0.92", linewidth=0.8)
+    ax.set_axisbelow(True)
+    if at is not None:
+        ax.margins(x=0.01)
+        dates(ax, at)
+
+
+def dates(ax: Axes, at: Times) -> None:
+    """Write each part of a date once, where it changes."""
+    if at.dtype.kind == "M":
+        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+
+
+def legend(ax: Axes, columns: int = 6, handles: Sequence[Any] | None = None) -> None:
+    """Name what is drawn, above the data."""
+    given = {} if handles is None else {"handles": handles}
+    ax.legend(
+        frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=columns, fontsize=9, borderaxespad=0.2,
+        handlelength=1.6, columnspacing=1.4, **given,
+    )  # fmt: skip
+
+
+def mark_span(ax: Axes, first: float, last: float, text: str) -> None:
+    """Mark a stretch of time, with a word about it above the data."""
+    ax.axvspan(first, last, color=MARK, alpha=0.25, linewidth=0)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.07 * (high - low))  # room for the word
+    ax.annotate(
+        text, xy=(last, 1.0), xytext=(6, -2), xycoords=("data", "axes fraction"), textcoords="offset points",
+        va="top", color=MARK, fontsize=9,
+    )  # fmt: skip
+
+
+def save(ax: "Axes | np.ndarray[Any, np.dtype[Any]]", path: Path) -> None:
+    """Write the figure that `ax` (or an array of Axes) belongs to, in the format of the file's ending."""
+    figure = np.ravel(np.asarray(ax, dtype=object))[0].figure
+    assert isinstance(figure, Figure)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=160)

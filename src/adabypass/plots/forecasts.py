@@ -1,0 +1,184 @@
+"""Data beside what was said of them before they were seen, and what is said of those to come."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from adabypass import door
+from adabypass.door import Floats
+from adabypass.errors import HyperparameterError, NotReadyError, ShapeError
+from adabypass.model.trace import Trace
+from adabypass.plots import canvas
+from adabypass.plots.canvas import BAND, OBSERVED, PREDICTED, Axes, Times
+
+LONGEST_HISTORY = 1_000_000_000
+CROWDED = 1_000
+"""From so many observations on, lines are thinner."""
+
+
+class Ahead(Protocol):
+    """A forecast of several steps ahead."""
+
+    @property
+    def mean(self) -> Any:
+        """Expected values, shape (n_steps,)."""
+
+    @property
+    def paths(self) -> Any:
+        """Simulated futures, shape (n_paths, n_steps), or None."""
+
+    def interval(self, level: float) -> tuple[Any, Any]:
+        """Give the ends of the central interval of each step, arrays (n_steps,)."""
+
+    def __len__(self) -> int:
+        """Count the steps."""
+
+
+def predictions(trace: Trace, time: object = None, *, offset: float = 0.0, ax: Axes | None = None) -> Axes:
+    """Draw the observations, the forecast of each before it was seen, and a band of one standard deviation.
+
+    Parameters
+    ----------
+    trace
+        What `run` gave.
+    time : array (n,), optional
+        When each observation was made; their number if not given.
+    offset
+        Added to observations and forecasts: the mean, say, of a series that was centred.
+    ax
+        Where to draw; new axes if not given.
+    """
+    ax = canvas.new_axes() if ax is None else ax
+    at = canvas.times(time, len(trace))
+    mean, sd = canvas.known(trace.mean + offset, trace.sd), trace.sd
+    canvas.band(ax, at, mean - sd, mean + sd, BAND, "± 1 sd")
+    ax.plot(at, mean, color=PREDICTED, linewidth=1.1, label="forecast, one step ahead")
+    ax.plot(at, trace.y + offset, "D", color=OBSERVED, markersize=1.8, label="observed")
+    if len(trace) > 1:
+        canvas.frame(ax, trace.y + offset, (mean - sd)[1:], (mean + sd)[1:])
+    canvas.tidy(ax, at)
+    canvas.legend(ax, columns=3)
+    return ax
+
+
+def fan(trace: Trace, time: object = None, levels: Sequence[float] = (0.5, 0.9), ax: Axes | None = None) -> Axes:
+    """Draw the observations over the central intervals in which each was expected before it was seen.
+
+    Forecasts from nothing, before the first observations, have no bounds and are left out.
+
+    Parameters
+    ----------
+    trace
+        What `run` gave.
+    time : array (n,), optional
+        When each observation was made; their number if not given.
+    levels : numbers between 0 and 1
+        Of the intervals.
+    ax
+        Where to draw; new axes if not given.
+    """
+    at, chosen = canvas.times(time, len(trace)), canvas.chosen_moments(len(trace))
+    sd, predictive = trace.sd[chosen], trace.predictive[chosen]
+    ordered = _widest_first(levels)
+    bands = [tuple(canvas.known(end, sd) for end in predictive.interval(level)) for level in ordered]
+    ax = canvas.new_axes() if ax is None else ax
+    _nested(ax, at[chosen], bands, ordered)
+    thin = 1.0 if len(trace) < CROWDED else 0.7
+    ax.plot(at[chosen], canvas.known(predictive.mean, sd), color=PREDICTED, linewidth=thin, label="forecast")
+    canvas.observations(ax, at, trace.y, joined=False)
+    canvas.frame(ax, trace.y, *bands[0])
+    canvas.tidy(ax, at)
+    canvas.legend(ax)
+    return ax
+
+
+def horizon(
+    forecast: Ahead,
+    y: object = None,
+    time: object = None,
+    future_time: object = None,
+    levels: Sequence[float] = (0.5, 0.9),
+    paths: int = 0,
+    ax: Axes | None = None,
+    *,
+    history: int | None = None,
+) -> Axes:
+    """Draw the end of a series, and the intervals in which it is expected to go on.
+
+    Parameters
+    ----------
+    forecast
+        Of several steps ahead: it has a `mean`, `interval(level)`, a length, and `paths` or None.
+    y : array (n,), optional
+        What was observed before; nan where nothing was.
+    time : array (n,), optional
+        When each observation was made; their number if not given.
+    future_time : array (n_steps,), optional
+        When each step ahead will be; if not given, the middle one of the steps of `time` is repeated.
+    levels : numbers between 0 and 1
+        Of the intervals.
+    paths : whole number
+        How many of the forecast's simulated futures to draw as well.
+    ax
+        Where to draw; new axes if not given.
+    history : whole number, optional
+        How many of the last observations to draw; four times as many as there are steps, at least 50, if not given.
+    """
+    drawn_paths = _paths(forecast, paths)
+    past = np.empty(0) if y is None else door.numbers(y, "y")
+    at = canvas.times(time, len(past))
+    ahead = _future(at, time, future_time, len(forecast))
+    shown = max(4 * len(forecast), 50) if history is None else door.whole(history, "history", 1, LONGEST_HISTORY)
+    past, at = past[-shown:], at[-shown:]
+    ordered = _widest_first(levels)
+    bands = [forecast.interval(level) for level in ordered]
+    ax = canvas.new_axes() if ax is None else ax
+    _nested(ax, ahead, bands, ordered)
+    for number, path in enumerate(drawn_paths):
+        ax.plot(ahead, path, color="0.45", linewidth=0.6, alpha=0.8, label=None if number else "simulated")
+    dot = {"marker": "o", "markersize": 3} if len(forecast) == 1 else {}
+    ax.plot(ahead, forecast.mean, color=PREDICTED, linewidth=1.4, label="forecast", **dot)  # type: ignore[arg-type]
+    if len(past):
+        canvas.observations(ax, at, past, joined=True)
+        ax.axvline(at[-1], color="0.6", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0.5)
+    canvas.frame(ax, np.concatenate([past, *drawn_paths]), *bands[0])
+    canvas.tidy(ax, ahead)
+    canvas.legend(ax)
+    return ax
+
+
+def _widest_first(levels: Sequence[float]) -> list[float]:
+    ordered = sorted(levels, reverse=True)
+    if not ordered:
+        raise HyperparameterError("levels is empty, but a fan needs at least one; pass (0.5, 0.9), say.")
+    return ordered
+
+
+def _nested(ax: Axes, at: Times, bands: Sequence[tuple[Floats, ...]], levels: Sequence[float]) -> None:
+    """Fill each interval, the widest first and lightest."""
+    for (low, high), level, strength in zip(bands, levels, np.linspace(0.17, 0.38, len(levels)), strict=True):
+        canvas.band(ax, at, low, high, canvas.tint(float(strength)), f"{100 * level:g} % interval")
+
+
+def _paths(forecast: Ahead, paths: int) -> Any:
+    if door.whole(paths, "paths", 0, LONGEST_HISTORY) == 0:
+        return []
+    if forecast.paths is None:
+        raise NotReadyError(f"paths is {paths}, but this forecast holds no simulated paths; let paths be 0.")
+    return forecast.paths[:paths]
+
+
+def _future(at: Times, time: object, future_time: object, n_steps: int) -> Times:
+    """Give the moments of the steps ahead: those given, or the past's steps repeated."""
+    if future_time is not None:
+        if time is None and len(at):
+            raise ShapeError("future_time is given but time is not; pass the moments of y as `time` too.")
+        return canvas.times(future_time, n_steps, "future_time")
+    if len(at) == 0:
+        return np.arange(1, n_steps + 1)
+    if len(at) == 1 and time is not None:
+        raise ShapeError("one moment of time does not say how far apart steps are; pass `future_time`.")
+    step = np.sort(np.diff(at))[(len(at) - 1) // 2] if len(at) > 1 else 1
+    future: Times = at[-1] + step * np.arange(1, n_steps + 1)
+    return future
