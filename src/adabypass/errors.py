@@ -36,5 +36,21 @@ class UnknownNameError(AdabypassError, LookupError):
     """A name (of a data set, say) is not among the known ones."""
 
 
+class TableError(AdabypassError, ValueError):
+    """A file or a data frame is not a table: ragged, empty, without usable names, or of an unknown kind."""
+
+
+class BadCellError(TableError):
+    """A cell of a table holds something else than its column should."""
+
+
+class TimeOrderError(TableError):
+    """Times do not increase from row to row."""
+
+
+class IrregularTimeError(AdabypassError, ValueError):
+    """Times lie on no regular grid, or on another one than was asked for."""
+
+
 class MissingExtraError(AdabypassError, ImportError):
     """An optional library is not installed."""

@@ -1,0 +1,17 @@
+"""Columns of numbers and times, out of files and data frames and back.
+
+    table = tables.read("data.csv")         # or .csv.gz, .tsv, .jsonl, .ndjson, .parquet, or "-" for standard input
+    table = tables.from_frame(frame)        # pandas, polars, pyarrow, or a dict of arrays
+    table.numbers("y"), table.times("date"), table.text("id")
+    tables.write({"date": date, "mean": mean}, "out.csv")
+
+Errors name rows as a person counts them below the header: the first row of data is row 1. Where the line of the file
+is another number, it is told as well.
+"""
+
+from adabypass.tables.cells import check_increasing
+from adabypass.tables.reading import read
+from adabypass.tables.table import Table, from_frame
+from adabypass.tables.writing import write
+
+__all__ = ["Table", "check_increasing", "from_frame", "read", "write"]

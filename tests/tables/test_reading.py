@@ -1,0 +1,154 @@
+"""Files give their columns; what is no table is refused, and a bad cell is named by row, column and line."""
+
+import gzip
+import io
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adabypass import tables
+from adabypass.errors import (
+    BadCellError,
+    TableError,
+)
+from tests.tables import NAN, same, saved
+
+
+def test_a_csv_file_gives_numbers_times_and_text(tmp_path: Path) -> None:
+    table = tables.read(saved(tmp_path, "date,y,id\n2014-01-01,1.5,a\n2014-01-02,-2e3,b\n"))
+    assert table.names == ["date", "y", "id"]
+    assert len(table) == 2
+    assert same(table.numbers("y"), [1.5, -2000.0])
+    assert table.times("date").tolist() == np.array(["2014-01-01", "2014-01-02"], "M8[D]").tolist()
+    assert table.text("id") == ["a", "b"]
+    assert "y" in table
+    assert "z" not in table
+
+
+@pytest.mark.parametrize("blank", ["", "  ", "NA", "N/A", "NaN", "nan", "null", "None", '""'])
+def test_a_blank_cell_is_nan(tmp_path: Path, blank: str) -> None:
+    table = tables.read(saved(tmp_path, f"t,y\n1,2.5\n2,{blank}\n3,4\n"))
+    assert same(table.numbers("y"), [2.5, NAN, 4.0])
+
+
+def test_spreadsheet_files_are_read(tmp_path: Path) -> None:
+    """With a byte-order mark, CRLF, quotes, a comma and a line break within cells, and empty lines at the end."""
+    content = '\ufeff"t", y ,"note"\r\n1,2.5,"a, b"\r\n2,"3.5","two\r\nlines"\r\n\r\n\r\n'
+    table = tables.read(saved(tmp_path, content))
+    assert table.names == ["t", "y", "note"]
+    assert same(table.numbers("y"), [2.5, 3.5])
+    assert table.text("note") == ["a, b", "two\r\nlines"]
+
+
+def test_empty_lines_are_skipped_unless_there_is_but_one_column(tmp_path: Path) -> None:
+    assert same(tables.read(saved(tmp_path, "\nt,y\n\n1,5\n\n2,6\n\n")).numbers("y"), [5, 6])
+    assert same(tables.read(saved(tmp_path, "y\n5\n\n6\n\n")).numbers("y"), [5, NAN, 6])
+
+
+def test_packed_and_tab_separated_files_are_read(tmp_path: Path) -> None:
+    assert same(tables.read(saved(tmp_path, gzip.compress(b"y\n1\n"), "a.csv.gz")).numbers("y"), [1])
+    assert same(tables.read(saved(tmp_path, "x\ty\n1,1\t2\n", "a.TSV")).numbers("y"), [2])
+    assert same(tables.read(saved(tmp_path, gzip.compress(b'{"y": 3}\n'), "a.jsonl.gz")).numbers("y"), [3])
+
+
+def test_json_lines_may_leave_keys_out(tmp_path: Path) -> None:
+    content = '{"t": 1, "y": 1.5}\n\n{"t": 2}\r\n{"y": null, "t": 3, "x": "7"}\n{"t": 4, "y": NaN}\n'
+    table = tables.read(saved(tmp_path, content, "a.ndjson"))
+    assert table.names == ["t", "y", "x"]
+    assert same(table.numbers("y"), [1.5, NAN, NAN, NAN])
+    assert same(table.numbers("x"), [NAN, NAN, 7, NAN])
+    assert table.times("t").tolist() == [1, 2, 3, 4]
+    assert table.text("x") == ["", "", "7", ""]
+
+
+@pytest.mark.parametrize(("content", "y"), [("y\n1\n2\n", [1, 2]), ('\n  {"y": 1}\n{"y": 2}\n', [1, 2])])
+def test_standard_input_is_csv_or_json_lines(monkeypatch: pytest.MonkeyPatch, content: str, y: list[float]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+    assert same(tables.read("-").numbers("y"), y)
+
+
+def test_a_json_array_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'[{"y": 1}]')))
+    with pytest.raises(TableError, match="standard input is a JSON array; write one object a line"):
+        tables.read("-")
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("abc", '"abc" is not a number'),
+        ("1_000", '"1_000" is not a number'),
+        ('"1,5"', '"1,5" is not a number; write a decimal point'),
+        ("inf", '"inf" is infinite'),
+        ("1e400", '"1e400" is infinite or too large'),
+        ("2014-01-01", '"2014-01-01" is not a number'),
+        ("x" * 200, '"xxx.*xx..." is not a number'),
+    ],
+)
+@pytest.mark.parametrize("other", ["1", ""])
+def test_a_bad_number_is_named_by_row_and_line(tmp_path: Path, cell: str, words: str, other: str) -> None:
+    path = saved(tmp_path, "t,y\n" + "".join(f"{i},{other}\n" for i in range(1, 17)) + f"17,{cell}\n")
+    with pytest.raises(BadCellError, match=rf'data.csv: row 17, column "y": {words}.* \(line 18\)$'):
+        tables.read(path).numbers("y")
+
+
+def test_the_line_is_told_where_cells_span_lines(tmp_path: Path) -> None:
+    path = saved(tmp_path, 'note,y\n"a\nb",1\n\nc,x\n')
+    with pytest.raises(BadCellError, match=r'row 2, column "y": "x" is not a number \(line 5\)$'):
+        tables.read(path).numbers("y")
+
+
+@pytest.mark.parametrize("cell", ["[1]", '{"a": 1}', "1" + "0" * 400, "Infinity"])
+def test_json_that_is_no_number_is_refused(tmp_path: Path, cell: str) -> None:
+    path = saved(tmp_path, f'{{"y": 1}}\n{{"y": {cell}}}\n', "a.jsonl")
+    with pytest.raises(BadCellError, match=r'a.jsonl: row 2, column "y": '):
+        tables.read(path).numbers("y")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "data.csv is empty"),
+        ("\n \n\n", "column 1 has no name"),
+        ("a,b\n", 'data.csv has the columns "a", "b", but no rows'),
+        ("a,b,c\n1,2,3\n1,2,3,4\n", r"row 2 has 4 cells, but the header has 3 \(line 3\)"),
+        ("a,b,c\n1\n", "row 1 has 1 cell, but the header has 3"),
+        ("a,b, a\n1,2,3\n", 'columns 1 and 3 are both named "a"'),
+        ("a,,c\n1,2,3\n", "column 2 has no name"),
+        ("a;b\n1;2\n", "separate columns with commas, not semicolons"),
+        ('a,b\n1,"2\n3,4\n', "line 3: unexpected end of data"),
+        (b"a,b\n1,2\n\xe9,3\n", "line 3 holds the byte 0xe9, which is not UTF-8"),
+        (b"\xff\xfea\x00", "line 1 holds the byte 0xff"),
+    ],
+)
+def test_what_is_no_table_is_refused(tmp_path: Path, content: str | bytes, words: str) -> None:
+    with pytest.raises(TableError, match=words):
+        tables.read(saved(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.jsonl", "", "a.jsonl is empty"),
+        ("a.jsonl", '{"y": 1}\nhello\n', "a.jsonl: line 2 is not JSON"),
+        ("a.jsonl", "1\n", "line 1 is not a JSON object"),
+        ("a.jsonl", '{"y": 1, "y": 2}\n', 'line 1 has two values for "y"'),
+        ("a.jsonl", "{}\n", "has no columns"),
+        ("a.csv.gz", "not packed", "cannot be unpacked"),
+        ("a.csv.gz", gzip.compress(b"y\n1\n")[:-9], "cannot be unpacked"),
+        ("a.parquet", "not parquet", "is not a Parquet file"),
+        ("a.xlsx", "", "must end in one of .csv, .tsv, .jsonl, .ndjson, .parquet"),
+        ("a", "", "must end in one of"),
+    ],
+)
+def test_files_of_other_kinds_are_refused(tmp_path: Path, name: str, content: str | bytes, words: str) -> None:
+    with pytest.raises(TableError, match=words):
+        tables.read(saved(tmp_path, content, name))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
+def test_a_missing_file_is_the_systems_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(FileNotFoundError):
+        tables.read(tmp_path / name)
