@@ -121,6 +121,7 @@ def test_a_horizon_needs_no_history_and_may_be_one_step(n_steps: int, tmp_path: 
     assert line(ax, "forecast").get_xdata() == approx(np.arange(1, n_steps + 1))
     low, high = ax.get_ylim()
     assert low < -1.644854 < 1.644854 < high
+    assert ax.get_xlabel() == "steps ahead"
     plots.save(ax, tmp_path / "plot.png")
 
 
@@ -134,3 +135,9 @@ def test_a_horizon_shows_the_end_of_a_long_history() -> None:
 def test_paths_that_a_forecast_does_not_hold_are_refused() -> None:
     with pytest.raises(NotReadyError, match="holds no simulated paths"):
         plots.horizon(Ahead(np.zeros(2), np.ones(2)), paths=3)
+
+
+def test_a_horizon_shows_all_of_its_widest_interval_however_quiet_the_past_was() -> None:
+    low, high = plots.horizon(Ahead(np.zeros(9), np.arange(1.0, 10.0) ** 6), np.array([-0.1, 0.1, 0.0])).get_ylim()
+    assert low < -1.644854 * 9**3
+    assert high > 1.644854 * 9**3

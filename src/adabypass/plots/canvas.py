@@ -143,10 +143,12 @@ def dates(ax: Axes, at: Times) -> None:
 def legend(ax: Axes, columns: int = 6, handles: Sequence[Any] | None = None) -> None:
     """Name what is drawn, above the data."""
     given = {} if handles is None else {"handles": handles}
-    ax.legend(
-        frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=columns, fontsize=9, borderaxespad=0.2,
-        handlelength=1.6, columnspacing=1.4, **given,
-    )  # fmt: skip
+    drawn = ax.legend(
+        frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=columns, fontsize=9, borderaxespad=0.2, **given
+    )
+    for handle in drawn.legend_handles:
+        if isinstance(handle, Line2D):
+            handle.set_markersize(max(handle.get_markersize(), 1.8))  # the dots of a long series are hardly seen
 
 
 def mark_span(ax: Axes, first: float, last: float, text: str) -> None:

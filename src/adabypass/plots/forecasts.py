@@ -142,7 +142,9 @@ def horizon(
     if len(past):
         canvas.observations(ax, at, past, joined=True)
         ax.axvline(at[-1], color="0.6", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0.5)
-    canvas.frame(ax, np.concatenate([past, *drawn_paths]), *bands[0])
+    canvas.frame(ax, np.concatenate([past, *drawn_paths, *bands[0]]), *bands[0])  # what is to come is all in view
+    if len(past) == 0 and future_time is None:
+        ax.set_xlabel("steps ahead")
     canvas.tidy(ax, ahead)
     canvas.legend(ax)
     return ax

@@ -74,6 +74,7 @@ def parameters(
 
     Parameters that stay above 0 and move over more than a factor of 20 are drawn on a logarithmic scale. AutoBypass's
     shares of drift rates are stacked in one panel, from the slowest rate at the bottom to the fastest at the top.
+    Nothing is drawn while a parameter is still 0, at the start.
 
     Parameters
     ----------
