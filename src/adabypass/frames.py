@@ -1,6 +1,7 @@
 """Data frames of whichever library the caller has, through narwhals, which is imported only when one is asked for."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,11 +18,12 @@ def make(columns: Mapping[str, Any], backend: Backend) -> Any:
     if backend not in get_args(Backend):
         raise UnknownNameError(f"backend is {backend!r}, but must be one of {', '.join(map(repr, get_args(Backend)))}.")
     try:
-        return nw.from_dict(dict(columns), backend=backend).to_native()
+        import_module(backend)
     except ImportError as missing:
         raise MissingExtraError(
             f"to_frame(backend={backend!r}) needs {backend}; install it with: pip install {backend}"
         ) from missing
+    return nw.from_dict(dict(columns), backend=backend).to_native()
 
 
 def make_like(columns: Mapping[str, Any], frame: Any) -> Any:
