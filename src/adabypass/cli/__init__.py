@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from adabypass.cli.datasets import datasets
 from adabypass.cli.reproduce import reproduce
 from adabypass.errors import AdabypassError
 
@@ -14,6 +15,7 @@ def commands() -> None:
     """Forecast a stream: a distribution before every observation, one update after it."""
 
 
+commands.add_command(datasets)
 commands.add_command(reproduce)
 
 

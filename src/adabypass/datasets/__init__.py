@@ -89,3 +89,5 @@ def _gold_silver() -> Dataset:
 
 
 _LOADERS = {"nile": _nile, "wind": _wind, "gold_silver": _gold_silver}
+NAMES = tuple(_LOADERS)
+"""The names that `load_dataset` knows."""

@@ -9,9 +9,9 @@ Errors name rows as a person counts them below the header: the first row of data
 is another number, it is told as well.
 """
 
-from adabypass.tables.cells import check_increasing
+from adabypass.tables.cells import Array, check_increasing
 from adabypass.tables.reading import read
 from adabypass.tables.table import Table, from_frame
 from adabypass.tables.writing import write
 
-__all__ = ["Table", "check_increasing", "from_frame", "read", "write"]
+__all__ = ["Array", "Table", "check_increasing", "from_frame", "read", "write"]

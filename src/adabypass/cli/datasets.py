@@ -1,0 +1,72 @@
+"""`adabypass datasets`: the series that come with the library, to look at and to try the other commands on."""
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from adabypass import tables
+from adabypass.datasets import NAMES, Dataset, load_dataset
+
+HEADINGS = ("name", "length", "missing", "units", "what", "origin")
+COUNTS = ("length", "missing")
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, writable=True, allow_dash=True),
+    help="Where to write the series: CSV, TSV, JSON lines or Parquet, by the ending.  [default: CSV, printed]",
+)
+def datasets(name: str | None, out: str | None) -> None:
+    """List the series that come with the library, or print the one called NAME.
+
+    The columns are time, y and, where another series explains y, x.
+    """
+    if name is None:
+        if out is not None:
+            raise click.UsageError(f"--out needs the NAME of a series: {', '.join(NAMES)}.")
+        _print_list([_row(load_dataset(each)) for each in NAMES])
+        return
+    series = load_dataset(name)
+    tables.write(_columns(series), out or "-")
+    if out not in (None, "-"):
+        click.echo(f"{len(series.y)} rows are in {out}", err=True)
+
+
+def _columns(series: Dataset) -> dict[str, tables.Array]:
+    columns = {"time": series.time, "y": series.y}
+    if series.x is not None:
+        several = series.x.shape[1] > 1
+        columns |= {f"x{i + 1}" if several else "x": column for i, column in enumerate(series.x.T)}
+    return columns
+
+
+def _row(series: Dataset) -> tuple[str, ...]:
+    missing = int(np.isnan(series.y).sum())
+    return series.name, str(len(series.y)), str(missing), series.units, series.description, series.origin
+
+
+def _print_list(rows: list[tuple[str, ...]]) -> None:
+    console = Console()
+    if not console.is_terminal:
+        _print_plain(rows)
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right" if heading in COUNTS else "left")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _print_plain(rows: list[tuple[str, ...]]) -> None:
+    """Print aligned columns, each as wide as its longest cell."""
+    widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
+    for row in (HEADINGS, *rows):
+        cells = [
+            cell.rjust(width) if heading in COUNTS else cell.ljust(width)
+            for cell, width, heading in zip(row, widths, HEADINGS, strict=True)
+        ]
+        click.echo("  ".join(cells).rstrip())
