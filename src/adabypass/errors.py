@@ -32,6 +32,10 @@ class PointForecastError(AdabypassError, AttributeError):
     """A distribution was asked of a model that forecasts a point."""
 
 
+class PriceError(AdabypassError, ValueError):
+    """Two series of prices cannot be traded: they do not fit each other, or a price is not one."""
+
+
 class UnknownNameError(AdabypassError, LookupError):
     """A name (of a data set, say) is not among the known ones."""
 

@@ -5,6 +5,7 @@ import sys
 import click
 
 from adabypass.cli.datasets import datasets
+from adabypass.cli.pairs import pairs
 from adabypass.cli.reproduce import reproduce
 from adabypass.errors import AdabypassError
 
@@ -16,6 +17,7 @@ def commands() -> None:
 
 
 commands.add_command(datasets)
+commands.add_command(pairs)
 commands.add_command(reproduce)
 
 

@@ -6,16 +6,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from adabypass.cli.pictures import check_picture
+from adabypass.cli.reproduce_pairs import pairs
 from adabypass.errors import MissingExtraError
 from adabypass.experiments import nile as nile_study
-
-PICTURES = (".png", ".pdf", ".svg")
-
-
-def _check_picture(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    if path is not None and path.suffix.lower() not in PICTURES:
-        raise click.BadParameter(f"{str(path)!r} must end in one of {', '.join(PICTURES)}.", context, parameter)
-    return path
 
 
 @click.group()
@@ -23,11 +17,14 @@ def reproduce() -> None:
     """Run a study of the paper (arXiv:1509.02438) and print its table."""
 
 
+reproduce.add_command(pairs)
+
+
 @reproduce.command()
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    callback=_check_picture,
+    callback=check_picture,
     help="Where to write the figure: PNG, PDF or SVG, by the ending.  [default: nile.png]",
 )
 def nile(out: Path | None) -> None:

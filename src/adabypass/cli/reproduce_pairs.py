@@ -1,0 +1,105 @@
+"""`adabypass reproduce pairs`: the paper's statistical arbitrage, or the same study of the pair that is embedded."""
+
+from math import isnan
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from adabypass.cli.pairs import draw, read_prices
+from adabypass.cli.pictures import check_picture
+from adabypass.errors import MissingExtraError
+from adabypass.experiments import pairs as study
+
+EMBEDDED = (
+    "The prices of GLD and GDX may not be embedded, so this is the same study of gold and silver, 1977-2012, and the "
+    "paper's figures do not belong beside it. Pass prices of GLD and GDX with --prices to see those."
+)
+
+
+@click.command()
+@click.option(
+    "--prices",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True),
+    help="Daily adjusted closes of GLD and GDX, 2006-05-22 to 2015-04-22.  [default: gold and silver, embedded]",
+)
+@click.option("--y", default="GLD", show_default=True, help="Column of GLD in that file.")
+@click.option("--x", default="GDX", show_default=True, help="Column of GDX.")
+@click.option("--date", default="date", show_default=True, help="Column of the days.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    callback=check_picture,
+    help="Where to write the figure: PNG, PDF or SVG, by the ending.  [default: pairs.png]",
+)
+def pairs(file: str | None, y: str, x: str, date: str, out: Path | None) -> None:
+    """Statistical arbitrage: GLD explained by GDX, and the spread traded."""
+    pair = study.gold_silver() if file is None else read_prices(file, y, x, date)
+    found = _run(pair, beside_paper=file is not None)
+    console = Console(width=None if Console().is_terminal else 110)
+    names = pair.names
+    console.print(f"{names[0]} explained by {names[1]}, {len(pair.y)} days, and the spread traded", style="bold")
+    if file is None:
+        console.print(EMBEDDED)
+    for choice in study.CHOICES:
+        console.print(f"- {choice}")
+    console.print("\n", _results(found), "\n", sep="")
+    console.print("Sharpe ratios without costs, under other choices (- where nothing was traded)", style="bold")
+    console.print(_sensitivities(found))
+    _picture(found, out, console)
+
+
+def _run(pair: study.Prices, beside_paper: bool) -> study.Study:
+    errors = Console(stderr=True)
+    with Progress(console=errors, transient=True, disable=not errors.is_terminal) as bar:
+        task = bar.add_task("Trading", total=None)
+        return study.run(
+            pair,
+            beside_paper=beside_paper,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+
+
+def _results(found: study.Study) -> Table:
+    table = Table("model", "what was done", box=None, pad_edge=False, header_style="bold")
+    for heading in ("costs", "Sharpe", "90 % interval", "drawdown", "days", "growth", "turnover", "trades"):
+        table.add_column(heading, justify="right")
+    for result in found.results:
+        metrics, interval = result.metrics, result.sharpe_interval
+        told = (_number(result.sharpe), "", f"{100 * result.max_drawdown:.2f} %", f"{result.drawdown_days}", "", "", "")
+        if metrics is None or interval is None:
+            table.add_row(result.model, "the paper's figures", "", *told, style="dim")
+            continue
+        band = f"{_number(interval.low)} to {_number(interval.high)}" if metrics.n_trades else "-"
+        more = (f"{100 * metrics.cagr:z.1f} %", f"{metrics.turnover:.0f}", f"{metrics.n_trades}")
+        table.add_row(result.model, result.how, f"{result.costs_bp:g} bp", told[0], band, *told[2:4], *more)
+    return table
+
+
+def _sensitivities(found: study.Study) -> Table:
+    table = Table("y", "intercept", "entry", "exit", box=None, pad_edge=False, header_style="bold")
+    for label in study.LABELS.values():
+        table.add_column(label, justify="right")
+    for row in found.sensitivities:
+        ratios = (_number(row.sharpe[label]) for label in study.LABELS.values())
+        table.add_row(row.y, "yes" if row.intercept else "no", f"{row.entry:g} sd", f"{row.exit:g} sd", *ratios)
+    return table
+
+
+def _number(ratio: float) -> str:
+    return "-" if isnan(ratio) else f"{ratio:z.2f}"
+
+
+def _picture(found: study.Study, out: Path | None, console: Console) -> None:
+    path = out or Path("pairs.png")
+    try:
+        draw(*found.headline, path)
+    except MissingExtraError as missing:
+        if out is not None:
+            raise
+        click.echo(f"\nThere is no figure: {missing}", err=True)
+    else:
+        console.print(f"\nThe figure is in {path}", soft_wrap=True)

@@ -1,0 +1,221 @@
+"""The paper's third study, statistical arbitrage: one asset's price explained by another's, and the spread traded.
+
+The model is y = w x + noise, w the hedge ratio. The spread is the error of the forecast of y, its band the forecast's
+standard deviation. `fit` runs a model over the prices, `trade` follows rules on what it said, `run` is the whole study.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from adabypass.door import Floats
+from adabypass.errors import PriceError, UnknownNameError
+from adabypass.experiments.backtest import Backtest, Metrics, Rules, backtest
+from adabypass.experiments.performance import Interval
+from adabypass.experiments.prices import Prices, gold_silver, prices
+from adabypass.model.trace import Trace
+from adabypass.regressors import AdaBypass, AutoBypass, Bypass, Regressor, SequentialKalman
+
+ModelName = Literal["auto", "ada", "bypass", "skf"]
+
+__all__ = ["Backtest", "Fit", "Prices", "Result", "Rules", "Study", "fit", "gold_silver", "prices", "run", "trade"]
+
+LABELS: dict[ModelName, str] = {"ada": "ADA-BYPASS", "bypass": "BYPASS", "skf": "SKF", "auto": "AutoBypass"}
+RULES = Rules(entry=1.0, exit=1.0)
+"""Those of the study."""
+ENTRIES = (0.5, 1.0, 1.5)
+COSTS_BP = (0.0, 5.0)
+SEED = 1509_02438
+"""Of the bootstrap, so that a study prints the same intervals every time."""
+
+CHOICES = (
+    "The paper names the model, the prices and three results; everything else is a choice.",
+    "The spread is the error of the forecast of y, the band the forecast's standard deviation; no intercept, as in the "
+    "paper's equation.",
+    "A side is held while the spread lies outside one standard deviation: entry and exit at the band, the rule of the "
+    "book that the paper cites (E. Chan, Algorithmic Trading).",
+    "One unit of y is held against as many of x as the hedge ratio at that close says, both legs together worth the "
+    "capital, rebalanced at every close.",
+    "What the close of a day decides earns the return of the next day. Nothing is decided on the first 20 days, on "
+    "which the models know little (the book's rule has no such pause). Idle capital earns no interest.",
+    "Costs are basis points of the value traded in either leg, rebalancing included.",
+    "Sharpe is the daily mean over the daily standard deviation times the root of 252, with a 90 % interval of the "
+    "stationary block bootstrap (mean block 20 days). Drawdown days are the longest time below a peak.",
+    "The choices were settled with the paper's figures for GLD and GDX in sight, so only the sensitivities below, and "
+    "other pairs, say how much hangs on them.",
+)
+
+
+class Fit(NamedTuple):
+    """What a model said about the prices, day by day."""
+
+    prices: Prices
+    model: str
+    trace: Trace
+    hedge_ratio: Floats
+    """Units of x that explain one unit of y, after each close."""
+    hedge_sd: Floats
+    """How unsure of it the model is."""
+
+    @property
+    def spread(self) -> Floats:
+        """How far each price y was from its forecast, made with the x of that day and the hedge ratio before it."""
+        return self.trace.y - self.trace.mean
+
+
+class Result(NamedTuple):
+    """One line of the table."""
+
+    model: str
+    how: str
+    """What was done; for a line of the paper, that it is one."""
+    costs_bp: float
+    sharpe: float
+    sharpe_interval: Interval | None
+    max_drawdown: float
+    drawdown_days: int
+    metrics: Metrics | None
+    """None for a line of the paper, which tells no more."""
+
+
+class Sensitivity(NamedTuple):
+    """What becomes of the Sharpe ratios, without costs, under other choices."""
+
+    y: str
+    """Name of the leg that is explained."""
+    intercept: bool
+    exit: float
+    entry: float
+    sharpe: dict[str, float]
+    """By model."""
+
+
+class Study(NamedTuple):
+    """All that the study shows."""
+
+    prices: Prices
+    results: list[Result]
+    sensitivities: list[Sensitivity]
+    headline: tuple[Fit, Backtest]
+    """What the figure shows: BYPASS run to convergence, without costs, under the choices above."""
+
+
+def fit(pair: Prices, model: ModelName | Regressor = "auto", *, intercept: bool = False) -> Fit:
+    """Run a model over the prices: each y is forecast from its x before it is learned from.
+
+    Parameters
+    ----------
+    pair
+        What `prices` gave.
+    model : "auto", "ada", "bypass", "skf", or a model of your own that has seen nothing yet
+    intercept
+        Whether y = w x + c. AutoBypass has an intercept of its own (an AutoBypass that you bring is left as it is);
+        the others get a feature of ones.
+    """
+    regressor = _regressor(model, intercept) if isinstance(model, str) else model
+    features = pair.x[:, None]
+    if intercept and not isinstance(regressor, AutoBypass):
+        features = np.column_stack([features, np.ones(len(pair.x))])
+    trace = regressor.run(features, pair.y, keep_weights=True)
+    if trace.weights_mean is None or trace.weights_var is None:
+        raise PriceError(f"{regressor!r} forecasts a point, but a band needs a distribution; take another model.")
+    label = LABELS[model] if isinstance(model, str) else type(regressor).__name__
+    return Fit(pair, label, trace, trace.weights_mean[:, 0], np.sqrt(np.maximum(trace.weights_var[:, 0], 0.0)))
+
+
+def trade(fitted: Fit, rules: Rules | None = None) -> Backtest:
+    """Follow rules on what a model said.
+
+    Examples
+    --------
+    >>> metrics = trade(fit(gold_silver(), "skf"), Rules(entry=1.0, exit=0.0)).metrics
+    >>> metrics.n_trades > 100
+    True
+    """
+    pair = fitted.prices
+    return backtest(
+        pair.y, pair.x, fitted.spread, fitted.trace.sd, fitted.hedge_ratio, Rules() if rules is None else rules
+    )
+
+
+def run(
+    pair: Prices, *, beside_paper: bool = False, draws: int = 1000, progress: Callable[[int, int], None] | None = None
+) -> Study:
+    """Run every model of the study over a pair, and all of them again under other choices.
+
+    Parameters
+    ----------
+    pair
+        What `prices` or `gold_silver` gave.
+    beside_paper
+        Whether the pair is GLD and GDX, so that the paper's results belong beside it.
+    draws
+        How many histories the bootstrap of a Sharpe ratio resamples.
+    progress
+        Called with how many of how many parts are done.
+    """
+    lines: list[tuple[ModelName, str, Regressor]] = [
+        ("ada", "to convergence", AdaBypass()),
+        ("ada", "2 sweeps a step", AdaBypass(max_sweeps=2)),
+        ("bypass", "to convergence", Bypass()),
+        ("bypass", "2 sweeps a step", Bypass(max_sweeps=2)),
+        ("skf", "noise variance 1", SequentialKalman()),
+        ("auto", "as it comes", AutoBypass(intercept=False)),
+    ]
+    settings = [(leg, intercept) for leg in (pair, pair.swapped()) for intercept in (False, True)]
+    tell = _Teller(progress, len(lines) + len(settings))
+    results = list(PAPER) if beside_paper else []
+    fits = {}
+    for model, how, regressor in lines:
+        fitted = fits[model, how] = fit(pair, regressor)
+        results += [_result(LABELS[model], how, trade(fitted, RULES._replace(costs_bp=bp)), draws) for bp in COSTS_BP]
+        tell.one_more()
+    sensitivities: list[Sensitivity] = []
+    for leg, intercept in settings:
+        sensitivities += _sensitivities(leg, intercept)
+        tell.one_more()
+    shown = fits["bypass", "to convergence"]._replace(model=LABELS["bypass"])
+    return Study(pair, results, sensitivities, (shown, trade(shown, RULES)))
+
+
+PAPER = (
+    Result("ADA-BYPASS", "paper", 0.0, 1.12, None, 0.1461, 375, None),
+    Result("SKF", "paper", 0.0, 0.70, None, 0.7305, 567, None),
+)
+"""The paper's figures. It speaks of no costs."""
+
+
+class _Teller:
+    def __init__(self, progress: Callable[[int, int], None] | None, total: int) -> None:
+        self._progress, self._done, self._total = progress, 0, total
+
+    def one_more(self) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+def _result(model: str, how: str, tested: Backtest, draws: int) -> Result:
+    metrics = tested.metrics
+    interval = tested.sharpe_interval(np.random.default_rng(SEED), draws=draws)
+    costs = tested.rules.costs_bp
+    return Result(model, how, costs, metrics.sharpe, interval, metrics.max_drawdown, metrics.drawdown_days, metrics)
+
+
+def _sensitivities(leg: Prices, intercept: bool) -> Iterable[Sensitivity]:
+    fits = {label: fit(leg, model, intercept=intercept) for model, label in LABELS.items()}
+    for exit_at_band in (True, False):
+        for entry in ENTRIES:
+            rules = RULES._replace(entry=entry, exit=entry if exit_at_band else 0.0)
+            sharpes = {label: trade(fitted, rules).metrics.sharpe for label, fitted in fits.items()}
+            yield Sensitivity(leg.names[0], intercept, rules.exit, entry, sharpes)
+
+
+def _regressor(model: str, intercept: bool) -> Regressor:
+    if model == "auto":
+        return AutoBypass(intercept=intercept)
+    makers: dict[str, Callable[[], Regressor]] = {"ada": AdaBypass, "bypass": Bypass, "skf": SequentialKalman}
+    if model not in makers:
+        raise UnknownNameError(f"there is no model {model!r}; the models are: 'auto', 'ada', 'bypass', 'skf'.")
+    return makers[model]()
