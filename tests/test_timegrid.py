@@ -136,7 +136,7 @@ def test_the_embedded_series_lie_on_their_grids() -> None:
     wind, gold = load_dataset("wind"), load_dataset("gold_silver")
     assert len(timegrid.regular(wind.time).time) == len(wind.time)
     days = timegrid.regular(gold.time)
-    assert len(days.time) == 1 + (gold.time[-1] - gold.time[0]).astype(int)
+    assert len(days.time) == len(gold.time)
     assert np.isnan(days.fill(gold.y)).sum() == len(days.time) - 9132
 
 
@@ -241,3 +241,14 @@ def test_a_calendar_needs_dates_and_known_periods() -> None:
         timegrid.calendar(dates("2014-01-01"), ["yaer"])
     with pytest.raises(UnknownNameError, match="no period 'x'; the periods are hour, day, week, month, year"):
         timegrid.calendar(dates("2014-01-01"), ["x"])
+
+
+def test_prices_without_weekends_are_workdays_apart() -> None:
+    days = np.busday_offset(np.datetime64("2015-01-01"), np.arange(30))
+    holiday = np.delete(days, 12)
+    grid = timegrid.regular(holiday)
+    assert grid.time.tolist() == days.tolist()
+    assert np.flatnonzero(np.isnan(grid.fill(np.ones(29)))).tolist() == [12]
+    assert timegrid.following(holiday, 2).astype(str).tolist() == ["2015-02-12", "2015-02-13"]
+    and_a_saturday = np.append(days, np.datetime64("2015-02-14"))
+    assert len(timegrid.regular(and_a_saturday).time) == 45  # then every day counts

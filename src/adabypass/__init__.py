@@ -1,6 +1,7 @@
 """Online Bayesian passive-aggressive regression: a forecast before every observation, one update after it."""
 
 from adabypass.datasets import load_dataset
+from adabypass.evaluate import compare, evaluate
 from adabypass.forecaster import Forecaster
 from adabypass.model.forecast import Forecast
 from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive
@@ -14,6 +15,7 @@ from adabypass.regressors import (
     Regressor,
     SequentialKalman,
 )
+from adabypass.series import forecast
 
 __all__ = [
     "AdaBypass",
@@ -33,6 +35,9 @@ __all__ = [
     "Scores",
     "SequentialKalman",
     "Trace",
+    "compare",
+    "evaluate",
+    "forecast",
     "load_dataset",
 ]
 

@@ -1,6 +1,7 @@
 """Forecasts of a series from its own past: lags, exogenous features, missing values, many steps ahead."""
 
 from collections.abc import Sequence
+from math import isfinite, isnan
 from typing import Literal, Self
 
 import numpy as np
@@ -85,6 +86,7 @@ class Forecaster:
             )
         self.bias = bool(bias) and not own
         self._design = _design(self.lags, self.difference, int(self.bias))
+        self._plain = not self.bias and not self.difference and self.lags == tuple(range(1, len(self.lags) + 1))
         self.reset()
 
     def reset(self) -> None:
@@ -149,6 +151,34 @@ class Forecaster:
             self._begin(value)
         else:
             self._update(self._features(known), value)
+
+    def step(self, y: object, exog: object = None) -> Predictive | None:
+        """Forecast the next observation, then learn that it was `y`: `predict` and `update` in one go.
+
+        Returns
+        -------
+        Predictive
+            The forecast that was made before; None while the lags are still to be filled.
+        """
+        if not self.is_ready:
+            self.update(y, exog)
+            return None
+        value = y if isinstance(y, float) and isfinite(y) else door.target(y)
+        self._largest = max(self._largest, abs(value))
+        if self._levels_are_features and exog is None and not isnan(value) and len(self._unknown) == 0:
+            x = self._levels
+        else:
+            known = self._exog_rows(None if exog is None else [_row(exog)], 1, learn=True)[0]
+            x = self._features(known)
+        if len(self._unknown) == 0 and not isnan(value):
+            base = float(self._design.base @ self._levels) if self.difference else 0.0
+            forecast = self.model.step(x, value - base)
+            self._push(value, None)
+            return forecast.plus(base) if self.difference else forecast
+        extra = self._extra_var(x)
+        forecast = self._predict(x, extra)
+        self._update(x, value, forecast, extra)
+        return forecast
 
     def run(self, y: object, exog: object = None, *, keep_weights: bool = False) -> Trace:
         """Predict, then update, for every observation in turn.
@@ -249,6 +279,11 @@ class Forecaster:
         return len(self._design.base)
 
     @property
+    def _levels_are_features(self) -> bool:
+        """Whether x is simply the newest levels: the common case, which need not be assembled."""
+        return self._plain and self._n_exog in (None, 0)
+
+    @property
     def _past(self) -> Past:
         return Past(self._levels, self._unknown, self._cov)
 
@@ -312,7 +347,10 @@ class Forecaster:
 
     def _push(self, level: float, cov: Floats | None) -> None:
         """Let `level` be the newest; `cov`, if it is not known, is its covariance with the unknown ones and itself."""
-        self._levels = np.concatenate([[level], self._levels[:-1]])
+        levels = np.empty(len(self._levels))
+        if len(levels):
+            levels[0], levels[1:] = level, self._levels[:-1]
+        self._levels = levels
         if cov is None and len(self._unknown) == 0:
             return
         ages = self._unknown + 1

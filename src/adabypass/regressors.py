@@ -31,6 +31,7 @@ from adabypass.model.trace import Trace
 
 MOST_FEATURES = 30_000
 """A covariance of so many weights takes 3.6 GB."""
+NO_COMPONENTS = np.empty((0, 5))
 
 
 class Weights(NamedTuple):
@@ -88,6 +89,18 @@ class Regressor:
             cell.absorb(x, y)
         else:
             cell.absorb(x, y, extra_var)
+
+    def step(self, x: object, y: object) -> Predictive:
+        """Forecast the observation at `x`, then learn that it was `y`: `predict` and `update` in one go.
+
+        Parameters
+        ----------
+        x : array (n_features,) of finite numbers
+        y : number
+            nan if the observation is missing.
+        """
+        value = door.target(y)  # a refused y must not fix the number of features
+        return self._predictive(*self._cell_for(x).step(x, value, NO_COMPONENTS))
 
     def run(self, X: object, y: object, *, keep_weights: bool = False) -> Trace:
         """Predict, then update, for every row of `X` in turn.
@@ -494,6 +507,12 @@ class AutoBypass(Regressor):
         """
         components = np.empty((self._spec.n_filters, 5))
         mean, var = self._cell_for(x).components(x, components)
+        return Mixture(components, mean, var)
+
+    def step(self, x: object, y: object) -> Mixture:
+        value = y if isinstance(y, float) else door.target(y)
+        components = np.empty((self._spec.n_filters, 5))
+        mean, var = self._cell_for(x).step(x, value, components)
         return Mixture(components, mean, var)
 
     def run(self, X: object, y: object, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:

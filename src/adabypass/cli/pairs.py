@@ -90,10 +90,10 @@ def read_prices(file: str, y: str, x: str, date: str) -> study.Prices:
 
 def draw(fitted: study.Fit, tested: Backtest, path: Path) -> None:
     """Write the picture of a pairs trade."""
-    from adabypass import plots_pairs  # noqa: PLC0415  (the tables need no matplotlib)
+    from adabypass.experiments import pairs_picture  # noqa: PLC0415  (the tables need no matplotlib)
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    plots_pairs.pair(fitted, tested).savefig(path, dpi=130)
+    pairs_picture.pair(fitted, tested).savefig(path, dpi=130)
 
 
 def _download(y: str, x: str, start: str | None, end: str | None) -> study.Prices:

@@ -3,12 +3,13 @@
 The only room that imports matplotlib. `time` may be numbers or dates; of a long trace, some 1,500 moments are drawn.
 """
 
-from adabypass.plots.calibration import coverage, pit, reliability
+from adabypass.plots.calibration import calibrated, coverage, pit, reliability
 from adabypass.plots.canvas import mark_span, save
 from adabypass.plots.forecasts import fan, horizon, predictions
 from adabypass.plots.learned import changes, parameters, weights
 
 __all__ = [
+    "calibrated",
     "changes",
     "coverage",
     "fan",

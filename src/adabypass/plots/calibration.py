@@ -1,11 +1,15 @@
 """Whether forecasts mean what they say, beside what chance alone would give."""
 
+from typing import Any, TypeAlias
+
 import numpy as np
 
 from adabypass.evaluate import calibration
 from adabypass.model.trace import Trace
 from adabypass.plots import canvas
 from adabypass.plots.canvas import CHANCE, MARK, OBSERVED, Axes
+
+Panels: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 def pit(trace: Trace, bins: int = 20, ax: Axes | None = None, *, skip: int = 0) -> Axes:
@@ -100,3 +104,19 @@ def coverage(trace: Trace, level: float = 0.9, window: int = 100, time: object =
     canvas.tidy(ax, at)
     canvas.legend(ax)
     return ax
+
+
+def calibrated(trace: Trace, time: object = None) -> Panels:
+    """Draw PIT, reliability and coverage over time on one figure, and give its three Axes.
+
+    Parameters
+    ----------
+    trace
+        What `run` gave.
+    time : array (n,), optional
+        When each observation was made; their number if not given.
+    """
+    figure = canvas.Figure(figsize=(10, 7), layout="constrained")
+    grid = figure.add_gridspec(2, 2, height_ratios=(1.5, 1))
+    left, right, below = (figure.add_subplot(grid[place]) for place in ((0, 0), (0, 1), (1, slice(None))))
+    return np.array([pit(trace, ax=left), reliability(trace, ax=right), coverage(trace, time=time, ax=below)])

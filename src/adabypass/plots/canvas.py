@@ -16,6 +16,7 @@ try:
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import LogLocator
 except ImportError as missing:
     raise MissingExtraError(
         "adabypass.plots needs matplotlib; install it with: pip install 'adabypass[plot]'"
@@ -25,6 +26,7 @@ __all__ = [
     "Axes",
     "Figure",
     "Line2D",
+    "LogLocator",
     "Times",
     "band",
     "chosen_moments",

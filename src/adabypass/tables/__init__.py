@@ -11,7 +11,7 @@ is another number, it is told as well.
 
 from adabypass.tables.cells import Array, check_increasing
 from adabypass.tables.reading import read
-from adabypass.tables.table import Table, from_frame
+from adabypass.tables.table import Table, from_frame, no_such_column
 from adabypass.tables.writing import write
 
-__all__ = ["Array", "Table", "check_increasing", "from_frame", "read", "write"]
+__all__ = ["Array", "Table", "check_increasing", "from_frame", "no_such_column", "read", "write"]

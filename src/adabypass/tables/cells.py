@@ -50,7 +50,7 @@ def numbers(cells: Cells, place: Place) -> Floats:
         if fast is None:
             fast = _floats([None if isinstance(cell, str) and cell in MISSING else cell for cell in cells])
         # A conversion of the whole column is fast; the bad cell is looked for only when that fails.
-        values = fast if fast is not None else np.array([_number(cell, i, place) for i, cell in enumerate(cells)])
+        values = fast if fast is not None else np.array([number(cell, i, place) for i, cell in enumerate(cells)])
     infinite = np.isinf(values)
     if infinite.any():
         at = int(np.flatnonzero(infinite)[0])
@@ -134,7 +134,8 @@ def _floats(cells: list[Any]) -> Floats | None:
     return values if values.shape == (len(cells),) else None
 
 
-def _number(cell: object, index: int, place: Place) -> float:
+def number(cell: object, index: int, place: Place) -> float:
+    """Make a number of one cell, of row `index + 1`: nan where there is no value."""
     if cell is None or (isinstance(cell, str) and cell.strip() in MISSING):
         return np.nan
     try:

@@ -92,12 +92,8 @@ class Table:
 
     def _column(self, name: str) -> Cells:
         if name not in self._columns:
-            near = get_close_matches(str(name), self._columns, n=1)
-            hint = f' did you mean "{near[0]}"?' if near else ""
-            raise UnknownNameError(
-                f'{self._source + ": " if self._source else ""}there is no column "{name}";{hint} '
-                f"{'The' if near else 'the'} columns are {_listed(self.names)}."
-            )
+            where = f"{self._source}: " if self._source else ""
+            raise UnknownNameError(where + no_such_column(str(name), self.names))
         return self._columns[name]
 
     def _place(self, name: str) -> Place:
@@ -119,6 +115,13 @@ def from_frame(frame: Any, *, source: str = "") -> Table:
     columns = frames.columns(frame)
     check_names([name for name, _ in columns], source)
     return Table(dict(columns), source=source, like=lambda new: frames.make_like(new, frame))
+
+
+def no_such_column(name: str, names: Sequence[str]) -> str:
+    """Say that a column is not there, and which is the nearest."""
+    near = get_close_matches(name, names, n=1)
+    hint = f' did you mean "{near[0]}"? The' if near else " the"
+    return f'there is no column "{name}";{hint} columns are {_listed(names)}.'
 
 
 def check_names(names: Sequence[str], source: str) -> None:

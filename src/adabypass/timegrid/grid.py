@@ -9,7 +9,7 @@ from adabypass import door
 from adabypass.door import Floats
 from adabypass.errors import IrregularTimeError, NotFiniteError, ShapeError
 from adabypass.tables.cells import Array, check_increasing
-from adabypass.timegrid.rulers import Even, Months, Ruler, Step, as_step, most_common, step_in_words
+from adabypass.timegrid.rulers import Even, Months, Ruler, Step, Workdays, as_step, most_common, step_in_words
 
 TOLERANCE = 0.01
 """How far from the grid an observation may lie, in steps: clocks jitter, and decimal years are rounded."""
@@ -46,7 +46,7 @@ def regular(time: Array, step: Step | None = None, *, name: str = "time", rows: 
     step : number, timedelta or text, optional
         Between grid times; the most common difference if not given. For dates also text, such as "10 minutes", "day",
         "month" or "3 months". Dates on one day of the month, or all on the last, are whole months apart, however long
-        the months.
+        the months. Daily dates that leave out every weekend are workdays apart.
     name : str
         What errors call the column of times.
     rows : sequence of n whole numbers, optional
@@ -129,6 +129,9 @@ def _ruler(time: Array, step: Any, name: str) -> Ruler:
         return months._replace(step=int(step / np.timedelta64(1, "M")))
     if step is None and months is not None:
         return months
+    workdays = Workdays.of(time) if time.dtype.kind == "M" and step is None else None
+    if workdays is not None:
+        return workdays
     if step is not None:
         return _even(time[0], step)
     even = _even(time[0], most_common(np.diff(time)))

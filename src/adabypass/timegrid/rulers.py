@@ -15,6 +15,8 @@ from adabypass.tables.cells import Array
 
 Step: TypeAlias = float | str | timedelta | np.timedelta64
 LAST_DAY = 31
+FEWEST_WORKDAYS = 10
+"""Of a series of fewer days, chance may have left out the weekends."""
 
 _UNITS: dict[str, tuple[int, Any]] = {
     "s": (1, "s"), "sec": (1, "s"), "second": (1, "s"), "m": (1, "m"), "min": (1, "m"), "minute": (1, "m"),
@@ -106,7 +108,34 @@ class Months(NamedTuple):
         return step_in_words(np.timedelta64(self.step, "M"))
 
 
-Ruler: TypeAlias = Even | Months
+class Workdays(NamedTuple):
+    """Marks on every day from Monday to Friday: holidays among them are gaps, weekends are not."""
+
+    start: np.datetime64
+    dtype: "np.dtype[Any]"
+
+    @classmethod
+    def of(cls, time: Array) -> "Workdays | None":
+        """Find the ruler of dates that leave out every weekend, and little else; None if they do not."""
+        date = time.astype("M8[D]")
+        if len(date) < FEWEST_WORKDAYS or (time != date).any() or not np.is_busday(date).all():
+            return None
+        days = int(np.busday_count(date[0], date[-1])) + 1
+        return cls(date[0], time.dtype) if len(date) > 0.5 * days else None
+
+    def places(self, time: Array) -> Floats:
+        """Tell how many workdays times lie after the first."""
+        return np.busday_count(self.start, time.astype("M8[D]")).astype(np.float64)
+
+    def marks(self, number: "np.ndarray[Any, np.dtype[np.int64]]") -> Array:
+        """Give the times of the marks with these numbers."""
+        return np.busday_offset(self.start, number).astype(self.dtype)
+
+    def __str__(self) -> str:
+        return "1 workday"
+
+
+Ruler: TypeAlias = Even | Months | Workdays
 
 
 def as_step(step: Step, dates: bool) -> Any:

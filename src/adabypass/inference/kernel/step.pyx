@@ -137,6 +137,18 @@ cdef class Cell:
         self._forecast(&step, x)
         self.kernel.absorb(&step, target)
 
+    def step(self, x, y, double[:, ::1] out):
+        """Forecast `y` at `x`, then learn from it; `out`, if it has any rows, takes the forecast's components."""
+        cdef Step step
+        cdef double target = y if isinstance(y, float) and isfinite(<double>y) else door.target(y)
+        self._begin(&step, self.scratch)
+        self._forecast(&step, x)
+        mean, var = step.mean, step.var
+        if out.shape[0]:
+            self.kernel.describe(&step, &out[0, 0])
+        self.kernel.absorb(&step, target)
+        return mean, var
+
     def run(
         self, const double[:, ::1] X, const double[::1] y, double[:, ::1] history, double[:, ::1] weights,
         Py_ssize_t cov_at, double[:, :, ::1] components,

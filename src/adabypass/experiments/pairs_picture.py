@@ -4,19 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.errors import MissingExtraError
 from adabypass.experiments.backtest import Backtest
 from adabypass.experiments.pairs import Fit
-from adabypass.plots import BAND, MARK, OBSERVED, PREDICTED
-
-try:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator
-except ImportError as missing:
-    raise MissingExtraError(
-        "adabypass.plots_pairs needs matplotlib; install it with: pip install 'adabypass[plot]'"
-    ) from missing
+from adabypass.plots.canvas import BAND, MARK, OBSERVED, PREDICTED, Axes, Figure, LogLocator
 
 BOUGHT, SOLD = "#1b7f3b", PREDICTED
 

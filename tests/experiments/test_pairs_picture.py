@@ -3,8 +3,7 @@
 import numpy as np
 from pytest import approx
 
-from adabypass import plots_pairs
-from adabypass.experiments import pairs
+from adabypass.experiments import pairs, pairs_picture
 
 
 def test_four_panels_show_prices_hedge_ratio_spread_and_capital() -> None:
@@ -12,7 +11,7 @@ def test_four_panels_show_prices_hedge_ratio_spread_and_capital() -> None:
     x = rng.uniform(40, 60, 200)
     fitted = pairs.fit(pairs.prices(2 * x + rng.normal(size=200), x, names=("gold", "mine")), "skf")
     tested = pairs.trade(fitted, pairs.Rules(costs_bp=5))
-    figure = plots_pairs.pair(fitted, tested)
+    figure = pairs_picture.pair(fitted, tested)
     prices, ratio, spread, capital = figure.axes
     assert prices.get_lines()[0].get_ydata() == approx(fitted.prices.y / fitted.prices.y[0])
     assert ratio.get_lines()[0].get_ydata() == approx(fitted.hedge_ratio)
