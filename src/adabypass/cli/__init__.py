@@ -36,7 +36,7 @@ for command in (forecast, evaluate, stream, datasets, reproduce, pairs, completi
 def main() -> None:
     """Run the command; a mistake of the user's ends in one line and exit code 2."""
     try:
-        commands()
+        commands(prog_name="adabypass")
     except BrokenPipeError:  # whoever read our output has seen enough
         sys.stderr.close()
     except (AdabypassError, OSError) as error:

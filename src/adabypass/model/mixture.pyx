@@ -151,19 +151,20 @@ cdef void _mix_moments(const double* parts, Py_ssize_t n, double* mean, double* 
     var[0] = smaller(larger(var[0], 1.0 / LARGEST), LARGEST)
 
 
-cdef double _mix_quantile(const double* parts, Py_ssize_t n, double q, double* deviate, double settled) noexcept nogil:
+cdef double _mix_quantile(
+    const double* parts, Py_ssize_t n, double q, double mean, double var, double* deviate, double settled
+) noexcept nogil:
     """Solve P(Y < y) = q by Newton's method on the scale of a normal deviate, where the function is nearly straight.
 
     The nearer tail is the one that is solved for. `deviate` is where to begin, in standard deviations from the mean,
     and afterwards where it ended; a miss below `settled` makes the next step the last.
     """
-    cdef double mean, var, sd, low = -LARGEST, high = LARGEST, y, next_y, tail, wanted, density, at, goal, step
+    cdef double sd = sqrt(var), low = -LARGEST, high = LARGEST, y, next_y, tail, wanted, density, at, goal, step
     cdef int _step
     cdef bint lower = q <= 0.5
     if q <= 0.0 or q >= 1.0:
         return -INFINITY if q <= 0.0 else INFINITY
-    _mix_moments(parts, n, &mean, &var)
-    sd = step = sqrt(var)
+    step = sd
     wanted = q if lower else 1.0 - q
     goal = ndtri(wanted)
     y = mean + deviate[0] * sd
@@ -332,14 +333,15 @@ def quantile(const double[:, :, ::1] forecasts, const double[::1] q):
     out = np.empty(forecasts.shape[0])
     cdef double[::1] values = out
     cdef Py_ssize_t t
-    cdef double deviate = 0.0
+    cdef double deviate = 0.0, mean, var
     if q.shape[0] != forecasts.shape[0]:
         raise ValueError("as many levels as forecasts are needed")
     with nogil:
         for t in range(forecasts.shape[0]):
             if t == 0 or q[t] != q[t - 1]:
                 deviate = larger(smaller(ndtri(q[t]), 8.0), -8.0)
-            values[t] = _mix_quantile(&forecasts[t, 0, 0], forecasts.shape[1], q[t], &deviate, SETTLED)
+            _mix_moments(&forecasts[t, 0, 0], forecasts.shape[1], &mean, &var)
+            values[t] = _mix_quantile(&forecasts[t, 0, 0], forecasts.shape[1], q[t], mean, var, &deviate, SETTLED)
     return out
 
 
@@ -348,10 +350,12 @@ def interval(const double[:, ::1] forecast, double low, double high, double[::1]
 
     `deviates` is where to begin, in standard deviations from the mean: for the next forecast, where this one ended.
     """
-    cdef double lower, upper
+    cdef double lower, upper, mean, var
+    cdef Py_ssize_t n = forecast.shape[0]
     with nogil:
-        lower = _mix_quantile(&forecast[0, 0], forecast.shape[0], low, &deviates[0], NEARLY_SETTLED)
-        upper = _mix_quantile(&forecast[0, 0], forecast.shape[0], high, &deviates[1], NEARLY_SETTLED)
+        _mix_moments(&forecast[0, 0], n, &mean, &var)
+        lower = _mix_quantile(&forecast[0, 0], n, low, mean, var, &deviates[0], NEARLY_SETTLED)
+        upper = _mix_quantile(&forecast[0, 0], n, high, mean, var, &deviates[1], NEARLY_SETTLED)
     return lower, upper
 
 

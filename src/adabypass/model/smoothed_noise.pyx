@@ -68,13 +68,30 @@ cdef double log_pdf(double d, double v, double epsilon) noexcept nogil:
 cdef double lower_tail(double distance, double v, double epsilon, double* density) noexcept nogil:
     """P(noise + N(0, v) < -distance), for distance >= 0: equation (47), without loss in the far tail.
 
-    The density there is written too: it is made of the same terms.
+    The density there is written too: it is made of the same terms. What lies many standard deviations s from an end of
+    the flat top costs nothing, since s is often small beside the noise.
     """
     cdef double s = sqrt(v), p1 = (-distance - epsilon) / s, p2 = (epsilon - distance) / s
-    cdef double below_1 = _cdf(p1), below_2 = _cdf(p2), unit = 0.5 / (1.0 + epsilon)
-    cdef double near = _tail_density(distance, v, epsilon), far = _tail_density(-distance, v, epsilon)
-    density[0] = unit * (below_2 - below_1 + near + far)
-    return unit * (s * (_integral(p2, below_2) - _integral(p1, below_1)) + below_1 + below_2 + near - far)
+    cdef double unit = 0.5 / (1.0 + epsilon), below = 0.0, near, flat, total, bell
+    if p2 < -NEGLIGIBLE and -p2 - s > NEGLIGIBLE:       # the exponential tail, as if it were not smoothed
+        near = exp(epsilon - distance + 0.5 * v)
+        density[0] = unit * near
+        return unit * near
+    if p2 > NEGLIGIBLE:                                 # on the flat top
+        below, bell, flat = 1.0, 0.0, p2
+    else:
+        below, bell = _cdf(p2), INV_SQRT_2PI * exp(-0.5 * p2 * p2)
+        flat = p2 * below + bell if p2 >= -4.0 else _tail_integral(-p2)
+    near = _smoothed_tail(-p2 - s, bell, epsilon - distance + 0.5 * v)
+    density[0], total = below + near, s * flat + below + near
+    if p1 > -NEGLIGIBLE:
+        below, bell = _cdf(p1), INV_SQRT_2PI * exp(-0.5 * p1 * p1)
+        flat = p1 * below + bell if p1 >= -4.0 else _tail_integral(-p1)
+        near = _smoothed_tail(p1 - s, bell, epsilon + distance + 0.5 * v)
+        density[0] += near - below
+        total += below - s * flat - near
+    density[0] *= unit
+    return unit * total
 
 
 cdef double mean_distance(double distance, double v, double epsilon) noexcept nogil:
@@ -108,6 +125,13 @@ cdef inline double _twice_integral(double x, double below) noexcept nogil:
 cdef inline double _tail_integral(double x) noexcept nogil:
     cdef Piece tail = tail_piece(x)
     return INV_SQRT_2PI * exp(-0.5 * x * x) * tail.mass * tail.mean
+
+
+cdef inline double _smoothed_tail(double b, double bell, double log_height) noexcept nogil:
+    """exp(log_height) Φ(b), where `bell` is exp(log_height) φ(b): the exponential tail beyond an end of the flat top."""
+    if b < 0.0:
+        return bell * tail_piece(-b).mass
+    return exp(log_height) * _cdf(b)
 
 
 cdef inline double _tail_density(double distance, double v, double epsilon) noexcept nogil:

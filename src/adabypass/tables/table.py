@@ -119,7 +119,8 @@ def from_frame(frame: Any, *, source: str = "") -> Table:
 
 def no_such_column(name: str, names: Sequence[str]) -> str:
     """Say that a column is not there, and which is the nearest."""
-    near = get_close_matches(name, names, n=1)
+    near = get_close_matches(name, names)
+    near.sort(key=lambda other: sorted(other.lower()) != sorted(name.lower()))  # letters changed places: likeliest
     hint = f' did you mean "{near[0]}"? The' if near else " the"
     return f'there is no column "{name}";{hint} columns are {_listed(names)}.'
 

@@ -1,0 +1,5 @@
+"""`python -m adabypass`: the command `adabypass`."""
+
+from adabypass.cli import main
+
+main()

@@ -1,0 +1,138 @@
+"""Files and pipes are forecast and evaluated from the shell; mistakes end in one line that names the cell."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from pytest import approx
+
+from adabypass import Forecaster, load_dataset, tables
+
+COMMAND = [sys.executable, "-m", "adabypass"]
+
+
+def run(*arguments: str, given: str = "") -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([*COMMAND, *arguments], input=given, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.fixture
+def nile(tmp_path: Path) -> Path:
+    series = load_dataset("nile")
+    path = tmp_path / "nile.csv"
+    tables.write({"year": series.time, "level": series.y}, path)
+    return path
+
+
+def test_forecasts_of_a_file_are_those_of_the_library(nile: Path, tmp_path: Path) -> None:
+    out, picture = tmp_path / "ahead.jsonl", tmp_path / "ahead.png"
+    done = run(
+        "forecast", str(nile), "--target", "level", "--time", "year", "--lags", "1,2", "--horizon", "3",
+        "--level", "50", "--level", "90", "--out", str(out), "--plot", str(picture),
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "")
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    forecaster = Forecaster(lags=2)
+    forecaster.run(load_dataset("nile").y)
+    assert [row["year"] for row in rows] == [1285, 1286, 1287]
+    assert [row["mean"] for row in rows] == approx(list(forecaster.forecast(3).mean))
+    assert [row["lower_50"] for row in rows] == approx(list(forecaster.forecast(3).interval(0.5)[0]))
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_pipe_gets_csv(nile: Path) -> None:
+    done = run("forecast", "-", "--target", "level", "--horizon", "2", given=nile.read_text())
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == "step,mean,sd,lower_90,upper_90"
+    assert len(done.stdout.splitlines()) == 3
+    assert "\x1b" not in done.stdout
+
+
+def test_many_series_and_parquet(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    path, out = tmp_path / "long.parquet", tmp_path / "out.parquet"
+    frame = pl.DataFrame({"key": ["a"] * 40 + ["b"] * 40, "t": [*range(40)] * 2, "y": rng.normal(size=80)})
+    frame.write_parquet(path)
+    done = run("forecast", str(path), "--id", "key", "--time", "t", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert pl.read_parquet(out)["key"].to_list() == ["a", "b"]
+
+
+def test_untidy_csv_is_read_right(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=3000)
+    cells = [f'"{value!r}"' if i % 2 else repr(value) for i, value in enumerate(y.tolist())]
+    cells[100], cells[200] = "", "NA"
+    y[[100, 200]] = np.nan
+    path = tmp_path / "untidy.csv"
+    text = '"the note",y\r\n' + "".join(f'"a, ""quoted"" note",{cell}\r\n' for cell in cells)
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    done = run("forecast", str(path))
+    forecaster = Forecaster()
+    forecaster.run(y)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.splitlines()[1].split(",")[1]) == approx(forecaster.forecast(1).mean[0])
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "says"),
+    [
+        ("y\n" + "1\n" * 16 + "abc\n", [], 'row 17, column "y": "abc" is not a number'),
+        ("t,y\n1,1\n3,2\n2,3\n", ["--time", "t"], 'row 3, column "t"'),
+        ("t,y\n1,1\n2,2\n2,3\n", ["--time", "t"], 'row 3, column "t"'),
+        ("time,temp\n1,2\n", ["--target", "tmep"], 'did you mean "temp"?'),
+        ("", [], "is empty"),
+        ("y\n", [], "no rows"),
+        ("y\n1\n", [], "y has 1 observations, but forecasts begin after 1"),
+        ("y\n1\n2\n", ["--lags", "0"], "at least one feature"),
+        ("y,x\n1,\n2,3\n", ["--exog", "x"], "missing"),
+    ],
+)
+def test_mistakes_end_in_one_line_and_nothing_is_written(
+    tmp_path: Path, content: str, options: list[str], says: str
+) -> None:
+    path, out, picture = tmp_path / "bad.csv", tmp_path / "out.csv", tmp_path / "out.png"
+    path.write_text(content)
+    done = run("forecast", str(path), *options, "--out", str(out), "--plot", str(picture))
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+    assert not out.exists()
+    assert not picture.exists()
+
+
+def test_a_constant_target_is_forecast(tmp_path: Path) -> None:
+    path = tmp_path / "constant.csv"
+    path.write_text("y\n" + "5\n" * 30)
+    done = run("forecast", str(path), "--horizon", "2")
+    assert done.returncode == 0
+    assert [line.split(",")[1] for line in done.stdout.splitlines()[1:]] == ["5.0", "5.0"]
+
+
+def test_models_are_compared(nile: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scores.csv"
+    done = run("evaluate", str(nile), "--target", "level", "--models", "auto,skf,pa", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("663 observations, one step ahead")
+    assert [line.split()[0] for line in lines[1:]] == ["model", "auto", "skf", "pa"]
+    assert "p = " in lines[3]
+    assert tables.read(out).text("model") == ["auto", "skf", "pa"]
+    assert run("evaluate", str(nile), "--models", "auto,nope").returncode == 2
+
+
+def test_help_version_and_completion() -> None:
+    assert "forecast" in run("--help").stdout
+    assert run("--version").stdout.startswith("adabypass, version")
+    assert "_ADABYPASS_COMPLETE" in run("completion", "bash").stdout
+
+
+def test_an_unknown_file_is_the_users_mistake() -> None:
+    done = run("forecast", "nowhere.csv")
+    assert done.returncode == 2
+    assert "nowhere.csv" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

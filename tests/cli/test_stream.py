@@ -1,0 +1,100 @@
+"""A stream is answered line by line, each before the next is waited for."""
+
+import json
+import subprocess
+from typing import IO
+
+import numpy as np
+from pytest import approx
+
+from adabypass import Forecaster, SequentialKalman, load_dataset
+from tests.cli.test_forecasting import COMMAND, run
+
+
+def answers(text: str) -> list[dict[str, float | None]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_answers_are_the_forecasts_made_before() -> None:
+    y = load_dataset("nile").y
+    rows = answers(
+        run("stream", given="year,y\n" + "".join(f"{i},{value!r}\n" for i, value in enumerate(y.tolist()))).stdout
+    )
+    trace = Forecaster().run(y)
+    low, high = trace.predictive.interval(0.9)
+    assert rows[0] == {"y": y[0], "mean": None, "sd": None, "lower_90": None, "upper_90": None}
+    assert [row["mean"] for row in rows[1:]] == approx(list(trace.mean), rel=1e-12)
+    assert [row["sd"] for row in rows[1:]] == approx(list(trace.sd), rel=1e-12)
+    miss = np.array([row["upper_90"] for row in rows[1:]]) - high
+    assert np.abs(miss[3:] / trace.sd[3:]).max() < 1e-3
+    miss = np.array([row["lower_90"] for row in rows[1:]]) - low
+    assert np.abs(miss[3:] / trace.sd[3:]).max() < 1e-3
+
+
+def test_each_line_is_answered_before_the_next_is_sent() -> None:
+    with subprocess.Popen([*COMMAND, "stream"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        to, back = _pipes(process.stdin, process.stdout)
+        print("y", file=to, flush=True)
+        for value in (1.0, 2.0, 1.5):
+            print(value, file=to, flush=True)
+            assert json.loads(back.readline())["y"] == value  # would wait for ever, were the answer held back
+        to.close()
+    assert process.returncode == 0
+
+
+def _pipes(to: IO[str] | None, back: IO[str] | None) -> tuple[IO[str], IO[str]]:
+    assert to is not None
+    assert back is not None
+    return to, back
+
+
+def test_json_lines_gaps_and_other_models() -> None:
+    y = [1.0, 2.0, None, 3.0, 2.5]
+    rows = answers(run("stream", "--model", "skf", given="".join(json.dumps({"y": v}) + "\n" for v in y)).stdout)
+    trace = Forecaster(SequentialKalman(adapt_noise=True)).run([np.nan if v is None else v for v in y])
+    assert [row["y"] for row in rows] == y
+    assert [row["mean"] for row in rows[1:]] == approx(list(trace.mean))
+    assert [row["lower_90"] for row in rows[1:]] == approx(list(trace.predictive.interval(0.9)[0]))
+
+
+def test_series_are_learned_apart_and_exogenous_columns_are_used() -> None:
+    rng = np.random.default_rng(0)
+    lines, alone = ["key,x,y"], Forecaster()
+    means = []
+    for _ in range(60):
+        for key, slope in (("a", 2.0), ("b", -2.0)):
+            x = rng.normal()
+            y = slope * x + rng.normal(0, 0.1)
+            lines.append(f"{key},{x!r},{y!r}")
+            if key == "a":
+                p = alone.step(y, [x])
+                means.append(None if p is None else p.mean)
+    rows = answers(run("stream", "--id", "key", "--exog", "x", given="\n".join(lines)).stdout)
+    assert [row["mean"] for row in rows if row["key"] == "a"] == approx(means, nan_ok=True)
+
+
+def test_a_bad_cell_ends_the_stream_after_the_answers_before_it() -> None:
+    done = run("stream", given="y\n1\n2\nabc\n4\n")
+    assert done.returncode == 2
+    assert len(done.stdout.splitlines()) == 2
+    assert 'row 3, column "y": "abc" is not a number' in done.stderr
+    for given, says in (
+        ("", "standard input is empty"),
+        ("a,b\n1,2\n", 'there is no column "y"'),
+        ("y\n1\ninf\n", "infinite"),
+        ("a,y\n1\n", "row 1 has 1 cells, but the header has 2"),
+        ('{"y": 1}\n{"y": \n', "row 2 is not JSON"),
+        ('{"y": 1}\n[1]\n', "row 2 is not a JSON object"),
+    ):
+        done = run("stream", given=given)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), given
+        assert says in done.stderr
+
+
+def test_whoever_stops_reading_is_not_told_off() -> None:
+    text = "y\n" + "1.5\n2.5\n" * 3000
+    done = subprocess.run(
+        f"{' '.join(COMMAND)} stream | head -n 1", shell=True, input=text, capture_output=True, text=True, check=False
+    )
+    assert len(done.stdout.splitlines()) == 1
+    assert done.stderr == ""

@@ -1,0 +1,99 @@
+"""Forecasts are scored when their targets arrive, and models are compared on the same ones."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from pytest import approx
+
+from adabypass import AutoBypass, Forecaster, PassiveAggressive, SequentialKalman, compare, evaluate, load_dataset
+from adabypass.errors import ShapeError
+
+
+def test_one_step_ahead_is_what_run_gives() -> None:
+    y = load_dataset("nile").y
+    result, trace = evaluate(AutoBypass(), y), Forecaster().run(y)
+    assert result.skip == 20
+    assert dict(result.scores()) == dict(trace.scores(skip=20))
+    assert result.losses(loss="log") == approx(-trace.log_score[20:])
+    assert result.losses(loss="squared") == approx((trace.y - trace.mean)[20:] ** 2)
+
+
+def test_forecasts_many_steps_ahead_are_scored_at_their_targets() -> None:
+    """Each forecast is made again, by hand, from the observations before its origin."""
+    y = load_dataset("nile").y[:60]
+    result = evaluate(Forecaster(lags=2), y, horizon=3, every=5, skip=0)
+    assert list(result.traces) == [1, 2, 3]
+    origins = range(5, 58, 5)
+    for step in (1, 3):
+        trace = result.traces[step]
+        assert trace.y.tolist() == [y[origin + step - 1] for origin in origins]
+        for number, origin in enumerate(origins):
+            alone = Forecaster(lags=2)
+            alone.run(y[:origin])
+            assert trace.mean[number] == approx(alone.forecast(3).mean[step - 1], rel=1e-9)
+
+
+def test_the_forecaster_stays_as_it_was() -> None:
+    forecaster = Forecaster()
+    evaluate(forecaster, load_dataset("nile").y[:50])
+    assert forecaster.n_seen == 0
+
+
+def test_exogenous_values_are_known_at_the_target() -> None:
+    rng = np.random.default_rng(0)
+    rain = rng.normal(size=300)
+    y = 2 * rain + rng.normal(0, 0.1, 300)
+    assert evaluate(Forecaster(), y, rain, horizon=4).scores(4)["rmse"] < 0.2
+
+
+def test_a_frame_holds_a_series() -> None:
+    nile = load_dataset("nile")
+    frame = pd.DataFrame({"level": nile.y, "year": nile.time})
+    assert evaluate(None, frame, target="level", time="year").scores()["rmse"] == approx(
+        evaluate(None, nile.y).scores()["rmse"]
+    )
+    with pytest.raises(ShapeError, match="the frame holds 2 series"):
+        evaluate(None, pd.DataFrame({"unique_id": ["a", "b"], "y": [1.0, 2.0]}))
+
+
+def test_comparison_is_paired_and_of_the_same_observations() -> None:
+    y = load_dataset("nile").y
+    table = compare({"short": Forecaster(lags=1), "long": Forecaster(lags=9)}, y, loss="squared")
+    short, long = (Forecaster(lags=lags).run(y) for lags in (1, 9))
+    a, b = (short.y - short.mean)[8 + 20 :] ** 2, (long.y - long.mean)[20:] ** 2
+    difference = table.lines[1].difference
+    assert difference is not None
+    assert difference.n == 663 - 9 - 20
+    assert difference.mean == approx((b - a).mean())
+    assert table.lines[0].difference is None
+
+
+def test_points_are_compared_by_their_errors_only() -> None:
+    y = load_dataset("nile").y[:200]
+    models = {"auto": AutoBypass(), "pa": PassiveAggressive()}
+    assert compare(models, y, loss="log").lines[1].difference is None
+    assert compare(models, y, loss="absolute").lines[1].difference is not None
+    assert "pa" in repr(compare(models, y))
+
+
+def test_more_skill_is_found_significant_and_equal_skill_is_not() -> None:
+    rng = np.random.default_rng(1)
+    y = np.zeros(1500)
+    for t in range(1, 1500):
+        y[t] = 0.7 * y[t - 1] + rng.normal()
+    table = compare(
+        {"AR(1)": Forecaster(lags=1), "AR(2)": Forecaster(lags=2), "stale": Forecaster(SequentialKalman(), lags=[5])},
+        y,
+        loss="squared",
+    )
+    equal, worse = (line.difference for line in table.lines[1:])
+    assert equal is not None
+    assert worse is not None
+    assert equal.p_value > 0.01
+    assert worse.p_value < 1e-6
+    assert worse.mean > 0
+
+
+def test_too_short_a_series_is_refused() -> None:
+    with pytest.raises(ShapeError, match="too few to forecast 20 steps ahead"):
+        evaluate(None, np.arange(10.0), horizon=20)
