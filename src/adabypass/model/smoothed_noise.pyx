@@ -128,7 +128,7 @@ cdef inline double _tail_integral(double x) noexcept nogil:
 
 
 cdef inline double _smoothed_tail(double b, double bell, double log_height) noexcept nogil:
-    """exp(log_height) Φ(b), where `bell` is exp(log_height) φ(b): the exponential tail beyond an end of the flat top."""
+    """exp(log_height) Φ(b), where `bell` is exp(log_height) φ(b): an exponential tail, smoothed."""
     if b < 0.0:
         return bell * tail_piece(-b).mass
     return exp(log_height) * _cdf(b)
