@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from pytest import approx
@@ -11,7 +11,7 @@ from adabypass import Forecaster, SequentialKalman, load_dataset
 from tests.cli.test_forecasting import COMMAND, run
 
 
-def answers(text: str) -> list[dict[str, float | None]]:
+def answers(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
