@@ -54,9 +54,9 @@ def evaluate(
             raise UnknownNameError(f'there is no model "{name}"; the models are {", ".join(options.MODELS)}.')
     table = tables.read(file)
     all_series = list(split(table, options.columns(target, time, key, exog, calendar, step)))
-    n = sum(len(series.y) for series in all_series) * len(models)
+    n = 2 * sum(len(series.y) for series in all_series) * len(models)  # forecast, then scored
     results: list[tuple[Series, Comparison]] = []
-    with options.progress("observations", n) as advance:
+    with options.progress("forecasting and scoring", n) as advance:
         for series in all_series:
             contest = {name: options.forecaster(name, lags, season, difference, missing, ()) for name in models}
             results.append(

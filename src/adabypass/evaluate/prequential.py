@@ -37,7 +37,7 @@ class Evaluation(NamedTuple):
         error = trace.y - trace.mean
         kinds: dict[str, Callable[[], Any]] = {
             "log": lambda: -trace.log_score,
-            "crps": lambda: trace.predictive.crps(trace.y),
+            "crps": lambda: trace.crps,
             "squared": lambda: error**2,
             "absolute": lambda: np.abs(error),
         }
@@ -181,7 +181,7 @@ def compare(
     loss : "log", "crps", "squared" or "absolute"
         What the differences are of.
     progress : function, optional
-        Called with a forecaster's name and the number of observations done.
+        Called with a forecaster's name and the number of observations done: of each twice, forecast and scored.
 
     Examples
     --------
@@ -210,6 +210,8 @@ def compare(
         against = None if not lines or base is None or losses is None else difference(losses, base)
         base = losses if not lines else base
         lines.append(Line(name, result.scores(horizon), against))
+        if progress is not None:
+            progress(name, len(series))
     return Comparison(lines, loss, evaluations)
 
 

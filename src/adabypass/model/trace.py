@@ -127,6 +127,12 @@ class Trace:
         log_score: Floats = self.predictive.logpdf(self.y)
         return log_score
 
+    @cached_property
+    def crps(self) -> Floats:
+        """Continuous ranked probability score of each forecast; nan where the observation is missing."""
+        crps: Floats = self.predictive.crps(self.y)
+        return crps
+
     def scores(self, skip: int = 0) -> Scores:
         """Score the forecasts of the observations that were seen, without the first `skip`.
 
@@ -152,7 +158,7 @@ class Trace:
             return Scores(values)
         predictive = self.predictive[seen]
         values["log_likelihood"] = float(self.log_score[seen].sum())
-        values["crps"] = float(predictive.crps(y).mean())
+        values["crps"] = float(self.crps[seen].mean())
         for level in LEVELS:
             low, high = predictive.interval(level)
             values[f"coverage_{level * 100:.0f}"] = float(np.mean((low <= y) & (y <= high)))
