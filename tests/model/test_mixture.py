@@ -29,7 +29,7 @@ def mixtures(draw: st.DrawFn) -> Mixture:
             rng.normal(0, 2, n),
             10.0 ** rng.uniform(-3, 1, n),
             10.0 ** rng.uniform(-1, 0.5, n),
-            np.where(rng.random(n) < 0.3, -1.0, 10.0 ** rng.uniform(-1.5, 1, n)),
+            np.where(rng.random(n) < 0.4, rng.choice([-1.0, -2.0], n), 10.0 ** rng.uniform(-1.5, 1, n)),
         ]
     )
     return Mixture(parts)
@@ -103,7 +103,8 @@ def test_entropy_is_the_expected_negative_log_density(forecast: Mixture) -> None
 @given(mixtures())
 def test_moments_are_those_of_the_density(forecast: Mixture) -> None:
     weight, mean, signal_var, scale, epsilon = forecast.components.T
-    inner = np.where(epsilon < 0, 1.0, [noise.var(max(e, 0.0)) for e in epsilon])
+    heavy = np.dot(noise.HEAVY_SHARES, np.square(noise.HEAVY_SDS))
+    inner = [noise.var(e) if e >= 0 else {-1.0: 1.0, -2.0: heavy}[e] for e in epsilon]
     var = weight @ (signal_var + scale**2 * inner + (mean - weight @ mean) ** 2)
     assert forecast.mean == approx(weight @ mean)
     assert forecast.var == approx(var)
@@ -134,7 +135,7 @@ def test_components_of_another_shape_or_kind_are_refused() -> None:
 
 
 def test_samples_follow_the_distribution() -> None:
-    forecast = Mixture(np.array([[0.4, -1.0, 0.1, 0.5, 1.0], [0.6, 2.0, 0.5, 1.0, -1.0]]))
+    forecast = Mixture(np.array([[0.3, -1.0, 0.1, 0.5, 1.0], [0.4, 2.0, 0.5, 1.0, -1.0], [0.3, 3.0, 0.2, 0.7, -2.0]]))
     draws = forecast.sample(np.random.default_rng(0), 20_000)
     assert stats.kstest(draws, forecast.cdf).pvalue > 1e-3
     assert isinstance(forecast.sample(np.random.default_rng(0)), float)

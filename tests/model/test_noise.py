@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from pytest import approx
+from scipy import stats
 from scipy.integrate import quad
 
 from adabypass.model import noise
@@ -29,3 +30,15 @@ def test_variance_is_that_of_the_mixture(epsilon: float) -> None:
 
 def test_prior_variance_of_the_mean_is_finite_for_the_widest_flat_top() -> None:
     assert np.isfinite(noise.mean_var(1e100))
+
+
+def test_heavy_noise_is_nearly_students_t_with_four_degrees_of_freedom() -> None:
+    parts = list(zip(noise.HEAVY_SHARES, noise.HEAVY_SDS, strict=True))
+    truth = stats.t(4)
+
+    def gap(x: float) -> float:
+        return float(truth.pdf(x) * (truth.logpdf(x) - np.log(sum(w * stats.norm.pdf(x, 0, sd) for w, sd in parts))))
+
+    assert 2 * quad(gap, 0, 60, limit=200)[0] < 2e-4  # nats
+    assert sum(noise.HEAVY_SHARES) == approx(1.0, abs=1e-12)
+    assert approx(truth.var(), rel=0.01) == noise.HEAVY_VAR

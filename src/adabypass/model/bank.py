@@ -16,6 +16,7 @@ from adabypass.door import Floats
 from adabypass.errors import HyperparameterError
 from adabypass.model.belief import Belief
 from adabypass.model.limits import LARGEST, LARGEST_UNIT
+from adabypass.model.noise import GAUSSIAN, HEAVY
 from adabypass.model.row import Layout, triangle, unpack
 from adabypass.model.spec import Spec
 
@@ -25,7 +26,8 @@ FILTER_SCALARS = 6
 class NoiseModel(NamedTuple):
     """How a filter of the bank sees the noise, and how fast it lets its scale move."""
 
-    is_gaussian: bool
+    family: float
+    """0 for the insensitive noise, or `noise.GAUSSIAN` or `noise.HEAVY`."""
     slow_rate: float
     fast_rate: float
     fast_decay: float
@@ -38,10 +40,11 @@ class AutoBypassSpec(Spec):
     intercept: bool = True
 
     noise_models: ClassVar[tuple[NoiseModel, ...]] = (
-        NoiseModel(False, 0.02, 0.0, 0.0),
-        NoiseModel(False, 0.08, 0.0, 0.0),
-        NoiseModel(False, 0.01, 0.2, 0.8),
-        NoiseModel(True, 0.002, 0.0, 0.0),
+        NoiseModel(0.0, 0.02, 0.0, 0.0),
+        NoiseModel(0.0, 0.08, 0.0, 0.0),
+        NoiseModel(HEAVY, 0.005, 0.15, 0.95),
+        NoiseModel(HEAVY, 0.002, 0.0, 0.0),
+        NoiseModel(GAUSSIAN, 0.002, 0.0, 0.0),
     )
     drift_logs: ClassVar[tuple[float, ...]] = (-14.0, -10.5, -7.0, -3.5, 0.0, 3.5)
     warm_up: ClassVar[int] = 20
@@ -83,7 +86,7 @@ class AutoBypassSpec(Spec):
         ]
         total = sum(self.drift_odds**level for _, level, _ in designs)
         return [
-            (noise.is_gaussian, level, self.drift_logs[level], *noise[1:], anchored, self.drift_odds**level / total)
+            (noise.family, level, self.drift_logs[level], *noise[1:], anchored, self.drift_odds**level / total)
             for noise, level, anchored in designs
         ]
 
@@ -154,7 +157,7 @@ class AutoBypassSpec(Spec):
         y_scale = self.layout.scalar(row, "y_scale")
         mixture, filters = self._filters(row, n_features)
         settings = np.array(self.filters())
-        gaussian, drift_log, fade, anchored = settings[:, 0] > 0, settings[:, 2], settings[:, 5], settings[:, 6:7] > 0
+        family, drift_log, fade, anchored = settings[:, 0], settings[:, 2], settings[:, 5], settings[:, 6:7] > 0
         slow, fading, epsilon = filters[:, 0], filters[:, 1], filters[:, 2]
         unit = np.minimum(np.divide(y_scale, x_scale, out=np.zeros(n_features), where=x_scale > 0), LARGEST_UNIT)
         unit = np.concatenate([np.full(offset, y_scale), unit])
@@ -175,7 +178,7 @@ class AutoBypassSpec(Spec):
             cov=cov * np.outer(unit, unit),
             drift=drift * np.exp(drift_log + 2 * slow)[:, None, None] * np.outer(unit, unit),  # (52)
             noise_scale=y_scale * np.exp(slow + fading),
-            epsilon=np.where(gaussian, -1.0, epsilon),
+            epsilon=np.where(family < 0, family, epsilon),
             fading=fading.copy(),
             fade=fade,
             x_center=x_center.copy(),

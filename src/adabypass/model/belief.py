@@ -25,7 +25,7 @@ class Belief(NamedTuple):
     noise_scale: Floats
     """Scale of the noise, (n_components,); nan where a model forecasts a point."""
     epsilon: Floats
-    """Half-width of the noise's flat top in units of that scale; -1 is Gaussian noise."""
+    """Half-width of the noise's flat top in units of that scale; below 0 the noise is of another family."""
     fading: Floats
     """Part of the log of `noise_scale` that fades as time passes,"""
     fade: Floats
@@ -37,8 +37,7 @@ class Belief(NamedTuple):
     @property
     def noise_var(self) -> Floats:
         """Variance of the noise."""
-        e = np.maximum(self.epsilon, 0.0)
-        return np.asarray(self.noise_scale**2 * np.where(self.epsilon < 0, 1.0, noise.var(e)))
+        return np.asarray(self.noise_scale**2 * noise.family_var(self.epsilon))
 
     def regressors(self, x: Floats) -> Floats:
         """Give what the weights multiply, for features (..., n_features)."""

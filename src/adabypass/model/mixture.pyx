@@ -1,7 +1,8 @@
 """Mixtures of smoothed noise: density, distribution function, quantiles and CRPS of many forecasts at once.
 
 A forecast is a table of components: weight, mean, variance of x'w, noise scale, epsilon. Epsilon -1 stands for Gaussian
-noise. All functions take forecasts of shape (n, n_components, 5) and release the interpreter's lock.
+noise, -2 for noise with heavy tails. All functions take forecasts of shape (n, n_components, 5) and release the
+interpreter's lock.
 """
 
 from libc.math cimport INFINITY, M_PI, cosh, erfc, exp, fabs, isnan, log, sinh, sqrt
@@ -13,7 +14,7 @@ import numpy as np
 
 from adabypass.model.smoothed_noise cimport log_pdf, lower_tail, mean_distance
 
-from adabypass.model import limits
+from adabypass.model import limits, noise
 
 cdef enum:      # a component
     WEIGHT = 0
@@ -27,6 +28,15 @@ cdef enum:
     MAX_DEPTH = 12
     MAX_HALVINGS = 3
 
+cdef enum:
+    N_HEAVY = 4
+
+cdef double GAUSSIAN = noise.GAUSSIAN
+cdef double HEAVY = noise.HEAVY
+cdef double[N_HEAVY] HEAVY_SHARE = noise.HEAVY_SHARES
+cdef double[N_HEAVY] HEAVY_LOG_SHARE = [log(share) for share in noise.HEAVY_SHARES]
+cdef double[N_HEAVY] HEAVY_VAR = [sd * sd for sd in noise.HEAVY_SDS]
+cdef double HEAVY_TOTAL_VAR = noise.HEAVY_VAR
 cdef double SQRT_HALF = sqrt(0.5)
 cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
 cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
@@ -44,17 +54,50 @@ cdef inline double _total_var(const double* part) noexcept nogil:
     """Variance of one component."""
     cdef double e = part[EPSILON], scale = part[NOISE_SCALE]
     if e < 0.0:
-        return part[SIGNAL_VAR] + scale * scale
+        return part[SIGNAL_VAR] + scale * scale * (HEAVY_TOTAL_VAR if e == HEAVY else 1.0)
     return part[SIGNAL_VAR] + scale * scale * (e * (e * (e / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + e)       # (5)
 
 
 cdef inline bint _is_normal(const double* part) noexcept nogil:
     """Whether the noise is Gaussian, or too small beside x'w to be told from it."""
-    return part[EPSILON] < 0.0 or part[SIGNAL_VAR] > FLOODED * part[NOISE_SCALE] * part[NOISE_SCALE]
+    return part[EPSILON] == GAUSSIAN or part[SIGNAL_VAR] > FLOODED * part[NOISE_SCALE] * part[NOISE_SCALE]
+
+
+cdef inline double _heavy_density(const double* part, double y, double* below, double* distance) noexcept nogil:
+    """Density of a component with heavy tails, which is four normals; and if asked for P(Y < y) and E |Y - y|."""
+    cdef double density = 0.0, scale_sq = part[NOISE_SCALE] * part[NOISE_SCALE], sd, d, bell, tail
+    cdef Py_ssize_t j
+    for j in range(N_HEAVY):
+        sd = sqrt(larger(part[SIGNAL_VAR] + scale_sq * HEAVY_VAR[j], 1.0 / LARGEST))
+        d = (y - part[MEAN]) / sd
+        bell = INV_SQRT_2PI * exp(-0.5 * d * d)
+        density += HEAVY_SHARE[j] * bell / sd
+        if below != NULL:
+            tail = 0.5 * erfc(-d * SQRT_HALF)
+            below[0] += HEAVY_SHARE[j] * tail
+            if distance != NULL:
+                distance[0] += HEAVY_SHARE[j] * sd * (d * (2.0 * tail - 1.0) + 2.0 * bell)
+    return density
+
+
+cdef inline double _heavy_log_density(const double* part, double y) noexcept nogil:
+    cdef double top = -INFINITY, total = 0.0, scale_sq = part[NOISE_SCALE] * part[NOISE_SCALE], v, d, each
+    cdef Py_ssize_t j
+    for j in range(N_HEAVY - 1, -1, -1):        # from the widest, which is seldom lost
+        v = larger(part[SIGNAL_VAR] + scale_sq * HEAVY_VAR[j], 1.0 / LARGEST)
+        d = smaller(larger((y - part[MEAN]) / sqrt(v), -LARGEST_D), LARGEST_D)
+        each = HEAVY_LOG_SHARE[j] - 0.5 * (log(v) + d * d)
+        if each > top:
+            total *= exp(top - each)
+            top = each
+        total += exp(each - top)
+    return top + log(total) - HALF_LOG_2PI
 
 
 cdef inline double _log_density(const double* part, double y) noexcept nogil:
     cdef double scale, d, v
+    if part[EPSILON] == HEAVY:
+        return _heavy_log_density(part, y)
     if _is_normal(part):
         v = larger(_total_var(part), 1.0 / LARGEST)
         d = smaller(larger((y - part[MEAN]) / sqrt(v), -LARGEST_D), LARGEST_D)
@@ -67,7 +110,10 @@ cdef inline double _log_density(const double* part, double y) noexcept nogil:
 
 cdef inline double _below(const double* part, double y, double* density) noexcept nogil:
     """P(Y < y) of one component, and its density there."""
-    cdef double scale, d, v, tail
+    cdef double scale, d, v, tail = 0.0
+    if part[EPSILON] == HEAVY:
+        density[0] = _heavy_density(part, y, &tail, NULL)
+        return tail
     if _is_normal(part):
         scale = sqrt(larger(_total_var(part), 1.0 / LARGEST))
         d = (y - part[MEAN]) / scale
@@ -91,7 +137,10 @@ cdef inline double _above(const double* part, double y, double* density) noexcep
 
 cdef inline double _mean_distance(const double* part, double y) noexcept nogil:
     """E |Y - y| of one component."""
-    cdef double scale, d, v
+    cdef double scale, d = 0.0, v = 0.0
+    if part[EPSILON] == HEAVY:
+        _heavy_density(part, y, &v, &d)
+        return d
     if _is_normal(part):
         scale = sqrt(larger(_total_var(part), 1.0 / LARGEST))
         d = fabs(y - part[MEAN]) / scale

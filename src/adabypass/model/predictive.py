@@ -182,12 +182,13 @@ class Normal:
 
 
 class Mixture:
-    """A forecast that mixes components: each a Gaussian plus insensitive or Gaussian noise.
+    """A forecast that mixes components: each a Gaussian plus insensitive, Gaussian or heavy-tailed noise.
 
     Parameters
     ----------
     components : array (n_components, 5), or (n, n_components, 5) for many forecasts
-        Weight, mean, variance of x'w, noise scale, and epsilon in units of that scale; epsilon -1 is Gaussian noise.
+        Weight, mean, variance of x'w, noise scale, and epsilon in units of that scale; epsilon -1 is Gaussian noise, -2
+        noise with heavy tails.
     mean, var : numbers, or arrays (n,), optional
         Mean and variance of the mixture, if they are known already.
     """

@@ -4,8 +4,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from adabypass.inference.kernel.evidence import insensitive_evidence
-from adabypass.inference.reference.evidence import insensitive
+from adabypass.inference.kernel.evidence import heavy_evidence, insensitive_evidence
+from adabypass.inference.reference.evidence import heavy, insensitive
 from tests import oracles
 from tests.strategies import powers
 
@@ -39,3 +39,27 @@ def test_evidence_equals_mpmath(d: float, v: float, epsilon: float) -> None:
     assert var == approx(exact.var, rel=1e-8)
     assert scale_slope == approx(exact.scale_slope, rel=1e-8, abs=1e-10)
     assert epsilon_slope == approx(exact.epsilon_slope, rel=1e-8, abs=1e-10)
+
+
+@settings(max_examples=1000)
+@given(distances, powers(-12, 12))
+@example(0.0, 1.0)
+@example(1e4, 1e12)
+def test_heavy_evidence_equals_reference(d: float, v: float) -> None:
+    log_density, shift, var, scale_slope, epsilon_slope = heavy_evidence(d, v)
+    expected = heavy(d, v)
+    assert log_density == approx(expected.log_density, rel=1e-10, abs=1e-10)
+    assert shift == approx(expected.shift, rel=1e-8, abs=1e-8 * expected.var**0.5)
+    assert var == approx(expected.var, rel=1e-8)
+    assert scale_slope == approx(expected.scale_slope, rel=1e-8, abs=1e-10)
+    assert epsilon_slope == 0.0
+
+
+@given(st.floats(-300, 300), powers(-6, 6))
+def test_heavy_evidence_equals_quadrature(d: float, v: float) -> None:
+    log_density, shift, var, scale_slope, _ = heavy_evidence(d, v)
+    exact = oracles.heavy_evidence(d, v)
+    assert log_density == approx(exact.log_density, rel=1e-10, abs=1e-10)
+    assert shift == approx(exact.shift, rel=1e-8, abs=1e-8 * exact.var**0.5)
+    assert var == approx(exact.var, rel=1e-8)
+    assert scale_slope == approx(exact.scale_slope, rel=1e-8, abs=1e-8)

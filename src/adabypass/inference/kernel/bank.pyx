@@ -9,11 +9,11 @@ from libc.string cimport memcpy, memmove
 
 from adabypass.model.special cimport larger, smaller
 
-from adabypass.inference.kernel.evidence cimport Evidence, gaussian, insensitive, move
+from adabypass.inference.kernel.evidence cimport Evidence, gaussian, heavy, insensitive, move
 from adabypass.inference.kernel.linalg cimport dot, symv
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Step, saturate
 
-from adabypass.model import limits
+from adabypass.model import limits, noise
 
 cdef enum:      # the row's head; shares of the drift rates follow
     N_SEEN = 0
@@ -54,7 +54,7 @@ cdef enum:      # the constants; the filters' settings follow
     SHARES = 14         # the switching rates, then the filters' settings
 
 cdef enum:      # a filter's settings
-    IS_GAUSSIAN = 0
+    FAMILY = 0          # of the noise: 0 for insensitive
     DRIFT_LEVEL = 1     # index of its drift rate
     DRIFT_LOG = 2       # log of q, in units of the noise's scale squared
     SLOW_RATE = 3
@@ -74,8 +74,11 @@ cdef enum:      # a filter; its mean and covariance follow
     N_SCALARS = 6
 
 cdef enum:      # a component of the forecast, for Python
-    N_COMPONENT = 5     # weight, mean, variance of x'w, noise scale, epsilon (-1: Gaussian noise)
+    N_COMPONENT = 5     # weight, mean, variance of x'w, noise scale, epsilon (below 0: another family)
 
+cdef double HEAVY = noise.HEAVY
+cdef double HEAVY_VAR = noise.HEAVY_VAR
+cdef double[3] START_LOG = [log(limits.START_SCALE[-family]) for family in range(3)]
 cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double LARGE_FEATURE = limits.LARGE_FEATURE
@@ -235,7 +238,7 @@ cdef inline void _learn_noise(Bank* bank, const double* setting, double* filter,
     filter[SLOW] += larger(setting[SLOW_RATE], 1.0 / (n + 3.0)) * slope                       # (55)
     filter[SLOW] = smaller(larger(filter[SLOW], -LARGEST_LOG), LARGEST_LOG)
     filter[FAST] = setting[FAST_DECAY] * filter[FAST] + setting[FAST_RATE] * slope
-    if setting[IS_GAUSSIAN] == 0.0:
+    if setting[FAMILY] == 0.0:
         slope = _normalised(seen.epsilon_slope, &filter[EPSILON_SLOPE_SQ], rate)
         filter[FILTER_EPSILON] *= exp(bank.constants[EPSILON_RATE] * slope)                 # (56)
         filter[FILTER_EPSILON] = smaller(larger(filter[FILTER_EPSILON], SMALLEST_EPSILON), LARGEST_EPSILON)
@@ -257,7 +260,10 @@ cdef void _absorb_filters(Bank* bank, double y) noexcept nogil:
         scale = bank.scale[k]
         d = smaller(larger((y - bank.mean[k]) / scale, -LARGEST_D), LARGEST_D)
         v = smaller(larger(bank.h[k] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
-        seen = gaussian(d, v) if setting[IS_GAUSSIAN] != 0.0 else insensitive(d, v, filter[FILTER_EPSILON])
+        if setting[FAMILY] == 0.0:
+            seen = insensitive(d, v, filter[FILTER_EPSILON])
+        else:
+            seen = heavy(d, v) if setting[FAMILY] == HEAVY else gaussian(d, v)
         bank.log_density[k] = seen.log_density - filter[SLOW] - filter[FAST]
         if bank.h[k] > SMALLEST_V:
             move(
@@ -317,8 +323,11 @@ cdef void _respawn(Bank* bank) noexcept nogil:
             )
 
 
-cdef inline double _noise_var(double epsilon) noexcept nogil:
-    """Variance of the insensitive noise, in units of its scale: equation (5)."""
+cdef inline double _noise_var(const double* setting, const double* filter) noexcept nogil:
+    """Variance of a filter's noise, in units of its scale: equation (5) for the insensitive one."""
+    cdef double epsilon = filter[FILTER_EPSILON]
+    if setting[FAMILY] != 0.0:
+        return HEAVY_VAR if setting[FAMILY] == HEAVY else 1.0
     return (epsilon * (epsilon * (epsilon / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + epsilon)
 
 
@@ -332,12 +341,10 @@ cdef void _summarise(Bank* bank) noexcept nogil:
         bank.row[DRIFT_SHARES + level] = 0.0
     for k in range(bank.n_filters):
         setting, filter = bank.settings + k * N_SETTINGS, bank.filters + k * bank.stride
-        scale_log += bank.weights[k] * (filter[SLOW] + filter[FAST])
-        if setting[IS_GAUSSIAN] == 0.0:
-            scale_log += bank.weights[k] * 0.5 * log(_noise_var(filter[FILTER_EPSILON]))
+        scale_log += bank.weights[k] * (filter[SLOW] + filter[FAST] + 0.5 * log(_noise_var(setting, filter)))
         drift_log += bank.weights[k] * setting[DRIFT_LOG]
         bank.row[DRIFT_SHARES + <Py_ssize_t>setting[DRIFT_LEVEL]] += bank.weights[k]
-        if setting[IS_GAUSSIAN] == 0.0:
+        if setting[FAMILY] == 0.0:
             epsilon += bank.weights[k] * filter[FILTER_EPSILON]
             insensitive_share += bank.weights[k]
     bank.row[NOISE_SCALE] = saturate(bank.row[Y_SCALE] * exp(scale_log))
@@ -371,8 +378,7 @@ cdef void _brace(Bank* bank, double y) noexcept nogil:
         if bank.weights[k] > bank.weights[best]:
             best = k
     var = bank.scale[best] * bank.scale[best]
-    if bank.settings[best * N_SETTINGS + IS_GAUSSIAN] == 0.0:
-        var *= _noise_var(bank.filters[best * bank.stride + FILTER_EPSILON])
+    var *= _noise_var(bank.settings + best * N_SETTINGS, bank.filters + best * bank.stride)
     distance = fabs(y - bank.mean[best]) / sqrt(bank.h[best] + var)
     if distance < SHOCK:
         bank.row[SHOCKS] = larger(bank.row[SHOCKS] - SHOCK_DECAY, 0.0)
@@ -457,7 +463,7 @@ cdef void _start_over(Bank* bank, double n_seen) noexcept nogil:
         for i in range(bank.n_shares):
             bank.rated[i * bank.n_filters + k] = bank.weights[k]
             bank.rate_weights[i] = 1.0 / bank.n_shares
-        filter[SLOW] = log(0.5) if bank.settings[k * N_SETTINGS + IS_GAUSSIAN] != 0.0 else log(0.3)
+        filter[SLOW] = START_LOG[<Py_ssize_t>-bank.settings[k * N_SETTINGS + FAMILY]]
         if bank.row[PHASE] == WARMING:      # few observations know little of their own scale
             filter[SLOW] += log(1.0 + bank.constants[CAUTION] / count)
         filter[FAST] = 0.0
@@ -503,7 +509,7 @@ cdef void forecast(Step* step) noexcept nogil:
     """Mean and variance of the mixture of the filters' forecasts: equation (58)."""
     cdef Bank bank = _open(step)
     cdef Py_ssize_t k
-    cdef double mean = 0.0, var = 0.0, scale, epsilon, count = bank.row[N_SEEN]
+    cdef double mean = 0.0, var = 0.0, scale, noise_var, count = bank.row[N_SEEN]
     cdef const double* filter
     if bank.row[PHASE] == UNSCALED:
         # One value says nothing of the scale; several equal ones, that it is small beside their size.
@@ -520,10 +526,8 @@ cdef void forecast(Step* step) noexcept nogil:
     for k in range(bank.n_filters):
         filter = bank.filters + k * bank.stride
         scale = bank.scale[k]
-        epsilon = filter[FILTER_EPSILON]
-        if bank.settings[k * N_SETTINGS + IS_GAUSSIAN] == 0.0:
-            scale *= sqrt(_noise_var(epsilon))
-        var += bank.weights[k] * (bank.h[k] + scale * scale + (bank.mean[k] - mean) * (bank.mean[k] - mean))
+        noise_var = scale * scale * _noise_var(bank.settings + k * N_SETTINGS, filter)
+        var += bank.weights[k] * (bank.h[k] + noise_var + (bank.mean[k] - mean) * (bank.mean[k] - mean))
     step.mean = saturate(bank.row[Y_CENTER] + bank.row[Y_SCALE] * mean)
     step.var = saturate(bank.row[Y_SCALE] * (bank.row[Y_SCALE] * var))
 
@@ -560,7 +564,7 @@ cdef void describe(Step* step, double* out) noexcept nogil:
     cdef Bank bank = _open(step)
     cdef Py_ssize_t k
     cdef const double* filter
-    cdef double unit = bank.row[Y_SCALE]
+    cdef double unit = bank.row[Y_SCALE], family
     for k in range(bank.n_filters):
         filter = bank.filters + k * bank.stride
         if bank.row[PHASE] == UNSCALED:
@@ -570,7 +574,8 @@ cdef void describe(Step* step, double* out) noexcept nogil:
             out[1] = saturate(bank.row[Y_CENTER] + unit * bank.mean[k])
             out[2] = saturate(unit * (unit * bank.h[k]))
             out[3] = saturate(unit * bank.scale[k])
-            out[4] = -1.0 if bank.settings[k * N_SETTINGS + IS_GAUSSIAN] != 0.0 else filter[FILTER_EPSILON]
+            family = bank.settings[k * N_SETTINGS + FAMILY]
+            out[4] = family if family != 0.0 else filter[FILTER_EPSILON]
         out += N_COMPONENT
 
 

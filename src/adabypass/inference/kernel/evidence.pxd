@@ -9,6 +9,7 @@ cdef struct Evidence:
 
 cdef Evidence insensitive(double d, double v, double epsilon) noexcept nogil
 cdef Evidence gaussian(double d, double v) noexcept nogil
+cdef Evidence heavy(double d, double v) noexcept nogil
 
 cdef void move(
     Py_ssize_t n, double* m, double* S, const double* p, const double* x, double h, double noise_scale,

@@ -1,6 +1,6 @@
 """The exact-evidence filter, in place on rows: equations (38)-(46)."""
 
-from libc.math cimport M_PI, fabs, isnan, log, sqrt
+from libc.math cimport INFINITY, M_PI, exp, fabs, isnan, log, sqrt
 
 from adabypass.model.special cimport larger, smaller
 
@@ -8,7 +8,7 @@ from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer, dot, sym
 from adabypass.model.smoothed_noise cimport Pieces, pieces
 from adabypass.inference.kernel.step cimport Kernel, Step, guard, saturate, saturate_weight
 
-from adabypass.model import limits
+from adabypass.model import limits, noise
 
 cdef enum:      # the row
     N_SEEN = 0
@@ -19,6 +19,11 @@ cdef enum:      # the constants
     NOISE_SCALE = 1
     EPSILON = 2
 
+cdef enum:
+    N_HEAVY = 4
+
+cdef double[N_HEAVY] HEAVY_LOG_SHARE = [log(share) for share in noise.HEAVY_SHARES]
+cdef double[N_HEAVY] HEAVY_VAR = [sd * sd for sd in noise.HEAVY_SDS]
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
 cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
@@ -58,6 +63,36 @@ cdef Evidence gaussian(double d, double v) noexcept nogil:
     seen.var = v / D
     seen.scale_slope = mean * mean + seen.var - 1.0
     seen.epsilon_slope = 0.0
+    return seen
+
+
+cdef Evidence heavy(double d, double v) noexcept nogil:
+    """Evidence under noise with heavy tails, a mixture of normals: equations (68) and (69)."""
+    cdef Evidence seen
+    cdef double[N_HEAVY] weight, center
+    cdef double top = -INFINITY, total = 0.0, mean = 0.0, D
+    cdef Py_ssize_t j
+    for j in range(N_HEAVY):
+        D = HEAVY_VAR[j] + v
+        center[j] = d / D
+        weight[j] = HEAVY_LOG_SHARE[j] - 0.5 * (log(D) + d * center[j])
+        top = larger(top, weight[j])
+    for j in range(N_HEAVY):
+        weight[j] = exp(weight[j] - top)
+        total += weight[j]
+    seen.log_density = top + log(total) - HALF_LOG_2PI
+    seen.shift = seen.var = seen.epsilon_slope = 0.0
+    seen.scale_slope = -1.0
+    for j in range(N_HEAVY):
+        weight[j] /= total
+        seen.shift -= weight[j] * v * center[j]
+        center[j] *= HEAVY_VAR[j]           # of the noise, under each normal
+        mean += weight[j] * center[j]
+        D = v / (HEAVY_VAR[j] + v)
+        seen.scale_slope += weight[j] * (center[j] * center[j] / HEAVY_VAR[j] + D)
+        seen.var += weight[j] * HEAVY_VAR[j] * D
+    for j in range(N_HEAVY):
+        seen.var += weight[j] * (center[j] - mean) * (center[j] - mean)
     return seen
 
 
@@ -115,4 +150,10 @@ KERNEL = Kernel.of(forecast, absorb, scale_up=False)
 def insensitive_evidence(double d, double v, double epsilon):
     """Give `insensitive` to Python: log density, shift, variance, slopes by log σ and by ε."""
     cdef Evidence seen = insensitive(d, v, epsilon)
+    return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope
+
+
+def heavy_evidence(double d, double v):
+    """Give `heavy` to Python, likewise."""
+    cdef Evidence seen = heavy(d, v)
     return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope

@@ -1,22 +1,24 @@
 """AutoBypass: a bank of exact-evidence filters in standard units, weighted by their evidence."""
 
+from functools import partial
 from math import copysign, exp, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from adabypass.door import Floats
-from adabypass.inference.reference.evidence import Evidence, absorb, gaussian, insensitive
+from adabypass.inference.reference.evidence import Evidence, absorb, gaussian, heavy, insensitive
 from adabypass.inference.reference.linear_gaussian import Weights, inner
 from adabypass.model import noise
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.limits import CONSTANT, EPSILON_RANGE, LARGEST_SLOPE, SHOCK, SMALLEST_ANCHOR_VAR
+from adabypass.model.limits import CONSTANT, EPSILON_RANGE, LARGEST_SLOPE, SHOCK, SMALLEST_ANCHOR_VAR, START_SCALE
+from adabypass.model.noise import GAUSSIAN, HEAVY, HEAVY_VAR
 
 
 class Setting(NamedTuple):
     """How one filter differs from the others."""
 
-    is_gaussian: bool
+    family: float
     drift_level: int
     drift_log: float
     slow_rate: float
@@ -94,7 +96,7 @@ def start(X: Floats, y: Floats, spec: AutoBypassSpec) -> Bank:
     bank = Bank(
         units=standard_units(X, y, spec.intercept),
         filters=tuple(
-            Filter(prior, log(0.5 if s.is_gaussian else 0.3), 0.0, spec.epsilon_start, 0.5, 0.05, 0) for s in settings
+            Filter(prior, log(START_SCALE[s.family]), 0.0, spec.epsilon_start, 0.5, 0.05, 0) for s in settings
         ),
         weights=np.tile([s.prior_weight for s in settings], (len(spec.shares), 1)),
         rate_weights=np.full(len(spec.shares), 1 / len(spec.shares)),
@@ -153,7 +155,7 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
             continue
         scale, h = each.noise_scale, inner(z, prior.cov @ z)
         d, v = (standard - inner(z, prior.mean)) / scale, h / scale**2
-        seen = gaussian(d, v) if setting.is_gaussian else insensitive(d, v, each.epsilon)
+        seen = {GAUSSIAN: gaussian, HEAVY: heavy}.get(setting.family, partial(insensitive, epsilon=each.epsilon))(d, v)
         logs.append(seen.log_density - log(scale))
         weights = absorb(prior, z, seen, scale)
         filters.append(learn_noise(each._replace(weights=weights), setting, seen, bank.n_seen, spec))
@@ -171,7 +173,8 @@ def brace(bank: Bank, learned: list[Filter], z: Floats, y: float, spec: AutoBypa
     best = int(np.argmax(bank.mixture))
     each, setting = bank.filters[best], Setting(*spec.filters()[best])  # type: ignore[arg-type]
     prior = drifted(bank, each, setting, spec)
-    noise_var = each.noise_scale**2 * (1.0 if setting.is_gaussian else noise.var(each.epsilon))
+    family_var = {GAUSSIAN: 1.0, HEAVY: HEAVY_VAR}.get(setting.family, noise.var(each.epsilon))
+    noise_var = each.noise_scale**2 * family_var
     distance = abs(y - inner(z, prior.mean)) / sqrt(inner(z, prior.cov @ z) + noise_var)
     shocks = bank.shocks + 1.0 if distance >= bound else max(bank.shocks - decay, 0.0)
     if distance >= bound and shocks >= patience:
@@ -189,7 +192,7 @@ def learn_noise(each: Filter, setting: Setting, seen: Evidence, n_seen: int, spe
         fast=setting.fast_decay * each.fast + setting.fast_rate * slope,
         scale_slope_sq=scale_sq,
     )
-    if setting.is_gaussian:
+    if setting.family != 0.0:
         return learned
     epsilon_sq = each.epsilon_slope_sq + rate * (seen.epsilon_slope**2 - each.epsilon_slope_sq)
     slope = _bounded(seen.epsilon_slope / sqrt(epsilon_sq + 1e-12))

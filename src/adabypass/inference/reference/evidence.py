@@ -12,6 +12,7 @@ import numpy as np
 from adabypass.door import Floats
 from adabypass.inference.reference.linear_gaussian import Weights, drift, guard, inner
 from adabypass.inference.reference.special import NEGLIGIBLE_LOG, NODES, WEIGHTS
+from adabypass.model import noise
 from adabypass.model.spec import EvidenceBypassSpec
 
 
@@ -91,6 +92,25 @@ def gaussian(d: float, v: float) -> Evidence:
         var=var,
         tail=0.0,
         scale_slope=mean**2 + var - 1.0,
+        epsilon_slope=0.0,
+    )
+
+
+def heavy(d: float, v: float) -> Evidence:
+    """Evidence of an observation under noise with heavy tails: a mixture of normals with variances τ²."""
+    share, tau_sq = np.array(noise.HEAVY_SHARES), np.array(noise.HEAVY_SDS) ** 2
+    D = tau_sq + v
+    logs = np.log(share) - 0.5 * (np.log(2 * pi * D) + d * d / D)
+    posterior = np.exp(logs - logs.max())
+    posterior /= posterior.sum()
+    centers = tau_sq * d / D  # of η, under each normal
+    mean = inner(posterior, centers)
+    return Evidence(
+        log_density=float(logs.max()) + log(np.exp(logs - logs.max()).sum()),  # (68)
+        shift=-v * inner(posterior, d / D),
+        var=inner(posterior, tau_sq * v / D + (centers - mean) ** 2),
+        tail=0.0,
+        scale_slope=inner(posterior, centers**2 / tau_sq + v / D) - 1.0,  # (69)
         epsilon_slope=0.0,
     )
 
