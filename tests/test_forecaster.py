@@ -1,6 +1,7 @@
 """A forecaster builds features from a series' past, bridges gaps, and looks many steps ahead."""
 
 import pickle
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
@@ -310,3 +311,25 @@ def test_a_forecast_becomes_a_frame(backend: str) -> None:
     forecaster.run(load_dataset("nile").y[:100])
     frame = forecaster.forecast(3).to_frame(levels=(0.5, 0.9), backend=backend)  # type: ignore[arg-type]
     assert list(frame.columns) == ["step", "mean", "sd", "lower_50", "upper_50", "lower_90", "upper_90"]
+
+
+def test_a_far_horizon_takes_no_more_memory_than_its_answer() -> None:
+    forecaster = Forecaster(lags=2)
+    forecaster.run(autoregression([0.5, 0.2], 100, 0))
+    tracemalloc.start()
+    ahead = forecaster.forecast(1000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6  # bytes; covariances of all pairs of steps would take 350 MB
+    assert ahead.mean[:20] == approx(forecaster.forecast(20).mean, rel=0.2)
+
+
+@pytest.mark.parametrize("lags", [[1, 2], [2, 5], [3]])
+def test_gaps_among_the_lags_are_carried_ahead_as_draws_say(lags: list[int]) -> None:
+    forecaster = Forecaster(AutoBypass(), lags=lags)
+    y = autoregression([0.4, 0.2], 600, 3)
+    y[[595, 597, 598]] = np.nan
+    forecaster.run(y)
+    moments, paths = forecaster.forecast(7), forecaster.forecast(7, method="paths", n_paths=100_000, rng=0)
+    assert paths.mean == approx(moments.mean, abs=0.03 * moments.sd.max())
+    assert paths.sd == approx(moments.sd, rel=0.04)

@@ -112,15 +112,18 @@ def moments(belief: Belief, design: Design, past: Past, features: Floats) -> Flo
     horizon, n_levels = len(features), len(past.levels)
     n_parts, n_weights = belief.mean.shape
     n_unknown = len(past.unknown)
-    # The sequence of levels, oldest first; `slot` says where one that is not known stands among those.
+    # The sequence of levels, oldest first; `slot` says where one that is not known stands among those. A level that no
+    # lag reaches any more leaves its slot to a new one, so that a far horizon takes no more memory than a near one.
     sequence = np.broadcast_to(np.concatenate([past.levels[::-1], np.zeros(horizon)]), (n_parts, n_levels + horizon))
     sequence = sequence.copy()
+    n_slots = max(min(n_unknown + horizon, n_levels), 1)
+    oldest_first = np.argsort(-past.unknown)
     slot = np.full(n_levels + horizon, -1)
-    slot[n_levels - 1 - past.unknown] = np.arange(n_unknown)
-    slot[n_levels:] = n_unknown + np.arange(horizon)
-    cov = np.zeros((n_parts, n_unknown + horizon, n_unknown + horizon))
-    cov[:, :n_unknown, :n_unknown] = past.cov
-    cross = np.zeros((n_parts, n_weights, n_unknown + horizon))  # of the weights with what is not known
+    slot[n_levels - 1 - past.unknown[oldest_first]] = np.arange(n_unknown)
+    slot[n_levels:] = (n_unknown + np.arange(horizon)) % n_slots
+    cov = np.zeros((n_parts, n_slots, n_slots))
+    cov[:, :n_unknown, :n_unknown] = past.cov[np.ix_(oldest_first, oldest_first)]
+    cross = np.zeros((n_parts, n_weights, n_slots))  # of the weights with what is not known
     components = np.empty((horizon, n_parts, 5))
     columns = _used(design)
     for step in range(horizon):
@@ -146,11 +149,11 @@ def moments(belief: Belief, design: Design, past: Past, features: Floats) -> Flo
             signal = _gain(belief, C, W, A, d, r) + np.einsum("ki,kij,kj->k", r, belief.cov, r)
             signal = np.maximum(_finite(signal), 0.0)
             sequence[:, here] = _finite(mean)
-            at = n_unknown + step
+            at = slot[here]
+            along = np.einsum("kjv,kj->kv", cross, r) + np.einsum("kvu,ku->kv", cov[:, :, u], slope)
             cross[:, :, at] = np.einsum("kij,kj->ki", belief.cov, r) + np.einsum("kju,ku->kj", W, slope)  # (63)
             cross[:, :, at] = _finite(cross[:, :, at] * (soothed.shrink if step == 0 else 1.0))
-            along = np.einsum("kjv,kj->kv", cross[:, :, :at], r) + np.einsum("kvu,ku->kv", cov[:, :at, u], slope)
-            cov[:, at, :at] = cov[:, :at, at] = _finite(along)
+            cov[:, at, :] = cov[:, :, at] = _finite(along)
             cov[:, at, at] = _finite(signal + np.nan_to_num(belief.noise_var))
         components[step] = np.stack(
             [belief.share, sequence[:, here], signal, belief.noise_scale, belief.epsilon], axis=1
