@@ -333,3 +333,73 @@ def test_gaps_among_the_lags_are_carried_ahead_as_draws_say(lags: list[int]) -> 
     moments, paths = forecaster.forecast(7), forecaster.forecast(7, method="paths", n_paths=100_000, rng=0)
     assert paths.mean == approx(moments.mean, abs=0.03 * moments.sd.max())
     assert paths.sd == approx(moments.sd, rel=0.04)
+
+
+@pytest.mark.parametrize("make", [*MODELS, PassiveAggressive])
+@pytest.mark.parametrize("unit", [1e-300, 1e150, 1e200, 1e300])
+@pytest.mark.parametrize("difference", [0, 2])
+def test_gaps_in_any_unit_give_finite_forecasts(make: Callable[[], Regressor], unit: float, difference: int) -> None:
+    y = autoregression([0.7], 80, 0) * unit
+    y[[1, 5, *range(20, 40), 60, 79]] = np.nan
+    forecaster = Forecaster(make(), lags=2, difference=difference)
+    trace, ahead = forecaster.run(y), forecaster.forecast(5)
+    answers = [trace.mean, ahead.mean]
+    if not isinstance(forecaster.model, PassiveAggressive):
+        paths = forecaster.forecast(5, method="paths", n_paths=20, rng=0)
+        answers += [trace.var, ahead.var, *ahead.interval(0.9), paths.mean, paths.var, *paths.interval(0.9)]
+    for values in answers:
+        assert np.isfinite(values).all()
+
+
+def test_the_largest_numbers_can_be_differenced() -> None:
+    y = np.array([1.7e308, -1.7e308] * 6)
+    whole, steps = Forecaster(difference=1), Forecaster(difference=1)
+    trace = whole.run(y)
+    for value in y:
+        steps.step(value)
+    assert np.isfinite(trace.mean).all()
+    np.testing.assert_array_equal(trace.y, y[2:])
+    assert steps.predict().mean == whole.predict().mean
+
+
+@pytest.mark.parametrize("step", ["update", "step"])
+def test_a_refused_observation_leaves_the_forecaster_as_it_was(step: str) -> None:
+    forecaster = Forecaster(exog=["rain"])
+    forecaster.run([1.0, 2.0, 1.5], [[0.0], [1.0], [2.0]])
+    before = pickle.dumps(forecaster)
+    for y, exog in ((99.0, None), (99.0, [np.nan]), (99.0, [1.0, 2.0]), (np.inf, [7.0]), ("a", [7.0])):
+        with pytest.raises(AdabypassError):
+            getattr(forecaster, step)(y, exog)
+        assert pickle.dumps(forecaster) == before
+
+
+def test_what_comes_later_does_not_change_a_forecast() -> None:
+    y = autoregression([0.6, 0.2], 40, 0)
+    y[[3, 4, 6, 9]] = np.nan
+    later = y.copy()
+    later[-1] = 1e12
+    calm, wild = Forecaster(lags=2).run(y), Forecaster(lags=2).run(later)
+    np.testing.assert_array_equal(calm.mean, wild.mean)
+    np.testing.assert_array_equal(calm.var, wild.var)
+
+
+def test_exogenous_columns_alone_will_do_gaps_and_all() -> None:
+    rng = np.random.default_rng(0)
+    exog = rng.normal(size=(200, 2))
+    y = exog @ [1.0, 2.0] + rng.normal(0, 0.1, 200)
+    y[[0, 3, 50, 199]] = np.nan
+    forecaster = Forecaster(lags=0)
+    forecaster.run(y, exog)
+    assert forecaster.forecast(2, [[1.0, 0.0], [0.0, 1.0]]).mean == approx([1.0, 2.0], abs=0.1)
+    with pytest.raises(ShapeError, match="neither lags nor exogenous columns"):
+        Forecaster(lags=0).run([1.0, 2.0, 3.0])
+
+
+def test_settings_that_would_fail_later_are_refused_at_once() -> None:
+    assert Forecaster(exog="rain").exog == ("rain",)
+    with pytest.raises(HyperparameterError, match="exog is 3, but must be a list of names"):
+        Forecaster(exog=3)  # type: ignore[arg-type]
+    with pytest.raises(ShapeError, match="100000 lags that reach back 100000 observations are too many"):
+        Forecaster(lags=100_000)
+    with pytest.raises(ShapeError, match="y has 3 observations, but all are missing"):
+        Forecaster().run([np.nan] * 3)

@@ -1,6 +1,6 @@
 """Forecasts of a series from its own past: lags, exogenous features, missing values, many steps ahead."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isfinite, isnan
 from typing import Literal, Self
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from adabypass import door
 from adabypass.door import Floats
-from adabypass.errors import HyperparameterError, NotFiniteError, NotReadyError, ShapeError
+from adabypass.errors import AdabypassError, HyperparameterError, NotFiniteError, NotReadyError, ShapeError
 from adabypass.inference import ahead
 from adabypass.inference.ahead import Design, Past
 from adabypass.model.forecast import Forecast
@@ -22,6 +22,8 @@ Method = Literal["moments", "paths"]
 
 MOST_LAGS = 100_000
 LONGEST_HORIZON = 100_000
+LARGEST_DESIGN = 20_000_000
+"""Number of lags times how far they reach back: 160 MB."""
 KNOWS_NOTHING = 1e4
 """A forecast whose variance is so many times the square of the largest level says nothing."""
 
@@ -76,7 +78,7 @@ class Forecaster:
         if missing not in ("refuse", "mean", "last"):
             raise HyperparameterError(f"missing is {missing!r}, but must be 'refuse', 'mean' or 'last'.")
         self.lags = _lags(lags, season)
-        self.exog = None if exog is None else tuple(exog)
+        self.exog = None if exog is None else _names(exog)
         self.difference = door.whole(difference, "difference", 0, 10)
         self.missing = missing
         own = isinstance(self.model, AutoBypass) and bool(self.model.hyperparameters["intercept"])
@@ -144,13 +146,16 @@ class Forecaster:
         exog : array (n_exog,), optional
             The exogenous values that went with it.
         """
-        value = door.target(y)
-        self._largest = max(self._largest, abs(value))
-        known = self._exog_rows(None if exog is None else [_row(exog)], 1, learn=True)[0]
-        if not self.is_ready:
-            self._begin(value)
-        else:
-            self._update(self._features(known), value)
+        value, before = _level(door.target(y)), self.__dict__.copy()
+        try:
+            known = self._exog_rows(None if exog is None else [_row(exog)], 1, learn=True)[0]
+            if not self.is_ready:
+                self._begin(value)
+            else:
+                self._update(self._features(known), value)
+        except AdabypassError:  # a refused observation changes nothing
+            self.__dict__.update(before)
+            raise
 
     def step(self, y: object, exog: object = None) -> Predictive | None:
         """Forecast the next observation, then learn that it was `y`: `predict` and `update` in one go.
@@ -163,16 +168,25 @@ class Forecaster:
         if not self.is_ready:
             self.update(y, exog)
             return None
-        value = y if isinstance(y, float) and isfinite(y) else door.target(y)
-        self._largest = max(self._largest, abs(value))
+        value = _level(y if isinstance(y, float) and isfinite(y) else door.target(y))
         if self._levels_are_features and exog is None and not isnan(value) and len(self._unknown) == 0:
-            x = self._levels
-        else:
-            known = self._exog_rows(None if exog is None else [_row(exog)], 1, learn=True)[0]
-            x = self._features(known)
+            forecast = self.model.step(self._levels, value)
+            self._largest = max(self._largest, abs(value))
+            self._push(value, None)
+            return forecast
+        before = self.__dict__.copy()
+        try:
+            return self._step(value, exog)
+        except AdabypassError:  # a refused observation changes nothing
+            self.__dict__.update(before)
+            raise
+
+    def _step(self, value: float, exog: object) -> Predictive:
+        x = self._features(self._exog_rows(None if exog is None else [_row(exog)], 1, learn=True)[0])
         if len(self._unknown) == 0 and not isnan(value):
             base = float(self._design.base @ self._levels) if self.difference else 0.0
             forecast = self.model.step(x, value - base)
+            self._largest = max(self._largest, abs(value))
             self._push(value, None)
             return forecast.plus(base) if self.difference else forecast
         extra = self._extra_var(x)
@@ -203,23 +217,25 @@ class Forecaster:
         if np.isinf(series).any():
             at = int(np.flatnonzero(np.isinf(series))[0])
             raise NotFiniteError(f"y[{at}] is {series[at]}, but must be finite, or nan if the observation is missing.")
+        within = np.clip(series, -LARGEST, LARGEST)
         twin = self.copy()  # what goes wrong on the way leaves nothing half-learned
         known = twin._exog_rows(exog, len(series), learn=True)
-        twin._largest = float(np.nanmax(np.abs(np.append(series, twin._largest))))
         first = 0
         while first < len(series) and not twin.is_ready:
-            twin._begin(series[first])
+            twin._begin(within[first])
             first += 1
         pieces: list[Trace] = []
         at = first
         while at < len(series):
-            stop = twin._clean_until(series, at)
+            stop = twin._clean_until(within, at)
             if stop > at:
-                pieces.append(twin._run_clean(series[at:stop], known[at:stop], keep_weights))
+                pieces.append(twin._run_clean(within[at:stop], known[at:stop], keep_weights))
             else:
                 stop = at + 1
-                pieces.append(twin._run_one(series[at], known[at], keep_weights))
+                pieces.append(twin._run_one(within[at], known[at], keep_weights))
             at = stop
+        if not pieces and len(series) and np.isnan(series).all():
+            raise ShapeError(f"y has {len(series)} observations, but all are missing: there is nothing to learn from.")
         if not pieces:
             raise ShapeError(
                 f"y has {len(series)} observations, but forecasts begin after {self._n_levels - len(self._levels)}: "
@@ -227,7 +243,9 @@ class Forecaster:
             )
         self.model.__setstate__(twin.model.__getstate__())
         self.__dict__.update(twin.__dict__ | {"model": self.model})
-        return _joined(pieces, first)
+        trace = _joined(pieces, first)
+        trace.y = series[first:].copy()
+        return trace
 
     def forecast(
         self,
@@ -317,12 +335,14 @@ class Forecaster:
     def _stand_in(self, forecast: Predictive) -> tuple[float, float]:
         """Mean and variance of what stands in for an observation that is missing."""
         mean, var = float(forecast.mean), 0.0 if isinstance(forecast, Point) else float(forecast.var)
-        if var > KNOWS_NOTHING * self._largest**2:  # then what was seen says more
-            return float(self._levels.mean()), self._largest**2
+        seen_var = min(self._largest * self._largest, LARGEST)
+        if var > KNOWS_NOTHING * seen_var and len(self._levels):  # then what was seen says more
+            return float(self._levels.mean()), seen_var
         return mean, var
 
     def _update(self, x: Floats, y: float, forecast: Predictive | None = None, extra: Floats | None = None) -> None:
         base = float(self._design.base @ self._levels)
+        self._largest = max(self._largest, abs(float(y)))
         if not np.isnan(y) and len(self._unknown) == 0:
             self.model.update(x, y - base)
             self._push(y, None)
@@ -333,16 +353,20 @@ class Forecaster:
         first = self._design.first + belief.intercept
         weights = belief.share @ belief.mean[:, first : first + len(self.lags)]
         slope = weights @ self._design.lags[:, self._unknown] + self._design.base[self._unknown]
-        along = self._cov @ slope  # of the forecast with the unknown levels
+        with np.errstate(over="ignore", invalid="ignore"):
+            along = ahead.finite(self._cov @ slope)  # of the forecast with the unknown levels
+            due = float(ahead.finite(slope @ along))
         self.model.update(x, y - base, extra_var=extra if len(extra) > 1 else None)
         if np.isnan(y):
             self._push(mean, np.append(along, var))
             return
-        var = max(var, float(slope @ along))
+        var = max(var, due)
         if len(self._unknown) and var > 0:  # what was seen says something of what was not
             self._levels = self._levels.copy()
-            self._levels[self._unknown] += along * ((y - mean) / var)
-            self._cov = self._cov - np.outer(along, along / var)
+            with np.errstate(over="ignore", invalid="ignore"):
+                moved = self._levels[self._unknown] + along / var * (y - mean)
+                self._levels[self._unknown] = ahead.finite(moved)
+                self._cov = ahead.finite(self._cov - np.outer(along, along / var))
         self._push(y, None)
 
     def _push(self, level: float, cov: Floats | None) -> None:
@@ -367,12 +391,15 @@ class Forecaster:
         if np.isnan(y) and len(self._levels) == 0:
             return
         self._levels = np.concatenate([[y], self._levels])
+        self._largest = max(self._largest, abs(float(y)))
         if not self.is_ready:
             return
         self._unknown = np.flatnonzero(np.isnan(self._levels))
         seen = self._levels[~np.isnan(self._levels)]
         self._levels = np.where(np.isnan(self._levels), seen.mean(), self._levels)
-        self._cov = np.eye(len(self._unknown)) * float(seen.var() or seen.mean() ** 2)
+        with np.errstate(over="ignore"):
+            var = min(float(seen.var() or seen.mean() ** 2), LARGEST)
+        self._cov = np.eye(len(self._unknown)) * var
 
     def _clean_until(self, series: Floats, at: int) -> int:
         """Find the observation up to which every lag is known: so many can be run at once."""
@@ -398,6 +425,7 @@ class Forecaster:
         if self.difference:
             trace.y, trace.predictive = series.copy(), trace.predictive.plus(base)
         seen = levels[: n_levels + n - is_missing]
+        self._largest = float(np.max(np.abs(series[: n - is_missing]), initial=self._largest))
         self._levels = seen[::-1][:n_levels].copy()
         if is_missing:
             mean, var = self._stand_in(trace.predictive[n - 1])
@@ -426,6 +454,8 @@ class Forecaster:
             if self._n_exog:
                 names = f" ({', '.join(self.exog)})" if self.exog else ""
                 raise ShapeError(f"exog is missing, but this forecaster has {self._n_exog} exogenous columns{names}.")
+            if not self.lags and not self.bias:
+                raise ShapeError("there are neither lags nor exogenous columns to forecast from; give lags or exog.")
             if learn:
                 self._n_exog = 0
             return np.empty((n, 0))
@@ -480,6 +510,14 @@ def _lags(lags: object, season: object) -> tuple[int, ...]:
     return tuple(sorted(set(chosen)))
 
 
+def _names(exog: object) -> tuple[str, ...]:
+    """Take names of columns, or a single one."""
+    names = (exog,) if isinstance(exog, str) else tuple(exog) if isinstance(exog, Iterable) else ()
+    if not isinstance(exog, Iterable) or not all(isinstance(name, str) for name in names):
+        raise HyperparameterError(f"exog is {exog!r}, but must be a list of names of columns; values go to run.")
+    return names
+
+
 def _list(value: object, name: str) -> list[int]:
     values = value if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else [value]
     return [door.whole(each, name, 1, MOST_LAGS) for each in values]
@@ -491,12 +529,19 @@ def _design(lags: tuple[int, ...], difference: int, first: int) -> Design:
     for _ in range(difference):
         taps = np.convolve(taps, [1.0, -1.0])  # of the difference, on the newest levels
     n_levels = max(lags, default=0) + difference
+    if len(lags) * n_levels > LARGEST_DESIGN:
+        raise ShapeError(f"{len(lags)} lags that reach back {n_levels} observations are too many; choose fewer lags.")
     rows = np.zeros((len(lags), n_levels))
     for row, lag in zip(rows, lags, strict=True):
         row[lag - 1 : lag + difference] = taps
     base = np.zeros(n_levels)
     base[:difference] = -taps[1:]
     return Design(base, rows, first)
+
+
+def _level(y: float) -> float:
+    """Keep an observation where differences of any order stay finite; nan stays nan."""
+    return min(max(y, -LARGEST), LARGEST)
 
 
 def _row(exog: object) -> Floats:

@@ -87,7 +87,7 @@ def _response(weights: Floats, orders: "np.ndarray[tuple[int], np.dtype[np.int64
     answer[:, longest] = 1.0
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(longest + 1, longest + n_steps):
-            answer[:, step] = _finite(np.sum(weights * answer[:, step - orders], axis=1), 1e100)
+            answer[:, step] = finite(np.sum(weights * answer[:, step - orders], axis=1), 1e100)
     return answer[:, longest:]
 
 
@@ -147,14 +147,14 @@ def moments(belief: Belief, design: Design, past: Past, features: Floats) -> Flo
             mean = belief.y_center + sequence[:, places] @ design.base[columns] + np.sum(belief.mean * r, axis=1)
             mean = mean + np.einsum("kju,ju->k", W, A)  # (62)
             signal = _gain(belief, C, W, A, d, r) + np.einsum("ki,kij,kj->k", r, belief.cov, r)
-            signal = np.maximum(_finite(signal), 0.0)
-            sequence[:, here] = _finite(mean)
+            signal = np.maximum(finite(signal), 0.0)
+            sequence[:, here] = finite(mean)
             at = slot[here]
             along = np.einsum("kjv,kj->kv", cross, r) + np.einsum("kvu,ku->kv", cov[:, :, u], slope)
             cross[:, :, at] = np.einsum("kij,kj->ki", belief.cov, r) + np.einsum("kju,ku->kj", W, slope)  # (63)
-            cross[:, :, at] = _finite(cross[:, :, at] * (soothed.shrink if step == 0 else 1.0))
-            cov[:, at, :] = cov[:, :, at] = _finite(along)
-            cov[:, at, at] = _finite(signal + np.nan_to_num(belief.noise_var))
+            cross[:, :, at] = finite(cross[:, :, at] * (soothed.shrink if step == 0 else 1.0))
+            cov[:, at, :] = cov[:, :, at] = finite(along)
+            cov[:, at, at] = finite(signal + np.nan_to_num(belief.noise_var))
         components[step] = np.stack(
             [belief.share, sequence[:, here], signal, belief.noise_scale, belief.epsilon], axis=1
         )
@@ -189,7 +189,7 @@ def paths(
         with np.errstate(over="ignore", invalid="ignore"):
             y = belief.y_center + sequence[:, places] @ design.base[columns]
             y = y + np.sum(w * belief.regressors(x), axis=1) + eta
-        sequence[:, n_levels + step] = _finite(y)
+        sequence[:, n_levels + step] = finite(y)
     return sequence[:, n_levels:].copy()
 
 
@@ -221,7 +221,7 @@ def _gain(belief: Belief, C: Floats, W: Floats, A: Floats, d: Floats, r: Floats)
         return np.asarray(gain + 2 * np.einsum("ki,kiu,ku->k", r, W, slope))
 
 
-def _finite(values: Floats, largest: float = LARGEST) -> Floats:
+def finite(values: Floats, largest: float = LARGEST) -> Floats:
     """Keep what explodes at the largest number."""
     return np.clip(np.nan_to_num(values, nan=largest), -largest, largest)
 

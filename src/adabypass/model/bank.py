@@ -172,11 +172,16 @@ class AutoBypassSpec(Spec):
         lower = np.tril_indices(n_weights)
         cov = np.zeros_like(drift)
         cov[:, lower[0], lower[1]] = cov[:, lower[1], lower[0]] = filters[:, FILTER_SCALARS + n_weights :]
+        with np.errstate(over="ignore"):
+            units = np.minimum(np.outer(unit, unit), LARGEST)
+            cov = np.clip(cov * units, -LARGEST, LARGEST)
+            drift = drift * np.exp(drift_log + 2 * slow)[:, None, None]  # (52)
+            drift = np.clip(drift * units, -LARGEST, LARGEST)
         return Belief(
             share=mixture[: self.n_filters].copy(),
             mean=filters[:, FILTER_SCALARS : FILTER_SCALARS + n_weights] * unit,
-            cov=cov * np.outer(unit, unit),
-            drift=drift * np.exp(drift_log + 2 * slow)[:, None, None] * np.outer(unit, unit),  # (52)
+            cov=cov,
+            drift=drift,
             noise_scale=y_scale * np.exp(slow + fading),
             epsilon=np.where(family < 0, family, epsilon),
             fading=fading.copy(),

@@ -6,6 +6,7 @@ import numpy as np
 
 from adabypass.door import Floats
 from adabypass.errors import PointForecastError
+from adabypass.model.limits import LARGEST
 from adabypass.model.predictive import _check_level, _check_quantile
 
 
@@ -32,17 +33,25 @@ class Empirical:
     @property
     def mean(self) -> Floats:
         """Mean of the draws."""
-        return np.asarray(self.draws.mean(axis=0))
+        scale = self._scale
+        return np.asarray((self.draws / scale).mean(axis=0) * scale)
 
     @property
     def var(self) -> Floats:
         """Variance of the draws."""
-        return np.asarray(self.draws.var(axis=0, ddof=1))
+        with np.errstate(over="ignore"):
+            return np.asarray(np.minimum(self.sd**2, LARGEST))
 
     @property
     def sd(self) -> Floats:
         """Standard deviation of the draws."""
-        return np.sqrt(self.var)
+        scale = self._scale
+        return np.asarray((self.draws / scale).std(axis=0, ddof=1) * scale)
+
+    @property
+    def _scale(self) -> Floats:
+        """A power of two near each forecast's largest draw, so that neither sums nor squares overflow."""
+        return np.asarray(2.0 ** np.clip(np.frexp(np.abs(self._sorted[[0, -1]]).max(axis=0))[1], -1000, 1000))
 
     def cdf(self, y: Any) -> Floats:
         """Share of the draws up to `y`."""
@@ -68,9 +77,10 @@ class Empirical:
 
     def crps(self, y: Any) -> Floats:
         """Continuous ranked probability score at `y` of the draws' distribution."""
-        n = len(self.draws)
+        n, scale = len(self.draws), self._scale
         rank = (2 * np.arange(1, n + 1) - n - 1)[:, None] / n**2
-        return np.asarray(np.abs(self.draws - y).mean(axis=0) - (rank * self._sorted).sum(axis=0))
+        distance = np.abs(self.draws / scale - np.asarray(y) / scale).mean(axis=0)
+        return np.asarray((distance - (rank * (self._sorted / scale)).sum(axis=0)) * scale)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Floats:
         """Choose among the draws: `size` whole paths."""
