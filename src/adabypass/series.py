@@ -1,13 +1,14 @@
 """Series out of tables: one or many, each on a regular grid of time, and their forecasts as a table."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adabypass import door, tables, timegrid
 from adabypass.door import Floats
-from adabypass.errors import HyperparameterError, ShapeError
+from adabypass.errors import AdabypassError, HyperparameterError, ShapeError
 from adabypass.forecaster import Forecaster
 from adabypass.tables import Array, Table
 
@@ -92,23 +93,49 @@ def _series(
     name: str, rows: Array, target: Floats, time: Array | None, exog: Floats | None, columns: Columns
 ) -> Series:
     y, x = target[rows], None if exog is None else exog[rows]
-    future = None
-    if x is not None:  # rows at the end with a blank target are there for what they say of the future
-        n = len(y) - int(np.argmax(~np.isnan(y[::-1]))) if (~np.isnan(y)).any() else 0
-        y, x, future = y[:n], x[:n], x[n:]
-    if not len(y):
+    if np.isnan(y).all():
         raise ShapeError(f'there is nothing to learn from: every "{columns.target}"{_of(name)} is blank.')
     grid_time = None
-    if time is not None:
+    if time is not None:  # the rows ahead too, so that what they say goes with its time
         numbers = [int(row) + 1 for row in rows]
-        observed = time[rows][: len(y)]
-        grid = timegrid.regular(observed, _one_step(observed, columns), name=str(columns.time), rows=numbers[: len(y)])
+        stamps = time[rows]
+        grid = timegrid.regular(stamps, _one_step(stamps, columns), name=str(columns.time), rows=numbers)
         y, grid_time = grid.fill(y), grid.time
         x = None if x is None else grid.fill(x)
-        if columns.calendar:
-            cycles = timegrid.calendar(grid_time, columns.calendar)[0]
-            x = cycles if x is None else np.column_stack([x, cycles])
+    future = None
+    if x is not None:  # rows at the end with a blank target are there for what they say of the future
+        n = len(y) - int(np.argmax(~np.isnan(y[::-1])))
+        y, x, future = y[:n], x[:n], x[n:]
+        grid_time = None if grid_time is None else grid_time[:n]
+    if columns.calendar and grid_time is not None:
+        cycles = timegrid.calendar(grid_time, columns.calendar)[0]
+        x = cycles if x is None else np.column_stack([x, cycles])
     return Series(name, y, x, grid_time, future, columns)
+
+
+@contextmanager
+def about(series: Series) -> Iterator[None]:
+    """Say in errors which of many series they are about."""
+    try:
+        yield
+    except AdabypassError as error:
+        if not series.name:
+            raise
+        raise type(error)(f'series "{series.name}": {error}') from error
+
+
+def refuse_blanks(table: Table, columns: Columns) -> None:
+    """Refuse an exogenous cell that is blank beside a target, by its row and column in the table."""
+    observed = ~np.isnan(table.numbers(columns.target))
+    for name in columns.exog:
+        blank = np.flatnonzero(observed & np.isnan(table.numbers(name)))
+        if len(blank):
+            table.refuse(name, int(blank[0]), "blank; fill it, or choose missing as 'mean' or 'last'")
+
+
+def names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Take names, or a single one."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _one_step(time: Array, columns: Columns) -> Any:
@@ -156,7 +183,8 @@ def forecast(
     Returns
     -------
     frame
-        `id` and `time` as they came, `mean`, `sd`, and `lower_90`, `upper_90` for each level. Of an array, a dict.
+        `id` and `time` (times with a zone in UTC), `mean`, `sd`, and `lower_90`, `upper_90` for each level. Of an
+        array, a dict.
 
     Examples
     --------
@@ -168,14 +196,20 @@ def forecast(
     """
     horizon = door.whole(horizon, "horizon", 1, 100_000)
     table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
-    columns = Columns(target, time, id, tuple(exog), tuple(calendar)).found_in(table)
+    columns = Columns(target, time, id, names(exog), names(calendar)).found_in(table)
+    if forecaster is None or forecaster.missing == "refuse":
+        refuse_blanks(table, columns)
     parts = []
     for series in split(table, columns):
         model = fresh(forecaster)
-        model.run(series.y, series.exog)
-        ahead = model.forecast(horizon, series.exog_ahead(horizon))
+        with about(series):
+            model.run(series.y, series.exog)
+            ahead = model.forecast(horizon, series.exog_ahead(horizon))
         parts.append(rows(series, ahead.columns(levels), series.following(horizon)))
-    return table.like({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+    answer = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    if columns.id is not None and table.holds_integers(columns.id):
+        answer[columns.id] = answer[columns.id].astype(np.int64)
+    return table.like(answer)
 
 
 def fresh(forecaster: Forecaster | None) -> Forecaster:

@@ -12,7 +12,7 @@ from adabypass.cli import options
 from adabypass.cli.pictures import check_picture
 from adabypass.errors import UnknownNameError
 from adabypass.evaluate import Comparison, compare
-from adabypass.series import Series, split
+from adabypass.series import Series, about, refuse_blanks, split
 
 SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
 
@@ -49,25 +49,28 @@ def evaluate(
     The last column says how much larger a model's loss is than the first model's, with its standard error and the
     probability of so large a difference by chance (Diebold-Mariano).
     """
+    options.check_out(out)
+    if not models:
+        raise UnknownNameError(f"no model is named; the models are {', '.join(options.MODELS)}.")
     for name in models:
         if name not in options.MODELS:
             raise UnknownNameError(f'there is no model "{name}"; the models are {", ".join(options.MODELS)}.')
     table = tables.read(file)
-    all_series = list(split(table, options.columns(target, time, key, exog, calendar, step)))
+    columns = options.columns(target, time, key, exog, calendar, step)
+    if missing == "refuse":
+        refuse_blanks(table, columns)
+    all_series = list(split(table, columns))
     n = 2 * sum(len(series.y) for series in all_series) * len(models)  # forecast, then scored
     results: list[tuple[Series, Comparison]] = []
     with options.progress("forecasting and scoring", n) as advance:
         for series in all_series:
             contest = {name: options.forecaster(name, lags, season, difference, missing, ()) for name in models}
-            results.append(
-                (
-                    series,
-                    compare(
-                        contest, series.y, series.exog, horizon=horizon, skip=skip, loss=loss,
-                        progress=lambda _, done: advance(done),
-                    ),
-                )
-            )  # fmt: skip
+            with about(series):
+                comparison = compare(
+                    contest, series.y, series.exog, horizon=horizon, skip=skip, loss=loss,
+                    progress=lambda _, done: advance(done),
+                )  # fmt: skip
+            results.append((series, comparison))
     if plot is not None:
         _draw(results[0][1].evaluations[models[0]].traces[horizon], plot)
     if out is not None:

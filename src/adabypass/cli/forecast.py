@@ -12,7 +12,7 @@ from adabypass import tables
 from adabypass.cli import options
 from adabypass.cli.pictures import check_picture
 from adabypass.model.forecast import Forecast
-from adabypass.series import Series, fresh, rows, split
+from adabypass.series import Series, about, fresh, refuse_blanks, rows, split
 
 
 @click.command()
@@ -43,8 +43,11 @@ def forecast(
     FILE is CSV, TSV, JSON lines or Parquet, by its ending, or - for standard input. Blank cells of the target are
     missing observations. With --exog, rows at the end whose target is blank say what is known of the future.
     """
+    options.check_out(out)
     table = tables.read(file)
     columns = options.columns(target, time, key, exog, calendar, step)
+    if missing == "refuse":
+        refuse_blanks(table, columns)
     template = options.forecaster(model, lags, season, difference, missing, ())
     parts: list[dict[str, Any]] = []
     first: tuple[Series, Forecast] | None = None
@@ -52,8 +55,9 @@ def forecast(
     with options.progress("series", len(all_series)) as advance:
         for series in all_series:
             each = fresh(template)
-            each.run(series.y, series.exog)
-            ahead = each.forecast(horizon, series.exog_ahead(horizon))
+            with about(series):
+                each.run(series.y, series.exog)
+                ahead = each.forecast(horizon, series.exog_ahead(horizon))
             first = first or (series, ahead)
             parts.append(rows(series, ahead.columns(levels), series.following(horizon)))
             advance(1)

@@ -18,6 +18,7 @@ from adabypass.regressors import (
     SequentialKalman,
 )
 from adabypass.series import Columns
+from adabypass.tables.reading import ending
 
 MODELS: dict[str, Callable[[], Regressor]] = {
     "auto": AutoBypass,
@@ -134,6 +135,12 @@ def forecaster(model: str, lags: Any, season: Any, difference: int, missing: Any
     return Forecaster(
         MODELS[model](), lags=lags, season=season, difference=difference, missing=missing, exog=exog or None
     )
+
+
+def check_out(out: str | None) -> None:
+    """Refuse a file whose ending tells no format, before anything is computed or written."""
+    if out is not None and out != "-":
+        ending(out)
 
 
 def console() -> Console:

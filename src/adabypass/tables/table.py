@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -85,6 +85,15 @@ class Table:
     def text(self, name: str) -> list[str]:
         """Give a column as text; "" where a cell is missing."""
         return cells.text(self._column(name))
+
+    def holds_integers(self, name: str) -> bool:
+        """Whether a column came as whole numbers, not as text."""
+        column = self._column(name)
+        return isinstance(column, np.ndarray) and column.dtype.kind in "iu"
+
+    def refuse(self, name: str, row: int, why: str) -> NoReturn:
+        """Raise an error about the cell in a row, counted from 0."""
+        self._place(name).refuse(row, why)
 
     def like(self, columns: Mapping[str, Array]) -> Any:
         """Make a frame of the kind the table came from; a dict, if it came from a file or a dict."""
