@@ -1,6 +1,6 @@
 """Forecast first, then look: how good a forecaster is on a series, one step ahead or many."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,12 +8,12 @@ import numpy as np
 from adabypass import door, tables
 from adabypass.door import Floats
 from adabypass.errors import ShapeError
-from adabypass.evaluate.compare import Difference, difference
+from adabypass.evaluate.compare import FEWEST_PAIRS, Difference, difference
 from adabypass.forecaster import Forecaster
 from adabypass.model.predictive import Point, together
 from adabypass.model.trace import Scores, Trace
 from adabypass.regressors import Regressor
-from adabypass.series import TARGET, Columns, split
+from adabypass.series import TARGET, Columns, names, split
 
 SKIP = 20
 """How many forecasts do not count: those from which every model learns what the series is like at all."""
@@ -58,8 +58,8 @@ class Line(NamedTuple):
     name: str
     scores: Scores
     difference: Difference | None
-    """Of its loss less the first model's: below 0 where it is better. None for the first, and where a loss is not
-    defined."""
+    """Of its loss less the first model's: below 0 where it is better. None for the first, where a loss is not
+    defined, and where there are too few forecasts to tell."""
 
 
 class Comparison(NamedTuple):
@@ -159,7 +159,7 @@ def evaluate(
 
 
 def compare(
-    forecasters: Mapping[str, Forecaster | Regressor],
+    forecasters: Mapping[str, Forecaster | Regressor] | Sequence[Forecaster | Regressor],
     data: object,
     exog: object = None,
     *,
@@ -174,8 +174,9 @@ def compare(
 
     Parameters
     ----------
-    forecasters : mapping of names to forecasters or models
-        The first is what the others are compared with.
+    forecasters : mapping of names to forecasters or models, or a list of them
+        In a list each goes by the name of its model's class, numbered where it comes again. The first is what the
+        others are compared with.
     data, exog, target, time, horizon, skip
         As in `evaluate`. Scores are those of the farthest step. Only observations that all have forecast count.
     loss : "log", "crps", "squared" or "absolute"
@@ -192,7 +193,7 @@ def compare(
     """
     series, known = _observations(data, exog, target, time)
     evaluations = {}
-    for name, each in forecasters.items():
+    for name, each in _named(forecasters).items():
         report = None if progress is None else (lambda n, name=name: progress(name, n))
         evaluations[name] = evaluate(each, series, known, horizon=horizon, skip=0, progress=report)
     traces = {name: each.traces[horizon] for name, each in evaluations.items()}
@@ -207,7 +208,7 @@ def compare(
     for name, result in aligned.items():
         is_point = isinstance(result.traces[horizon].predictive, Point) and loss in ("log", "crps")
         losses = None if is_point else result.losses(horizon, loss)
-        against = None if not lines or base is None or losses is None else difference(losses, base)
+        against = None if not lines or base is None or losses is None else _difference(losses, base)
         base = losses if not lines else base
         lines.append(Line(name, result.scores(horizon), against))
         if progress is not None:
@@ -215,13 +216,34 @@ def compare(
     return Comparison(lines, loss, evaluations)
 
 
+def _named(
+    forecasters: Mapping[str, Forecaster | Regressor] | Sequence[Forecaster | Regressor],
+) -> Mapping[str, Forecaster | Regressor]:
+    """Give each a name."""
+    if not forecasters:
+        raise ShapeError("there is nothing to compare; give at least one forecaster or model.")
+    if isinstance(forecasters, Mapping):
+        return forecasters
+    named: dict[str, Forecaster | Regressor] = {}
+    for each in forecasters:
+        kind = type(each.model if isinstance(each, Forecaster) else each).__name__
+        again = sum(name.split(" ")[0] == kind for name in named)
+        named[f"{kind} {again + 1}" if again else kind] = each
+    return named
+
+
+def _difference(losses: Floats, base: Floats) -> Difference | None:
+    enough = np.count_nonzero(~np.isnan(losses - base)) >= FEWEST_PAIRS
+    return difference(losses, base) if enough else None
+
+
 def _observations(data: Any, exog: Any, target: str, time: str | None) -> tuple[Floats, Floats | None]:
     """Take the observations and exogenous values out of arrays, or of a frame's columns."""
     if not (isinstance(data, Mapping) or hasattr(data, "columns")):
         series = door.numbers(data, "data")
         known = None if exog is None else door.numbers(exog, "exog")
-        return series, known.reshape(len(series), -1) if known is not None and known.ndim < 2 else known
-    columns = Columns(target, time, None, () if exog is None else tuple(exog))
+        return series, known[:, None] if known is not None and known.ndim == 1 else known
+    columns = Columns(target, time, None, () if exog is None else names(exog))
     found = list(split(tables.from_frame(data), columns))
     if len(found) > 1:
         raise ShapeError(f"the frame holds {len(found)} series, but they are evaluated one by one; choose one.")
@@ -229,7 +251,9 @@ def _observations(data: Any, exog: Any, target: str, time: str | None) -> tuple[
 
 
 def _as_forecaster(given: Forecaster | Regressor | None) -> Forecaster:
-    return Forecaster(given) if given is None or isinstance(given, Regressor) else given
+    if isinstance(given, Forecaster):
+        return given
+    return Forecaster(given.copy() if isinstance(given, Regressor) else given)  # a forecaster's model forgets first
 
 
 def _skippable(trace: Trace, skip: int) -> int:

@@ -1,0 +1,35 @@
+"""Forecasters are scored on what they said before they saw it."""
+
+import numpy as np
+import pytest
+
+from adabypass import AutoBypass, Forecaster, SequentialKalman, load_dataset
+from adabypass.errors import ShapeError
+from adabypass.evaluate import compare, evaluate
+
+NILE = load_dataset("nile").y
+
+
+def test_a_model_that_is_evaluated_keeps_what_it_has_learned() -> None:
+    model = AutoBypass()
+    model.run(NILE[:99, None], NILE[1:100])
+    evaluate(model, NILE[100:200])
+    assert model.n_seen == 99
+
+
+def test_a_list_is_compared_under_the_names_of_its_models() -> None:
+    result = compare([AutoBypass(), SequentialKalman(), Forecaster(SequentialKalman(), lags=2)], NILE[:100])
+    assert [line.name for line in result.lines] == ["AutoBypass", "SequentialKalman", "SequentialKalman 2"]
+    with pytest.raises(ShapeError, match="there is nothing to compare"):
+        compare([], NILE)
+
+
+def test_a_short_series_is_scored_without_a_test_of_the_difference() -> None:
+    result = compare({"auto": AutoBypass(), "SKF": SequentialKalman()}, NILE[:12])
+    assert [line.difference for line in result.lines] == [None, None]
+    assert all(np.isfinite(line.scores["mae"]) for line in result.lines)
+
+
+def test_exogenous_values_of_another_length_are_refused() -> None:
+    with pytest.raises(ShapeError, match=r"exog has shape \(7, 1\), but must be \(100, n_exog\)"):
+        evaluate(None, NILE[:100], NILE[:7])
