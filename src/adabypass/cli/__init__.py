@@ -1,5 +1,6 @@
 """The command `adabypass`: what the library does, from the shell."""
 
+import signal
 import sys
 
 import click
@@ -35,10 +36,10 @@ for command in (forecast, evaluate, stream, datasets, reproduce, pairs, completi
 
 def main() -> None:
     """Run the command; a mistake of the user's ends in one line and exit code 2."""
+    if hasattr(signal, "SIGPIPE"):  # whoever read our output has seen enough: end as other filters do
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         commands(prog_name="adabypass")
-    except BrokenPipeError:  # whoever read our output has seen enough
-        sys.stderr.close()
     except (AdabypassError, OSError) as error:
         click.echo(f"adabypass: {error}", err=True)
         sys.exit(2)
