@@ -179,3 +179,10 @@ def test_gaussian_components_are_normal() -> None:
         assert gaussian.crps(y) == approx(normal.crps(y), rel=1e-4)
     assert gaussian.interval(0.9) == approx(normal.interval(0.9))
     assert gaussian.entropy() == approx(normal.entropy(), abs=1e-6)
+
+
+@pytest.mark.parametrize(("apart", "scale"), [(10.0, 1e-3), (1e3, 1e-4)])
+def test_the_entropy_of_two_peaks_far_apart_is_that_of_one_and_of_the_choice(apart: float, scale: float) -> None:
+    one = Mixture(np.array([[1.0, 0.0, scale**2, scale, 1.0]]))
+    two = Mixture(np.array([[0.5, 0.0, scale**2, scale, 1.0], [0.5, apart, scale**2, scale, 1.0]]))
+    assert two.entropy() == approx(one.entropy() + np.log(2), abs=1e-3)

@@ -345,8 +345,33 @@ cdef double _mix_crps(const double* parts, Py_ssize_t n, double y) noexcept nogi
     return smaller(larger(distance - _integral(_apart, parts, n, 2e-5 * sqrt(var)), 0.0), LARGEST)
 
 
+cdef double _density(const double* parts, Py_ssize_t n, double t) noexcept nogil:
+    return exp(_mix_log_density(parts, n, t))
+
+
+cdef double _part_entropy(const double* parts, Py_ssize_t n, const double* part) noexcept nogil:
+    """E [-log p(Y)] over one component's Y, as a mean over points of its own scale, dense about its mean."""
+    cdef double sd = sqrt(larger(_total_var(part), 1.0 / LARGEST)), u = -6.0, t, mass, total = 0.0, all_mass = 0.0
+    while u <= 6.0:
+        t = part[MEAN] + 0.5 * sd * sinh(u)
+        mass = cosh(u) * exp(_log_density(part, t) + log(sd))
+        if mass > 0.0:
+            total -= mass * _mix_log_density(parts, n, t)
+            all_mass += mass
+        u += 0.0625
+    return total / all_mass
+
+
 cdef double _mix_entropy(const double* parts, Py_ssize_t n, double _unused) noexcept nogil:
-    return _integral(_unforeseen, parts, n, 1e-4)
+    """Integrate over the whole line; where peaks far apart hide mass from that, component by component."""
+    cdef double total = 0.0
+    cdef Py_ssize_t k
+    if fabs(_integral(_density, parts, n, 1e-4) - 1.0) < 1e-4:
+        return _integral(_unforeseen, parts, n, 1e-4)
+    for k in range(n):
+        if parts[5 * k + WEIGHT] > 0.0:
+            total += parts[5 * k + WEIGHT] * _part_entropy(parts, n, parts + 5 * k)
+    return total
 
 
 cdef object _each(Function function, const double[:, :, ::1] forecasts, const double[::1] at):
