@@ -56,6 +56,7 @@ bench-accuracy: setup  ## Measure accuracy beside other libraries, on every stre
 docs: setup  ## Draw the documentation's pictures anew and build the reference of the interface
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) tools/requirements.py docs)
 	@$(BIN)/adabypass reproduce nile --out docs/images/nile.png
+	@$(BIN)/adabypass reproduce wind --horizon 36 --out docs/images/wind.png
 	@$(BIN)/adabypass reproduce pairs --out docs/images/pairs.png
 	@$(BIN)/pdoc --docformat numpy --output-directory build/docs adabypass
 	@echo "The reference is in build/docs/index.html"

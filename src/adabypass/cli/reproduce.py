@@ -8,6 +8,7 @@ from rich.table import Table
 
 from adabypass.cli.pictures import check_picture
 from adabypass.cli.reproduce_pairs import pairs
+from adabypass.cli.reproduce_wind import wind
 from adabypass.errors import MissingExtraError
 from adabypass.experiments import nile as nile_study
 
@@ -17,6 +18,7 @@ def reproduce() -> None:
     """Run a study of the paper (arXiv:1509.02438) and print its table."""
 
 
+reproduce.add_command(wind)
 reproduce.add_command(pairs)
 
 
@@ -43,6 +45,16 @@ def nile(out: Path | None) -> None:
         click.echo(f"\nThere is no figure: {missing}", err=True)
     else:
         console.print(f"\nThe figure is in {out or 'nile.png'}", soft_wrap=True)
+
+
+@reproduce.command(name="all")
+@click.pass_context
+def all_studies(context: click.Context) -> None:
+    """All three in turn, each with its picture: nile.png, wind.png and pairs.png."""
+    for number, study in enumerate((nile, wind, pairs)):
+        if number:
+            click.echo("\n")
+        context.invoke(study)
 
 
 def _table(study: nile_study.Study) -> Table:

@@ -1,0 +1,118 @@
+"""`adabypass reproduce wind`: the paper's forecasts of wind speed, on a series that may be embedded."""
+
+from math import ceil, isnan
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from adabypass.cli.pictures import check_picture
+from adabypass.errors import MissingExtraError
+from adabypass.experiments import wind as study
+
+MOST_ROWS = 12
+"""Of a table of many steps ahead, so many are shown, and the first."""
+
+
+@click.command()
+@click.option(
+    "--lags", type=click.IntRange(1, study.MOST_LAGS), default=1, show_default=True,
+    help="How many values before the next one it is foretold from.",
+)  # fmt: skip
+@click.option(
+    "--horizon", type=click.IntRange(1, study.LONGEST_HORIZON), default=1, show_default=True,
+    help="Steps of 10 minutes; more than one are forecast besides, which takes a minute more.",
+)  # fmt: skip
+@click.option("--length", type=int, help="Use so many values, from the first on.  [default: all 40,174]")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    callback=check_picture,
+    help="Where to write the figure: PNG, PDF or SVG, by the ending.  [default: wind.png]",
+)
+def wind(lags: int, horizon: int, length: int | None, out: Path | None) -> None:
+    """Wind speed, forecast 10 minutes ahead, and up to 6 hours."""
+    found = _run(lags, horizon, length)
+    console = Console(width=None if Console().is_terminal else 110, highlight=False)
+    console.print("Wind speed, 10 minutes ahead", style="bold")
+    console.print(study.STAND_IN)
+    console.print(found.setting + "\n")
+    console.print(_results(found))
+    console.print("\n" + found.remark)
+    if found.ahead:
+        console.print(f"\nUp to {horizon} steps ahead, from {found.ahead[0].n_origins:,} origins", style="bold")
+        console.print(study.AHEAD_SETTING + "\n")
+        console.print(_ahead(found))
+    _picture(found, out, console)
+
+
+def _run(lags: int, horizon: int, length: int | None) -> study.Study:
+    errors = Console(stderr=True)
+    with Progress(console=errors, transient=True, disable=not errors.is_terminal) as bar:
+        task = bar.add_task("Forecasting", total=None)
+        return study.run(
+            lags,
+            horizon,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            length=length,
+        )
+
+
+def _results(found: study.Study) -> Table:
+    table = Table("model", "what was done", box=None, pad_edge=False, header_style="bold")
+    for heading in ("RMSE", "MAD", "MAE", "LL", "CRPS", "coverage", "time"):
+        table.add_column(heading, justify="right")
+    for result in found.results:
+        score, from_paper = result.score, result.trace is None
+        digits = 2 if from_paper else 3
+        table.add_row(
+            result.model,
+            "the paper's figures" if from_paper else result.how,
+            *(f"{value:.{digits}f}" for value in (score.rmse, score.mad, score.mae)),
+            f"{score.log_likelihood:,.{2 if from_paper else 0}f}",
+            _known(score.crps, ".3f"),
+            _known(score.coverage_90, ".1%"),
+            "" if result.seconds is None else f"{1000 * result.seconds:.0f} ms",
+            style="dim" if from_paper else None,
+        )
+    return table
+
+
+def _known(value: float, form: str) -> str:
+    return "" if isnan(value) else format(value, form).replace("%", " %")
+
+
+def _ahead(found: study.Study) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("ahead", justify="right")
+    for heading in ("model", "RMSE", "MAD", "CRPS", "mean LL", "coverage"):
+        table.add_column(heading, justify="left" if heading == "model" else "right")
+    horizon = len(found.ahead[0].scores)
+    stride = ceil(horizon / MOST_ROWS)
+    for step in sorted({1, *range(stride, horizon + 1, stride), horizon}):
+        for number, each in enumerate(found.ahead):
+            score = each.scores[step - 1]
+            table.add_row(
+                "" if number else f"{step // 6}:{step % 6}0 h",
+                each.model,
+                *(f"{value:,.3f}" for value in (score.rmse, score.mad, score.crps, score.log_likelihood / score.n)),
+                _known(score.coverage_90, ".1%"),
+            )
+    return table
+
+
+def _picture(found: study.Study, out: Path | None, console: Console) -> None:
+    path = out or Path("wind.png")
+    try:
+        from adabypass import plots  # noqa: PLC0415  (the table needs no matplotlib)
+        from adabypass.experiments import wind_picture  # noqa: PLC0415
+
+        plots.save(wind_picture.wind(found), path)
+    except MissingExtraError as missing:
+        if out is not None:
+            raise
+        click.echo(f"\nThere is no figure: {missing}", err=True)
+    else:
+        console.print(f"\nThe figure is in {path}", soft_wrap=True)
