@@ -108,7 +108,7 @@ def test_every_series_gets_a_fresh_copy_of_the_forecaster() -> None:
         ({"ds": [1, 2, 2], "y": [1.0, 2.0, 3.0]}, TimeOrderError, 'row 3, column "ds"'),
         ({"ds": [1.0, 2.0, 3.0, 3.4], "y": [1.0, 2.0, 3.0, 4.0]}, IrregularTimeError, "row 4"),
         ({"value": [1.0, 2.0]}, UnknownNameError, 'there is no column "y"'),
-        ({"y": [np.nan, np.nan]}, ShapeError, "y has 2 observations"),
+        ({"y": [np.nan, np.nan]}, ShapeError, "nothing to learn from"),
         ({"y": [1.0]}, ShapeError, "y has 1 observations, but forecasts begin after 1"),
     ],
 )

@@ -81,7 +81,7 @@ def picture(results: dict[str, dict[str, Row]], streams: dict[str, Stream], path
     behind.axvline(0, color="0.6", linewidth=0.8)
     behind.set(
         xlim=(-1.05, 0.25),
-        xlabel="log score beside AutoBypass (nats an observation; left is worse, -1 or less at the edge)",
+        xlabel="log score less that of AutoBypass, nats (-1 or less at the edge)",
     )
     coverage.axvspan(88.5, 91.5, color="0.9", zorder=0)
     coverage.set(xlim=(59, 101), xlabel="held by the 90 % interval, % (60 or fewer at the edge)")

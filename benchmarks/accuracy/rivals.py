@@ -81,13 +81,19 @@ def ours(make: Callable[[], Any]) -> Callable[[Stream], Record]:
 
 
 def river_bayesian(smoothing: float | None) -> Callable[[Stream], Record]:
-    """Forecast with River's Bayesian linear regression."""
+    """Forecast with River's Bayesian linear regression, with the noise's precision that proves best in hindsight."""
 
     def run(stream: Stream) -> Record:
+        records = (with_precision(stream, beta) for beta in (1.0, 10.0, 100.0, 1000.0))
+        return max(
+            records, key=lambda record: float(np.nansum(record.log_score if record.log_score is not None else 0.0))
+        )
+
+    def with_precision(stream: Stream, beta: float) -> Record:
         from river import linear_model  # noqa: PLC0415  (an extra)
 
         units = standardise(stream)
-        model: Any = linear_model.BayesianLinearRegression(smoothing=smoothing)
+        model: Any = linear_model.BayesianLinearRegression(smoothing=smoothing, beta=beta)
         mean, var = np.zeros(len(units.y)), np.ones(len(units.y))
         for t, (x, y) in enumerate(zip(units.X.tolist(), units.y.tolist(), strict=True)):
             features = dict(enumerate(x))

@@ -37,7 +37,7 @@ class Forecaster:
     Parameters
     ----------
     model : Regressor, optional
-        What learns; it belongs to the forecaster from now on. A new `AutoBypass` if not given.
+        What learns; it belongs to the forecaster from now on, and starts afresh. A new `AutoBypass` if not given.
     lags : int or list of int
         The newest `lags` values, or just these: 1 is the value before. 0 or [] for none.
     exog : list of str, optional

@@ -87,7 +87,7 @@ def test_untidy_csv_is_read_right(tmp_path: Path) -> None:
         ("", [], "is empty"),
         ("y\n", [], "no rows"),
         ("y\n1\n", [], "y has 1 observations, but forecasts begin after 1"),
-        ("y\n1\n2\n", ["--lags", "0"], "at least one feature"),
+        ("y\n1\n2\n", ["--lags", "0"], "neither lags nor exogenous columns"),
         ("y,x\n1,\n2,3\n", ["--exog", "x"], "missing"),
     ],
 )

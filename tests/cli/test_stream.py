@@ -82,6 +82,8 @@ def test_a_bad_cell_ends_the_stream_after_the_answers_before_it() -> None:
         ("", "standard input is empty"),
         ("a,b\n1,2\n", 'there is no column "y"'),
         ("y\n1\ninf\n", "infinite"),
+        ("y\n1\n1_000\n", '"1_000" is not a number'),
+        ('y\n1\n"2\n', "row 2: "),
         ("a,y\n1\n", "row 1 has 1 cells, but the header has 2"),
         ('{"y": 1}\n{"y": \n', "row 2 is not JSON"),
         ('{"y": 1}\n[1]\n', "row 2 is not a JSON object"),

@@ -99,27 +99,39 @@ def _rows(lines: IO[str], target: str, key: str | None, exog: tuple[str, ...]) -
 
 
 def _csv_rows(header: str, lines: IO[str], target: str, key: str | None, exog: tuple[str, ...]) -> Iterator[Row]:
-    names = [name.strip() for name in next(csv.reader([header]))]
+    names = [name.strip() for name in _fields(header, 0)]
     places = [_place(name, names) for name in (target, *exog)]
     at, known_at = places[0], places[1:]
     key_at = None if key is None else _place(key, names)
     width, number = len(names), 0
     for line in lines:
         number += 1
-        fields = line.rstrip("\r\n").split(",") if '"' not in line else next(csv.reader([line]))
+        fields = line.rstrip("\r\n").split(",") if '"' not in line else _fields(line, number)
         if len(fields) != width:
             if not line.strip():
                 number -= 1
                 continue
             raise TableError(f"row {number} has {len(fields)} cells, but the header has {width}.")
-        try:
-            y = float(fields[at])
-        except ValueError:
-            y = _number(fields[at], number, target)
-        if not isfinite(y):
-            y = _number(fields[at], number, target)
+        y = _quick_number(fields[at], number, target)
         known = [_number(fields[i], number, names[i]) for i in known_at] if known_at else None
         yield "" if key_at is None else fields[key_at], y, known
+
+
+def _fields(line: str, number: int) -> list[str]:
+    """Take a line apart whose cells may be quoted; a quoted cell cannot go on in the next line."""
+    try:
+        return next(csv.reader([line], strict=True))
+    except csv.Error as error:
+        raise TableError(f"row {number}: {error}.") from None
+
+
+def _quick_number(cell: str, number: int, name: str) -> float:
+    """Read a cell that most likely is a plain number."""
+    try:
+        y = float(cell)
+    except ValueError:
+        return _number(cell, number, name)
+    return y if isfinite(y) and "_" not in cell else _number(cell, number, name)
 
 
 def _json_row(line: str, number: int, target: str, key: str | None, exog: tuple[str, ...]) -> Row:

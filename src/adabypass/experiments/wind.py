@@ -25,8 +25,8 @@ STAND_IN = (
 )
 AHEAD_SETTING = (
     "From one value in 37, so that none overlap and every time of day has its turn; one-step forecasts iterated, gaps "
-    "left open, SKF with noise variance 1. Where the weight of the last value has drifted above 1, a forecast runs "
-    "away: a few such origins make most of a large RMSE or CRPS, while MAD and the mean LL hardly feel them."
+    "left open, SKF with noise variance 1. It is taken that the series does not explode: a weight of the last value "
+    "that has drifted above 1, but not for certain, counts as 1 from the second step on."
 )
 MOST_LAGS = 36
 LONGEST_HORIZON = 36

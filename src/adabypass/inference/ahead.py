@@ -70,8 +70,11 @@ def calm(belief: Belief, design: Design, horizon: int) -> Calm:
     mean, shrink = belief.mean.copy(), np.ones_like(belief.mean)
     if n_lags == 0:
         return Calm(mean, shrink)
-    typical = np.asarray(belief.share @ belief.mean)[None, at]
-    bound = max(float(_growth(typical, orders, n_steps)[0]), 1.0)
+    typical = np.asarray(belief.share @ belief.mean)[at]
+    apart = np.sum((belief.mean[:, at] - typical) ** 2, axis=1)
+    doubt = belief.share @ (apart + np.trace(belief.cov[:, at[:, None], at], axis1=1, axis2=2))
+    # Growth is taken for real where two standard deviations less of it would still be growth.
+    bound = max(float(_growth(typical[None], orders, n_steps)[0]) - 2.0 * float(doubt) ** 0.5, 1.0)
     growth = _growth(mean[:, at], orders, n_steps)
     mean[:, at] *= np.minimum(bound / growth, 1.0)[:, None] ** orders  # (64)
     spread = np.trace((belief.cov + horizon * belief.drift)[:, at[:, None], at], axis1=1, axis2=2)

@@ -44,7 +44,7 @@ cdef double LARGEST = limits.LARGEST
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
 cdef double SETTLED = 1e-6
-cdef double NEARLY_SETTLED = 1e-2
+cdef double NEARLY_SETTLED = 3e-3
 cdef double NOTHING = 1e-8
 cdef double REACH = 60.0             # standard deviations: Laplace tails have no mass left beyond them
 cdef double FLOODED = 1e30       # beyond it the noise moves no digit of the sum's density
@@ -420,7 +420,7 @@ def quantile(const double[:, :, ::1] forecasts, const double[::1] q):
 
 
 def interval(const double[:, ::1] forecast, double low, double high, double[::1] deviates):
-    """Quantiles `low` and `high` of one forecast to within some 1e-4 standard deviations: quick, for a stream.
+    """Quantiles `low` and `high` of one forecast to 1e-5 standard deviations as a rule: quick, for a stream.
 
     `deviates` is where to begin, in standard deviations from the mean: for the next forecast, where this one ended.
     """
