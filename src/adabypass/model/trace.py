@@ -1,6 +1,6 @@
 """The record of a stream: each forecast made before its observation was seen, and the parameters after it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from adabypass.door import Floats
 from adabypass.errors import HyperparameterError, NotReadyError, ShapeError
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.limits import LARGEST
-from adabypass.model.predictive import Point, Predictive
+from adabypass.model.predictive import Point, Predictive, together
 
 LEVELS = (0.5, 0.9, 0.95)
 GRID_STEP = AutoBypassSpec.drift_logs[1] - AutoBypassSpec.drift_logs[0]
@@ -240,3 +240,19 @@ def _moves(values: Floats, gap: int) -> Floats:
     at = np.arange(gap, len(values) - gap + 1)
     moves[at[at < len(values)]] = ((total[at + gap] - 2 * total[at] + total[at - gap]) / gap)[at < len(values)]
     return moves
+
+
+def joined(pieces: Sequence[Trace], first: int) -> Trace:
+    """Make one trace of consecutive ones."""
+    names = pieces[0].history
+    weights = [piece.weights_mean for piece in pieces]
+    weights_var = [piece.weights_var for piece in pieces]
+    return Trace(
+        y=np.concatenate([piece.y for piece in pieces]),
+        predictive=together([piece.predictive for piece in pieces]) if len(pieces) > 1 else pieces[0].predictive,
+        history={name: np.concatenate([piece.history[name] for piece in pieces]) for name in names},
+        weights_mean=None if weights[0] is None else np.concatenate([w for w in weights if w is not None]),
+        weights_var=None if weights_var[0] is None else np.concatenate([w for w in weights_var if w is not None]),
+        log_score=pieces[0].__dict__.get("log_score") if len(pieces) == 1 else None,
+        first=first,
+    )

@@ -1,6 +1,6 @@
 """Forecasts of a series from its own past: lags, exogenous features, missing values, many steps ahead."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import isfinite, isnan
 from typing import Literal, Self
 
@@ -9,21 +9,19 @@ import numpy as np
 from adabypass import door
 from adabypass.door import Floats
 from adabypass.errors import AdabypassError, HyperparameterError, NotFiniteError, NotReadyError, ShapeError
+from adabypass.forecaster.design import chosen_lags, design, names
+from adabypass.forecaster.exogenous import Exogenous, Missing
 from adabypass.inference import ahead
-from adabypass.inference.ahead import Design, Past
+from adabypass.inference.ahead import Past
 from adabypass.model.forecast import Forecast
 from adabypass.model.limits import LARGEST
 from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive, together
-from adabypass.model.trace import Trace
+from adabypass.model.trace import Trace, joined
 from adabypass.regressors import AutoBypass, Regressor
 
-Missing = Literal["refuse", "mean", "last"]
 Method = Literal["moments", "paths"]
 
-MOST_LAGS = 100_000
 LONGEST_HORIZON = 100_000
-LARGEST_DESIGN = 20_000_000
-"""Number of lags times how far they reach back: 160 MB."""
 KNOWS_NOTHING = 1e4
 """A forecast whose variance is so many times the square of the largest level says nothing."""
 
@@ -77,8 +75,8 @@ class Forecaster:
             raise HyperparameterError(f"model is {model!r}, but must be a model such as AutoBypass().")
         if missing not in ("refuse", "mean", "last"):
             raise HyperparameterError(f"missing is {missing!r}, but must be 'refuse', 'mean' or 'last'.")
-        self.lags = _lags(lags, season)
-        self.exog = None if exog is None else _names(exog)
+        self.lags = chosen_lags(lags, season)
+        self.exog = None if exog is None else names(exog)
         self.difference = door.whole(difference, "difference", 0, 10)
         self.missing = missing
         own = isinstance(self.model, AutoBypass) and bool(self.model.hyperparameters["intercept"])
@@ -87,7 +85,7 @@ class Forecaster:
                 "bias is False, but this AutoBypass has an intercept of its own; use AutoBypass(intercept=False)."
             )
         self.bias = bool(bias) and not own
-        self._design = _design(self.lags, self.difference, int(self.bias))
+        self._design = design(self.lags, self.difference, int(self.bias))
         self._plain = not self.bias and not self.difference and self.lags == tuple(range(1, len(self.lags) + 1))
         self.reset()
 
@@ -98,9 +96,7 @@ class Forecaster:
         self._largest = 0.0  # level so far, either sign
         self._unknown = np.empty(0, dtype=np.int64)
         self._cov = np.empty((0, 0))
-        self._n_exog = None if self.exog is None else len(self.exog)
-        self._exog_mean = self._exog_last = np.empty(0)
-        self._n_exog_seen = np.empty(0)
+        self._exogenous = Exogenous(self.exog, self.missing, None if self.exog is None else len(self.exog))
 
     def copy(self) -> Self:
         """Make a forecaster that has learned the same, and goes its own way from here."""
@@ -243,7 +239,7 @@ class Forecaster:
             )
         self.model.__setstate__(twin.model.__getstate__())
         self.__dict__.update(twin.__dict__ | {"model": self.model})
-        trace = _joined(pieces, first)
+        trace = joined(pieces, first)
         trace.y = series[first:].copy()
         return trace
 
@@ -299,7 +295,7 @@ class Forecaster:
     @property
     def _levels_are_features(self) -> bool:
         """Whether x is simply the newest levels: the common case, which need not be assembled."""
-        return self._plain and self._n_exog in (None, 0)
+        return self._plain and self._exogenous.n_columns in (None, 0)
 
     @property
     def _past(self) -> Past:
@@ -449,94 +445,13 @@ class Forecaster:
         )
 
     def _exog_rows(self, exog: object, n: int, *, learn: bool) -> Floats:
-        """Check exogenous values, fill what is missing among them as was agreed, and remember their means."""
-        if exog is None:
-            if self._n_exog:
-                names = f" ({', '.join(self.exog)})" if self.exog else ""
-                raise ShapeError(f"exog is missing, but this forecaster has {self._n_exog} exogenous columns{names}.")
-            if not self.lags and not self.bias:
-                raise ShapeError("there are neither lags nor exogenous columns to forecast from; give lags or exog.")
-            if learn:
-                self._n_exog = 0
-            return np.empty((n, 0))
-        table = door.numbers(exog, "exog")
-        table = table.reshape(-1, 1) if table.ndim == 1 and self._n_exog in (None, 1) else table
-        expected = "n_exog" if self._n_exog is None else str(self._n_exog)
-        if table.ndim != 2 or len(table) != n or self._n_exog not in (None, table.shape[1]):
-            raise ShapeError(f"exog has shape {table.shape}, but must be ({n}, {expected}): a row for each step.")
-        if np.isinf(table).any():
-            row, column = (int(i) for i in np.argwhere(np.isinf(table))[0])
-            raise NotFiniteError(f"exog[{row}, {column}] is {table[row, column]}, but must be finite.")
-        return self._filled(table, learn=learn)
-
-    def _filled(self, table: Floats, *, learn: bool) -> Floats:
-        if np.isnan(table).any() and self.missing == "refuse":
-            row, column = (int(i) for i in np.argwhere(np.isnan(table))[0])
-            name = self.exog[column] if self.exog else column
-            raise NotFiniteError(
-                f"exog is missing in row {row}, column {name!r}; fill it, or choose missing='mean' or missing='last'."
-            )
-        k = table.shape[1]
-        if len(self._exog_mean) != k:
-            self._exog_mean, self._exog_last, self._n_exog_seen = np.zeros(k), np.zeros(k), np.zeros(k)
-        mean, last, count = self._exog_mean.copy(), self._exog_last.copy(), self._n_exog_seen.copy()
-        filled = table
-        if np.isnan(table).any():
-            filled = table.copy()
-            for row in filled:
-                seen = ~np.isnan(row)
-                row[~seen] = (mean if self.missing == "mean" else last)[~seen]
-                count[seen] += 1
-                mean[seen] += (row[seen] - mean[seen]) / count[seen]
-                last[seen] = row[seen]
-        elif len(table):
-            total = count + len(table)
-            mean = mean + (table.mean(axis=0) - mean) * (len(table) / total)
-            last, count = table[-1].copy(), total
+        """Check exogenous values, fill what is missing among them as was agreed, and remember them if asked to."""
+        if exog is None and not self.lags and not self.bias and not self._exogenous.n_columns:
+            raise ShapeError("there are neither lags nor exogenous columns to forecast from; give lags or exog.")
+        known, after = self._exogenous.rows(exog, n)
         if learn:
-            self._n_exog = k
-            self._exog_mean, self._exog_last, self._n_exog_seen = mean, last, count
-        return filled
-
-
-def _lags(lags: object, season: object) -> tuple[int, ...]:
-    """Which values before the next one are features, the newest first."""
-    chosen: list[int] = []
-    if isinstance(lags, int | np.integer) and not isinstance(lags, bool):
-        chosen += range(1, door.whole(lags, "lags", 0, MOST_LAGS) + 1)
-    else:
-        chosen += _list(lags, "lags")
-    chosen += [] if season is None else _list(season, "season")
-    return tuple(sorted(set(chosen)))
-
-
-def _names(exog: object) -> tuple[str, ...]:
-    """Take names of columns, or a single one."""
-    names = (exog,) if isinstance(exog, str) else tuple(exog) if isinstance(exog, Iterable) else ()
-    if not isinstance(exog, Iterable) or not all(isinstance(name, str) for name in names):
-        raise HyperparameterError(f"exog is {exog!r}, but must be a list of names of columns; values go to run.")
-    return names
-
-
-def _list(value: object, name: str) -> list[int]:
-    values = value if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else [value]
-    return [door.whole(each, name, 1, MOST_LAGS) for each in values]
-
-
-def _design(lags: tuple[int, ...], difference: int, first: int) -> Design:
-    """How the forecast hangs on the levels: lags of the differences, and the levels that differencing took away."""
-    taps = np.array([1.0])
-    for _ in range(difference):
-        taps = np.convolve(taps, [1.0, -1.0])  # of the difference, on the newest levels
-    n_levels = max(lags, default=0) + difference
-    if len(lags) * n_levels > LARGEST_DESIGN:
-        raise ShapeError(f"{len(lags)} lags that reach back {n_levels} observations are too many; choose fewer lags.")
-    rows = np.zeros((len(lags), n_levels))
-    for row, lag in zip(rows, lags, strict=True):
-        row[lag - 1 : lag + difference] = taps
-    base = np.zeros(n_levels)
-    base[:difference] = -taps[1:]
-    return Design(base, rows, first)
+            self._exogenous = after
+        return known
 
 
 def _level(y: float) -> float:
@@ -556,19 +471,3 @@ def _as_predictive(components: Floats, model: str) -> Predictive:
         _, mean, signal, scale, _ = components[:, 0].T
         return Normal(mean.copy(), signal + scale**2)
     return Mixture(np.ascontiguousarray(components))
-
-
-def _joined(pieces: list[Trace], first: int) -> Trace:
-    """Make one trace of consecutive ones."""
-    names = pieces[0].history
-    weights = [piece.weights_mean for piece in pieces]
-    weights_var = [piece.weights_var for piece in pieces]
-    return Trace(
-        y=np.concatenate([piece.y for piece in pieces]),
-        predictive=together([piece.predictive for piece in pieces]) if len(pieces) > 1 else pieces[0].predictive,
-        history={name: np.concatenate([piece.history[name] for piece in pieces]) for name in names},
-        weights_mean=None if weights[0] is None else np.concatenate([w for w in weights if w is not None]),
-        weights_var=None if weights_var[0] is None else np.concatenate([w for w in weights_var if w is not None]),
-        log_score=pieces[0].__dict__.get("log_score") if len(pieces) == 1 else None,
-        first=first,
-    )
