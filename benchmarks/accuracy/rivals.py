@@ -84,10 +84,12 @@ def river_bayesian(smoothing: float | None) -> Callable[[Stream], Record]:
     """Forecast with River's Bayesian linear regression, with the noise's precision that proves best in hindsight."""
 
     def run(stream: Stream) -> Record:
-        records = (with_precision(stream, beta) for beta in (1.0, 10.0, 100.0, 1000.0))
-        return max(
-            records, key=lambda record: float(np.nansum(record.log_score if record.log_score is not None else 0.0))
-        )
+        records = [with_precision(stream, beta) for beta in (1.0, 10.0, 100.0, 1000.0)]
+        return max(records, key=lambda record: total_score(record, stream))
+
+    def total_score(record: Record, stream: Stream) -> float:
+        scores = np.asarray(record.log_score, dtype=np.float64)[~np.isnan(stream.y)]
+        return float(scores.sum()) if np.isfinite(scores).all() else -np.inf
 
     def with_precision(stream: Stream, beta: float) -> Record:
         from river import linear_model  # noqa: PLC0415  (an extra)
