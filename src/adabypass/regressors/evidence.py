@@ -1,0 +1,57 @@
+"""The exact-evidence filter."""
+
+from typing import Any
+
+from adabypass.inference.kernel import evidence
+from adabypass.model.belief import Belief, single
+from adabypass.model.predictive import Insensitive, Predictive
+from adabypass.model.spec import EvidenceBypassSpec
+from adabypass.regressors.base import Regressor
+
+
+class EvidenceBypass(Regressor):
+    """The model of BYPASS with a noise scale, its evidence exact: no variational approximation, no inner iteration.
+
+    Parameters
+    ----------
+    drift : number from 0
+        Variance of a step of the weights' random walk, in units of `noise_scale` squared.
+    noise_scale : number above 0
+        Scale of the noise's tails, in the units of y.
+    epsilon : number above 0
+        Half-width of the noise's flat top, in units of `noise_scale`.
+    prior_var : number above 0
+        Variance of the weights before anything is seen.
+    n_features : int, optional
+        Taken from the first x if not given.
+
+    Examples
+    --------
+    >>> model = EvidenceBypass(noise_scale=0.1, epsilon=0.5)
+    >>> trace = model.run([[1.0], [1.0], [1.0]], [3.0, 3.1, 2.9])
+    >>> trace.mean.round(2)
+    array([0.  , 2.93, 3.04])
+    """
+
+    _kernel = evidence.KERNEL
+    _spec: EvidenceBypassSpec
+
+    def __init__(
+        self,
+        drift: float = 1e-3,
+        noise_scale: float = 1.0,
+        epsilon: float = 1.25,
+        *,
+        prior_var: float = 1.0,
+        n_features: int | None = None,
+    ) -> None:
+        super().__init__(EvidenceBypassSpec(drift, noise_scale, epsilon, prior_var), n_features)
+
+    def belief(self) -> Belief:
+        mean, cov = self.weights
+        assert cov is not None
+        spec = self._spec
+        return single(mean, cov, spec.drift * spec.noise_scale**2, spec.noise_scale, epsilon=spec.epsilon)
+
+    def _predictive(self, mean: Any, var: Any) -> Predictive:
+        return Insensitive(mean, var, self._spec.noise_scale, self._spec.epsilon)

@@ -1,0 +1,177 @@
+"""The paper's models: passive-aggressive regression, SKF, BYPASS and ADA-BYPASS."""
+
+from typing import Any
+
+import numpy as np
+
+from adabypass.inference.kernel import govi, kalman, passive_aggressive
+from adabypass.model.belief import Belief, single
+from adabypass.model.predictive import Point, Predictive
+from adabypass.model.spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
+from adabypass.regressors.base import Regressor
+
+
+class PassiveAggressive(Regressor):
+    """Passive-aggressive regression: the point estimate that BYPASS is the Bayesian form of.
+
+    The weights stay where they are while the error is below `epsilon`, and otherwise move no further than needed.
+
+    Parameters
+    ----------
+    variant : "PA", "PA-I" or "PA-II"
+        How far an update goes: all the way, at most `C`, or all the way less a part that `C` sets.
+    C : number above 0
+        Aggressiveness. PA makes no use of it.
+    epsilon : number from 0
+        Half-width of the band of errors that are ignored, in the units of y.
+    n_features : int, optional
+        Taken from the first x if not given.
+
+    Examples
+    --------
+    >>> model = PassiveAggressive("PA", epsilon=0.0)
+    >>> model.update([1.0, 2.0], 5.0)
+    >>> model.predict([1.0, 2.0])
+    Point(mean=5)
+    """
+
+    _kernel = passive_aggressive.KERNEL
+
+    def __init__(
+        self, variant: Variant = "PA-I", C: float = 1.0, epsilon: float = 0.1, *, n_features: int | None = None
+    ) -> None:
+        super().__init__(PassiveAggressiveSpec(variant, C, epsilon), n_features)
+
+    def belief(self) -> Belief:
+        mean = self.weights.mean
+        return single(mean, np.zeros((len(mean), len(mean))), 0.0, np.nan)
+
+    def _predictive(self, mean: Any, var: Any) -> Predictive:
+        return Point(mean, model=type(self).__name__)
+
+
+class SequentialKalman(Regressor):
+    """SKF, the paper's benchmark: a Kalman filter over drifting weights, its drift re-estimated at every step.
+
+    Parameters
+    ----------
+    noise_var : number above 0
+        Variance of the noise, in the squared units of y.
+    adapt_noise : bool
+        Whether that variance is only where a running estimate starts.
+    n_features : int, optional
+        Taken from the first x if not given.
+
+    Examples
+    --------
+    >>> model = SequentialKalman()
+    >>> trace = model.run([[1.0], [1.0], [1.0]], [3.0, 3.1, 2.9])
+    >>> trace.mean.round(2)
+    array([0.  , 2.67, 2.87])
+    """
+
+    _kernel = kalman.KERNEL
+
+    def __init__(self, noise_var: float = 1.0, adapt_noise: bool = False, *, n_features: int | None = None) -> None:
+        super().__init__(SequentialKalmanSpec(noise_var, adapt_noise), n_features)
+
+    def belief(self) -> Belief:
+        mean, cov = self.weights
+        assert cov is not None
+        return single(mean, cov, self.parameters["drift_var"], self.parameters["noise_var"] ** 0.5)
+
+
+class Bypass(Regressor):
+    """BYPASS, the paper's Algorithm 1: drifting weights, insensitive noise, online variational inference.
+
+    Parameters
+    ----------
+    a, b : numbers above 0
+        Shape and rate of the prior of the drift's precision. Let a be well above half the number of features: the
+        paper's fixed point runs away otherwise (erratum E2 in docs/equations.md).
+    epsilon : number above 0
+        Half-width of the noise's flat top, in the units of y.
+    max_sweeps : int, optional
+        How many sweeps of the fixed point a step may take. None runs it to convergence; 2 gives the paper's table.
+    tol : number from 0
+        The fixed point has converged when a sweep moves nothing by more than this, relative to its size.
+    n_features : int, optional
+        Taken from the first x if not given.
+
+    Examples
+    --------
+    >>> model = Bypass()
+    >>> trace = model.run([[1.0], [1.0], [1.0]], [3.0, 3.1, 2.9])
+    >>> trace.mean.round(2)
+    array([0.  , 0.44, 0.44])
+    """
+
+    _kernel = govi.BYPASS
+
+    def __init__(
+        self,
+        a: float = 1000.0,
+        b: float = 1.0,
+        epsilon: float = 1.25,
+        *,
+        max_sweeps: int | None = None,
+        tol: float = 1e-8,
+        n_features: int | None = None,
+    ) -> None:
+        super().__init__(BypassSpec(a, b, epsilon, max_sweeps, tol), n_features)
+
+    def belief(self) -> Belief:
+        return _variational(self)
+
+
+class AdaBypass(Regressor):
+    """ADA-BYPASS, the paper's Algorithm 2: BYPASS whose hyperparameters follow the data.
+
+    Parameters
+    ----------
+    a, b, epsilon
+        Where the hyperparameters of `Bypass` start.
+    aggressiveness : number from 0
+        How far an observation moves them; 0 leaves them where they are.
+    omega_min : number above 0
+        The least value each of them may take.
+    max_sweeps, tol, n_features
+        As in `Bypass`.
+
+    Examples
+    --------
+    >>> model = AdaBypass()
+    >>> model.update([1.0, 0.5], 2.0)
+    >>> model.predict([1.0, 0.5])
+    Normal(mean=0.409132, sd=1.46996)
+    >>> model
+    AdaBypass(n_features=2, n_seen=1)
+    """
+
+    _kernel = govi.ADA_BYPASS
+
+    def __init__(
+        self,
+        a: float = 1000.0,
+        b: float = 1.0,
+        epsilon: float = 1.25,
+        *,
+        aggressiveness: float = 1e-3,
+        omega_min: float = 1e-8,
+        max_sweeps: int | None = None,
+        tol: float = 1e-8,
+        n_features: int | None = None,
+    ) -> None:
+        super().__init__(AdaBypassSpec(a, b, epsilon, max_sweeps, tol, aggressiveness, omega_min), n_features)
+
+    def belief(self) -> Belief:
+        return _variational(self)
+
+
+def _variational(model: Bypass | AdaBypass) -> Belief:
+    """Give what BYPASS believes: Gaussian noise of the mean and precision that were last inferred."""
+    mean, cov = model.weights
+    assert cov is not None
+    learned = model.parameters
+    noise_scale = learned["noise_prec"] ** -0.5
+    return single(mean, cov, 1.0 / learned["drift_prec"], noise_scale, noise_mean=learned["noise_mean"])
