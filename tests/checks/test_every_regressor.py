@@ -504,19 +504,14 @@ def test_a_model_given_its_features_is_ready_at_once() -> None:
         model.predict([1.0])
 
 
-@pytest.mark.slow
 @every_regressor
-def test_ten_million_steps_stay_sound(make: Make) -> None:
-    model = make()
-    rng = np.random.default_rng(11)
-    weights = np.zeros(3)
-    for _ in range(100):
-        X = rng.normal(size=(100_000, 3)) * [1.0, 1e3, 1e-3]
-        weights = weights + rng.normal(size=3)
-        trace = model.run(X, X @ weights + rng.standard_t(2, 100_000))
-        assert np.isfinite(trace.mean).all()
-        if not isinstance(trace.predictive, Point):
-            assert np.isfinite(trace.var).all()
-            assert (trace.var > 0).all()
-        assert_sound(model)
-    assert model.n_seen == 10_000_000
+def test_step_is_predict_then_update(make: Make) -> None:
+    model, twin = trained(make), trained(make)
+    for x, y in (([1.0, 2.0, 3.0], 4.0), ([0.5, -1.0, 2.0], np.nan), ([1.0, 0.0, 0.0], -2.0)):
+        expected = twin.predict(x)
+        twin.update(x, y)
+        assert model.step(x, y).mean == expected.mean
+        assert row_of(model) == row_of(twin)
+    with pytest.raises(NotFiniteError):
+        model.step([1.0, 2.0, 3.0], np.inf)
+    assert row_of(model) == row_of(twin)
