@@ -10,6 +10,7 @@ from adabypass.model.special cimport Piece, flat_piece, normal_piece, tail_piece
 cdef double SQRT_HALF = sqrt(0.5)
 cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
 cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
+cdef double LOST = 1e-20
 cdef double NEGLIGIBLE = 9.0        # standard deviations: a normal's mass beyond them is lost beside 1
 
 
@@ -40,7 +41,8 @@ cdef Pieces pieces(double distance, double v, double epsilon) noexcept nogil:
     else:
         split.flat_piece = flat_piece(near, width)
     split.right_piece = tail_piece(right_at)
-    split.left_piece = tail_piece(left_at)
+    # The far tail, beside the near one: where its digits are lost in the sum it need not be worked out.
+    split.left_piece = tail_piece(left_at) if damping > LOST else Piece(0.0, 0.0, 0.0)
     if right_at >= 0.0:
         if near >= 0.0:
             unit_log, density = -0.5 * near * near - HALF_LOG_2PI, 1.0
