@@ -6,7 +6,7 @@ from adabypass.model.special cimport Piece
 cdef struct Pieces:
     # N(η; d, v) p(η | ε), up to a factor, on the left tail, the flat top and the right tail of the noise; for d >= 0.
     double left, flat, right        # their masses, adding up to 1
-    double log_total                # log of their sum before that
+    double total, log_unit          # their sum before that, and the log of the unit it is in
     Piece left_piece, flat_piece, right_piece   # each in standard deviations, measured from its point nearest to d
 
 

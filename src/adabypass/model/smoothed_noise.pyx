@@ -27,12 +27,13 @@ cdef Pieces pieces(double distance, double v, double epsilon) noexcept nogil:
     if near < -NEGLIGIBLE:          # all of it on the flat top
         split.flat_piece = Piece(1.0 / INV_SQRT_2PI, 0.0, 1.0)
         split.left_piece = split.right_piece = Piece(0.0, 0.0, 0.0)
-        split.left, split.flat, split.right, split.log_total = 0.0, 1.0, 0.0, 0.0
+        split.left, split.flat, split.right, split.total, split.log_unit = 0.0, 1.0, 0.0, 1.0, 0.0
         return split
     if right_at < -NEGLIGIBLE:      # all of it on the right tail
         split.left_piece = split.flat_piece = Piece(0.0, 0.0, 0.0)
         split.right_piece = Piece(INFINITY, -right_at, 1.0)
-        split.left, split.flat, split.right, split.log_total = 0.0, 0.0, 1.0, epsilon - distance + 0.5 * v
+        split.left, split.flat, split.right, split.total = 0.0, 0.0, 1.0, 1.0
+        split.log_unit = epsilon - distance + 0.5 * v
         return split
     damping = exp(-2.0 * distance * epsilon / v)        # density at -ε beside that at ε
     density = exp(-0.5 * near * near)                   # and that at ε, times sqrt(2π)
@@ -58,13 +59,14 @@ cdef Pieces pieces(double distance, double v, double epsilon) noexcept nogil:
     split.left = density * damping * split.left_piece.mass
     total = split.left + split.flat + split.right
     split.left, split.flat, split.right = split.left / total, split.flat / total, split.right / total
-    split.log_total = unit_log + log(total)
+    split.total, split.log_unit = total, unit_log
     return split
 
 
 cdef double log_pdf(double d, double v, double epsilon) noexcept nogil:
     """Log density of the noise plus N(0, v) at d: equation (38)."""
-    return pieces(fabs(d), v, epsilon).log_total - log(2.0 * (1.0 + epsilon))
+    cdef Pieces split = pieces(fabs(d), v, epsilon)
+    return split.log_unit + log(split.total / (2.0 * (1.0 + epsilon)))
 
 
 cdef double lower_tail(double distance, double v, double epsilon, double* density) noexcept nogil:

@@ -40,7 +40,7 @@ cdef Evidence insensitive(double d, double v, double epsilon) noexcept nogil:
     cdef double right = epsilon - base + beyond_right
     cdef double left = -(epsilon + base) - beyond_left
     cdef double mean = split.flat * flat + split.right * right + split.left * left
-    seen.log_density = split.log_total - log(2.0 * (1.0 + epsilon))                         # (38)
+    seen.log_density = split.log_unit + log(split.total / (2.0 * (1.0 + epsilon)))          # (38)
     seen.shift = v * (split.left - split.right) if v <= 1.0 else base - distance + mean     # (40)
     seen.var = (                                                                            # (41)
         split.flat * (v * split.flat_piece.var + (flat - mean) * (flat - mean))
