@@ -93,6 +93,14 @@ def test_a_bad_cell_ends_the_stream_after_the_answers_before_it() -> None:
         assert says in done.stderr
 
 
+def test_a_blank_exogenous_cell_is_named_or_filled_as_agreed() -> None:
+    given = "x,y\n1,2\n2,3\n,4\n"
+    done = run("stream", "--exog", "x", given=given)
+    assert done.returncode == 2
+    assert 'row 3, column "x": blank; fill it, or choose --missing' in done.stderr
+    assert len(run("stream", "--exog", "x", "--missing", "last", given=given).stdout.splitlines()) == 3
+
+
 def test_whoever_stops_reading_is_not_told_off() -> None:
     text = "y\n" + "1.5\n2.5\n" * 3000
     done = subprocess.run(

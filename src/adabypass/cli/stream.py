@@ -41,7 +41,10 @@ def stream(
     answerers: dict[str, Callable[[float, list[float] | None], str]] = {}
     out = sys.stdout
     write, flush = out.write, out.flush
-    for name, y, known in _rows(sys.stdin, target, key, exog):
+    for number, (name, y, known) in enumerate(_rows(sys.stdin, target, key, exog), 1):
+        if known is not None and missing == "refuse" and any(map(isnan, known)):
+            at = next(i for i, value in enumerate(known) if isnan(value))
+            cells.Place(exog[at]).refuse(number - 1, "blank; fill it, or choose --missing mean or --missing last")
         answer = answerers.get(name)
         if answer is None:
             answer = answerers[name] = _answerer(template.copy(), level, name if key is not None else None, key or "")
