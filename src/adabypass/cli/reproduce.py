@@ -6,10 +6,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from adabypass.cli.pictures import check_picture
+from adabypass.cli.pictures import check_picture, draw_figure
 from adabypass.cli.reproduce_pairs import pairs
 from adabypass.cli.reproduce_wind import wind
-from adabypass.errors import MissingExtraError
 from adabypass.experiments import nile as nile_study
 
 
@@ -37,14 +36,7 @@ def nile(out: Path | None) -> None:
     console.print(nile_study.SETTING + "\n")
     console.print(_table(study))
     console.print("\n" + study.remark)
-    try:
-        _draw(study, out or Path("nile.png"))
-    except MissingExtraError as missing:
-        if out is not None:
-            raise
-        click.echo(f"\nThere is no figure: {missing}", err=True)
-    else:
-        console.print(f"\nThe figure is in {out or 'nile.png'}", soft_wrap=True)
+    draw_figure(lambda path: _draw(study, path), out, "nile.png", console)
 
 
 @reproduce.command(name="all")

@@ -9,8 +9,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from adabypass.cli.pairs import draw, read_prices
-from adabypass.cli.pictures import check_picture
-from adabypass.errors import MissingExtraError
+from adabypass.cli.pictures import check_picture, draw_figure
 from adabypass.experiments import pairs as study
 
 EMBEDDED = (
@@ -49,7 +48,7 @@ def pairs(file: str | None, y: str, x: str, date: str, out: Path | None) -> None
     console.print("\n", _results(found), "\n", sep="")
     console.print("Sharpe ratios without costs, under other choices (- where nothing was traded)", style="bold")
     console.print(_sensitivities(found))
-    _picture(found, out, console)
+    draw_figure(lambda path: draw(*found.headline, path), out, "pairs.png", console)
 
 
 def _run(pair: study.Prices, beside_paper: bool) -> study.Study:
@@ -91,15 +90,3 @@ def _sensitivities(found: study.Study) -> Table:
 
 def _number(ratio: float) -> str:
     return "-" if isnan(ratio) else f"{ratio:z.2f}"
-
-
-def _picture(found: study.Study, out: Path | None, console: Console) -> None:
-    path = out or Path("pairs.png")
-    try:
-        draw(*found.headline, path)
-    except MissingExtraError as missing:
-        if out is not None:
-            raise
-        click.echo(f"\nThere is no figure: {missing}", err=True)
-    else:
-        console.print(f"\nThe figure is in {path}", soft_wrap=True)

@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from adabypass.cli.pictures import check_picture
-from adabypass.errors import MissingExtraError
+from adabypass.cli.pictures import check_picture, draw_figure
 from adabypass.experiments import wind as study
 
 MOST_ROWS = 12
@@ -45,7 +44,7 @@ def wind(lags: int, horizon: int, length: int | None, out: Path | None) -> None:
         console.print(f"\nUp to {horizon} steps ahead, from {found.ahead[0].n_origins:,} origins", style="bold")
         console.print(study.AHEAD_SETTING + "\n")
         console.print(_ahead(found))
-    _picture(found, out, console)
+    draw_figure(lambda path: _draw(found, path), out, "wind.png", console)
 
 
 def _run(lags: int, horizon: int, length: int | None) -> study.Study:
@@ -103,16 +102,8 @@ def _ahead(found: study.Study) -> Table:
     return table
 
 
-def _picture(found: study.Study, out: Path | None, console: Console) -> None:
-    path = out or Path("wind.png")
-    try:
-        from adabypass import plots  # noqa: PLC0415  (the table needs no matplotlib)
-        from adabypass.experiments import wind_picture  # noqa: PLC0415
+def _draw(found: study.Study, path: Path) -> None:
+    from adabypass import plots  # noqa: PLC0415  (the table needs no matplotlib)
+    from adabypass.experiments import wind_picture  # noqa: PLC0415
 
-        plots.save(wind_picture.wind(found), path)
-    except MissingExtraError as missing:
-        if out is not None:
-            raise
-        click.echo(f"\nThere is no figure: {missing}", err=True)
-    else:
-        console.print(f"\nThe figure is in {path}", soft_wrap=True)
+    plots.save(wind_picture.wind(found), path)
