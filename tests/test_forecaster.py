@@ -3,6 +3,7 @@
 import pickle
 import tracemalloc
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -24,6 +25,8 @@ from adabypass import (
 )
 from adabypass.door import Floats
 from adabypass.errors import AdabypassError, HyperparameterError, NotFiniteError, NotReadyError, ShapeError
+from adabypass.inference import ahead
+from adabypass.model.belief import Belief
 
 MODELS: list[Callable[[], Regressor]] = [AutoBypass, AdaBypass, Bypass, EvidenceBypass, SequentialKalman]
 every_model = pytest.mark.parametrize("make", MODELS)
@@ -200,6 +203,36 @@ def test_fast_drifting_filters_do_not_make_the_far_future_explode() -> None:
     ahead, spread = forecaster.forecast(100), np.std(load_dataset("nile").y)
     assert ahead.mean[-1] == approx(11.5, abs=0.5)
     assert ahead.sd[-1] < 2 * spread
+
+
+def test_weights_that_may_not_explode_turn_about_where_the_series_is() -> None:
+    belief = Belief(
+        share=np.ones(1),
+        mean=np.array([[2.0, 1.02]]),
+        cov=np.array([[[0.0, 0.0], [0.0, 0.0004]]]),  # 1.02 may well be 1
+        drift=np.zeros((1, 2, 2)),
+        noise_scale=np.ones(1),
+        epsilon=-np.ones(1),
+        fading=np.zeros(1),
+        fade=np.zeros(1),
+        x_center=np.array([100.0]),
+        y_center=100.0,
+        intercept=True,
+    )
+    past = ahead.Past(np.array([1100.0]), np.empty(0, np.int64), np.empty((0, 0)))
+    steps = ahead.moments(belief, ahead.Design(np.zeros(1), np.ones((1, 1)), 0), past, np.zeros((2, 1)))
+    # 22 up in the first step, as in the second but for Cov(w, y) = 0.0004 * 1000; about the centre it would be 2.
+    assert steps[:, 0, 1] == approx([1122.0, 1144.4])
+
+
+@pytest.mark.parametrize("method", ["moments", "paths"])
+def test_seasons_that_grow_go_on_growing(method: Literal["moments", "paths"]) -> None:
+    t = np.arange(1012)
+    truth = (100 + t) * (1 + 0.2 * np.sin(2 * np.pi * t / 12))
+    forecaster = Forecaster(lags=[1, 12])
+    forecaster.run(truth[:1000] + np.random.default_rng(4).normal(size=1000))
+    error = forecaster.forecast(horizon=12, method=method, rng=1).mean - truth[1000:]
+    assert abs(error.mean()) < 3.0
 
 
 def test_differencing_forecasts_the_level() -> None:

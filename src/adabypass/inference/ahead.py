@@ -50,18 +50,19 @@ class Calm(NamedTuple):
 
 def extra_var(belief: Belief, design: Design, past: Past, x: Floats) -> Floats:
     """Variance that each component's forecast gains because lags are not known: equation (62) for a single step."""
-    belief = calm(belief, design, len(past.unknown) + 1).of(belief)
+    belief = calm(belief, design, past, len(past.unknown) + 1).of(belief)
     belief = belief._replace(cov=belief.cov + belief.drift)
     r = belief.regressors(x)
     A, d = _uncertain(belief, design, past.unknown)
     return _gain(belief, past.cov, np.zeros((*belief.mean.shape, len(past.unknown))), A, d, r)
 
 
-def calm(belief: Belief, design: Design, horizon: int) -> Calm:
+def calm(belief: Belief, design: Design, past: Past, horizon: int) -> Calm:
     """Take it that the series does not explode: equations (64) and (65).
 
     A filter whose weights drift fast may forecast one step as well as any, while its lags' weights, left to themselves,
-    would leave all bounds within a few steps.
+    would leave all bounds within a few steps. Its forecast of the series as it is now stays what it was, however far
+    that is from the centre of the features: the weight of the level makes up for what the lags' lose.
     """
     n_lags = len(design.lags)
     n_steps = max(horizon, 2 * len(design.base), 30)
@@ -77,10 +78,23 @@ def calm(belief: Belief, design: Design, horizon: int) -> Calm:
     bound = max(float(_growth(typical[None], orders, n_steps)[0]) - 2.0 * float(doubt) ** 0.5, 1.0)
     growth = _growth(mean[:, at], orders, n_steps)
     mean[:, at] *= np.minimum(bound / growth, 1.0)[:, None] ** orders  # (64)
+    if belief.intercept or design.first:
+        here = _lately(design, past, orders) - belief.x_center[at - belief.intercept]
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean[:, 0] = finite(mean[:, 0] + (belief.mean - mean)[:, at] @ here)  # (70)
     spread = np.trace((belief.cov + horizon * belief.drift)[:, at[:, None], at], axis1=1, axis2=2)
     room = np.maximum((1.0 - growth) / 3.0, 0.7 / horizon)
     shrink[:, at] = np.minimum(room / np.sqrt(np.maximum(spread, 1e-300)), 1.0)[:, None]  # (65)
     return Calm(mean, shrink)
+
+
+def _lately(design: Design, past: Past, orders: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:
+    """Mean of what the lags have seen of the series, as far back as the longest of them."""
+    longest = int(orders.max())
+    taps = design.lags[0, orders[0] - 1 :][: len(past.levels) - longest + 1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        seen = np.convolve(past.levels, taps[::-1], "valid")
+        return float(finite(np.asarray(np.mean(seen))))
 
 
 def _response(weights: Floats, orders: "np.ndarray[tuple[int], np.dtype[np.int64]]", n_steps: int) -> Floats:
@@ -131,7 +145,7 @@ def moments(belief: Belief, design: Design, past: Past, features: Floats) -> Flo
     columns = _used(design)
     for step in range(horizon):
         if step == 0:
-            soothed = calm(belief, design, horizon)
+            soothed = calm(belief, design, past, horizon)
             belief = belief._replace(cov=belief.cov + belief.drift)
         else:
             belief = soothed.of(belief) if step == 1 else belief
@@ -170,7 +184,7 @@ def paths(
     """Draw what may come, shape (n_paths, n_steps): each path one component, its weights drifting as it goes."""
     horizon, n_levels = len(features), len(past.levels)
     chosen = rng.choice(len(belief.share), size=n_paths, p=belief.share / belief.share.sum())
-    soothed = calm(belief, design, horizon)
+    soothed = calm(belief, design, past, horizon)
     root, drift_root = _root(belief.cov)[chosen], _root(belief.drift)[chosen]
     size = belief.mean.shape[1]
     w = belief.mean[chosen] + np.einsum("pij,pj->pi", root, rng.normal(size=(n_paths, size)))
