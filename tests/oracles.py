@@ -5,8 +5,8 @@ from typing import NamedTuple
 import mpmath
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.model import noise
+from adabypass.validation import Floats
 
 
 def bessel_ratio(rho: float) -> float:

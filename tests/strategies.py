@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from adabypass.door import Floats
 from adabypass.model.spec import (
     AdaBypassSpec,
     BypassSpec,
@@ -13,6 +12,7 @@ from adabypass.model.spec import (
     PassiveAggressiveSpec,
     SequentialKalmanSpec,
 )
+from adabypass.validation import Floats
 
 
 class Stream(NamedTuple):

@@ -63,5 +63,5 @@ def test_stubs_name_what_the_compiled_module_has(name: str) -> None:
         for name, value in vars(module).items()
         if not name.startswith("_") and getattr(value, "__module__", module.__name__) in (module.__name__, None)
     }
-    imported = {"np", "limits", "door", "Kernel"} - declared
+    imported = {"np", "limits", "Kernel"} - declared
     assert {name for name in own if type(vars(module)[name]).__name__ != "module"} - imported == declared

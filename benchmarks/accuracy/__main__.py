@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from rich.progress import Progress
 
-from adabypass.door import Floats
+from adabypass.validation import Floats
 from benchmarks.accuracy.rivals import LEVELS, RIVALS, WARM_UP, Record
 from benchmarks.accuracy.streams import Stream, real, simulated
 

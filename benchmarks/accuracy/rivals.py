@@ -12,7 +12,7 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from adabypass import AdaBypass, AutoBypass, Normal, SequentialKalman
-from adabypass.door import Floats
+from adabypass.validation import Floats
 from benchmarks.accuracy.streams import Stream
 
 LEVELS = (0.5, 0.9, 0.95)

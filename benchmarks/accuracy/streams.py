@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from adabypass import load_dataset
-from adabypass.door import Floats
+from adabypass.validation import Floats
 
 
 class Stream(NamedTuple):

@@ -13,9 +13,9 @@ from rich.table import Table
 from scipy import stats
 
 from adabypass import AdaBypass, AutoBypass, Bypass, EvidenceBypass, Normal, SequentialKalman
-from adabypass.door import Floats
 from adabypass.inference.reference import evidence, govi
 from adabypass.model.spec import AdaBypassSpec, EvidenceBypassSpec
+from adabypass.validation import Floats
 
 REPEATS = 9
 

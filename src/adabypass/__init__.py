@@ -1,11 +1,12 @@
 """Online Bayesian passive-aggressive regression: a forecast before every observation, one update after it."""
 
 from adabypass.datasets import load_dataset
-from adabypass.evaluate import compare, evaluate
-from adabypass.forecaster import Forecaster
+from adabypass.evaluation import compare, evaluate
+from adabypass.forecasting import Forecaster
 from adabypass.model.forecast import Forecast
 from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive
 from adabypass.model.trace import Change, Scores, Trace
+from adabypass.panel.series import forecast
 from adabypass.regressors import (
     AdaBypass,
     AutoBypass,
@@ -15,7 +16,6 @@ from adabypass.regressors import (
     Regressor,
     SequentialKalman,
 )
-from adabypass.series import forecast
 
 __all__ = [
     "AdaBypass",

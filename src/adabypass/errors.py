@@ -1,4 +1,4 @@
-"""What can go wrong at the door, each with its own class.
+"""Errors that the library raises on purpose, each with its own class.
 
 Every class derives from a built-in one, so `except ValueError` keeps working. A refused call changes nothing.
 """
@@ -20,8 +20,8 @@ class NotFiniteError(AdabypassError, ValueError):
     """A value is infinite, or is nan where nan has no meaning."""
 
 
-class HyperparameterError(AdabypassError, ValueError):
-    """A hyperparameter lies outside its domain."""
+class ParameterError(AdabypassError, ValueError):
+    """A hyperparameter, or another argument, lies outside its domain."""
 
 
 class NotReadyError(AdabypassError, ValueError):

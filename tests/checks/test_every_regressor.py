@@ -20,7 +20,7 @@ from adabypass import (
     Regressor,
     SequentialKalman,
 )
-from adabypass.errors import AdabypassError, NotANumberError, NotFiniteError, NotReadyError, ShapeError
+from adabypass.errors import AdabypassError, NotANumberError, NotFiniteError, NotReadyError, ParameterError, ShapeError
 from tests.strategies import Stream, powers, streams
 
 Make = Callable[[], Regressor]
@@ -395,7 +395,7 @@ def test_growing_needs_features_to_add_to_and_a_count(make: Make) -> None:
     with pytest.raises(NotReadyError):
         make().add_features(1)
     for wrong in (0, -1, 1.5, True):
-        with pytest.raises(ShapeError):
+        with pytest.raises(ParameterError):
             trained(make).add_features(wrong)  # type: ignore[arg-type]
 
 
@@ -489,7 +489,7 @@ def test_an_unpickled_model_writes_to_memory_of_its_own(make: Make) -> None:
 @every_regressor
 def test_what_it_was_told_can_be_read(make: Make) -> None:
     model = make()
-    assert model.hyperparameters == model._spec.told()
+    assert model.hyperparameters == model._spec.hyperparameters()
     with pytest.raises(TypeError):
         model.hyperparameters["epsilon"] = 3.0  # type: ignore[index]
 

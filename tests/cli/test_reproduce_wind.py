@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from adabypass.cli import commands
-from adabypass.errors import ShapeError
+from adabypass.errors import ParameterError
 
 
 def command(*arguments: object) -> Result:
@@ -79,7 +79,7 @@ def test_a_bad_option_ends_with_2_before_anything_is_computed(options: list[str]
 
 def test_a_series_too_short_to_score_is_refused() -> None:
     done = command("wind", "--length", "10")
-    assert isinstance(done.exception, ShapeError)
+    assert isinstance(done.exception, ParameterError)
     assert "length is 10, but must be a whole number from 59 to 40174" in str(done.exception)
 
 

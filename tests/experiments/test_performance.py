@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass.errors import HyperparameterError, NotFiniteError, ShapeError
+from adabypass.errors import NotFiniteError, ParameterError, ShapeError
 from adabypass.experiments import performance
 
 
@@ -81,7 +81,7 @@ def test_bad_input_is_refused() -> None:
         performance.sharpe([])
     with pytest.raises(NotFiniteError, match=r"returns\[1\] is nan"):
         performance.cagr([0.1, np.nan])
-    with pytest.raises(HyperparameterError, match="level is 2"):
+    with pytest.raises(ParameterError, match="level is 2"):
         performance.sharpe_interval([0.1, 0.2], rng, level=2)
-    with pytest.raises(HyperparameterError, match="at least one day"):
+    with pytest.raises(ParameterError, match="at least one day"):
         performance.sharpe_interval([0.1, 0.2], rng, mean_block=0.5)

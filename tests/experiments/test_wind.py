@@ -7,10 +7,10 @@ import pytest
 from pytest import approx
 
 from adabypass.datasets import load_dataset
-from adabypass.errors import ShapeError
-from adabypass.evaluate.prequential import SKIP
+from adabypass.errors import ParameterError
+from adabypass.evaluation.prequential import SKIP
 from adabypass.experiments import wind
-from adabypass.forecaster import Forecaster
+from adabypass.forecasting import Forecaster
 from adabypass.model.predictive import Mixture, Normal
 from adabypass.model.trace import Trace
 from adabypass.regressors import AutoBypass, Bypass
@@ -151,5 +151,5 @@ def test_progress_goes_up_to_its_end() -> None:
     ],
 )
 def test_what_cannot_be_run_is_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ShapeError, match=words):
+    with pytest.raises(ParameterError, match=words):
         wind.run(**options)

@@ -11,9 +11,9 @@ from scipy import stats
 from scipy.integrate import quad
 
 from adabypass import Insensitive, Mixture, Normal
-from adabypass.door import Floats
 from adabypass.errors import ShapeError
 from adabypass.model import noise
+from adabypass.validation import Floats
 from tests import oracles
 from tests.strategies import powers
 

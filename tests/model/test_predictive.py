@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from adabypass import Normal, Point
-from adabypass.errors import HyperparameterError, PointForecastError
+from adabypass.errors import ParameterError, PointForecastError
 from tests.strategies import powers
 
 numbers = st.floats(-100, 100)
@@ -55,12 +55,12 @@ def test_samples_have_the_forecast_s_moments() -> None:
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 90, -0.5])
 def test_a_level_that_is_no_probability_is_refused(level: float) -> None:
-    with pytest.raises(HyperparameterError, match=r"0\.9 means 90 %"):
+    with pytest.raises(ParameterError, match=r"0\.9 means 90 %"):
         Normal(0.0, 1.0).interval(level)
 
 
 def test_a_quantile_outside_0_to_1_is_refused() -> None:
-    with pytest.raises(HyperparameterError, match="between 0 and 1"):
+    with pytest.raises(ParameterError, match="between 0 and 1"):
         Normal(0.0, 1.0).quantile(1.5)
 
 

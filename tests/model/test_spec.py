@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import adabypass
-from adabypass.errors import HyperparameterError, ShapeError
+from adabypass.errors import ParameterError
 
 # As a user without a type checker would call them.
 AdaBypass: Any = adabypass.AdaBypass
@@ -39,11 +39,11 @@ SequentialKalman: Any = adabypass.SequentialKalman
     ],
 )
 def test_a_wrong_hyperparameter_is_refused(make: Callable[[], object], words: str) -> None:
-    with pytest.raises(HyperparameterError) as caught:
+    with pytest.raises(ParameterError) as caught:
         make()
     assert words in str(caught.value)
 
 
 def test_a_wrong_number_of_features_is_refused() -> None:
-    with pytest.raises(ShapeError, match="n_features is 0, but must be a whole number from 1 to"):
+    with pytest.raises(ParameterError, match="n_features is 0, but must be a whole number from 1 to"):
         Bypass(n_features=0)

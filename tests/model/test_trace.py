@@ -7,7 +7,7 @@ import pytest
 from pytest import approx
 
 from adabypass import AutoBypass, Bypass, Normal, PassiveAggressive, Trace
-from adabypass.errors import MissingExtraError, PointForecastError, ShapeError, UnknownNameError
+from adabypass.errors import MissingExtraError, ParameterError, PointForecastError, ShapeError, UnknownNameError
 
 
 def small_trace() -> Trace:
@@ -31,7 +31,7 @@ def test_skipped_points_do_not_count() -> None:
     assert small_trace().scores(skip=3)["mae"] == approx(2.0)
     with pytest.raises(ShapeError, match="nothing to score"):
         small_trace().scores(skip=5)
-    with pytest.raises(ShapeError, match="skip is 9, but must be a whole number from 0 to 5"):
+    with pytest.raises(ParameterError, match="skip is 9, but must be a whole number from 0 to 5"):
         small_trace().scores(skip=9)
 
 

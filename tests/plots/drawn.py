@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
 from adabypass import AdaBypass, AutoBypass, Normal, Trace
-from adabypass.door import Floats
+from adabypass.validation import Floats
 
 DAYS = np.datetime64("2020-01-01") + np.arange(120)
 

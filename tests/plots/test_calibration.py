@@ -4,7 +4,7 @@ import numpy as np
 from pytest import approx
 
 from adabypass import plots
-from adabypass.evaluate import coverage_over_time, pit_histogram, reliability
+from adabypass.evaluation import coverage_over_time, pit_histogram, reliability
 from tests.plots.drawn import auto_trace, line, normal_trace
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from pytest import approx
 
 from adabypass import Bypass, Normal, PassiveAggressive, Trace, plots
-from adabypass.errors import HyperparameterError, NotReadyError, PointForecastError, ShapeError
+from adabypass.errors import NotReadyError, ParameterError, PointForecastError, ShapeError
 from tests.plots.drawn import Ahead, auto_trace, edges, in_words, line, normal_trace
 
 
@@ -76,9 +76,9 @@ def test_a_long_trace_is_drawn_at_1500_moments_and_all_of_its_data() -> None:
 def test_a_fan_of_points_or_without_levels_is_refused() -> None:
     with pytest.raises(PointForecastError):
         plots.fan(PassiveAggressive().run([[1.0], [1.0]], [1.0, 2.0]))
-    with pytest.raises(HyperparameterError, match="levels is empty"):
+    with pytest.raises(ParameterError, match="levels is empty"):
         plots.fan(normal_trace(), levels=())
-    with pytest.raises(HyperparameterError, match="90 %"):
+    with pytest.raises(ParameterError, match="90 %"):
         plots.fan(normal_trace(), levels=(90,))
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.errors import MissingExtraError, PriceError
 from adabypass.experiments.prices import Prices, prices
+from adabypass.validation import Floats
 
 
 def download(y: str, x: str, start: str | None = None, end: str | None = None) -> Prices:

@@ -11,8 +11,8 @@ from adabypass import tables
 from adabypass.cli import options
 from adabypass.cli.pictures import check_picture
 from adabypass.errors import UnknownNameError
-from adabypass.evaluate import Comparison, compare
-from adabypass.series import Series, about, refuse_blanks, split
+from adabypass.evaluation import Comparison, compare
+from adabypass.panel.series import Series, about, refuse_blanks, split
 
 SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
 
@@ -41,7 +41,7 @@ SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
 )  # fmt: skip
 def evaluate(
     file: str, target: str, time: str | None, key: str | None, exog: Any, calendar: Any, step: str | None, lags: Any,
-    season: Any, difference: int, missing: str, horizon: int, models: tuple[str, ...], loss: str, skip: int,
+    seasonal_lags: Any, difference: int, missing: str, horizon: int, models: tuple[str, ...], loss: str, skip: int,
     plot: Path | None, out: str | None,
 ) -> None:  # fmt: skip
     """Score models on every series of FILE: each forecast is made before its target is seen.
@@ -57,14 +57,14 @@ def evaluate(
             raise UnknownNameError(f'there is no model "{name}"; the models are {", ".join(options.MODELS)}.')
     table = tables.read(file)
     columns = options.columns(target, time, key, exog, calendar, step)
-    if missing == "refuse":
+    if missing == "raise":
         refuse_blanks(table, columns)
     all_series = list(split(table, columns))
     n = 2 * sum(len(series.y) for series in all_series) * len(models)  # forecast, then scored
     results: list[tuple[Series, Comparison]] = []
     with options.progress("forecasting and scoring", n) as advance:
         for series in all_series:
-            contest = {name: options.forecaster(name, lags, season, difference, missing, ()) for name in models}
+            contest = {name: options.forecaster(name, lags, seasonal_lags, difference, missing, ()) for name in models}
             with about(series):
                 comparison = compare(
                     contest, series.y, series.exog, horizon=horizon, skip=skip, loss=loss,

@@ -12,7 +12,7 @@ from adabypass import tables
 from adabypass.cli import options
 from adabypass.cli.pictures import check_picture
 from adabypass.model.forecast import Forecast
-from adabypass.series import Series, about, fresh, refuse_blanks, rows, split
+from adabypass.panel.series import Series, about, fresh, refuse_blanks, rows, split
 
 
 @click.command()
@@ -35,7 +35,7 @@ from adabypass.series import Series, about, fresh, refuse_blanks, rows, split
 )  # fmt: skip
 def forecast(
     file: str, target: str, time: str | None, key: str | None, exog: Any, calendar: Any, step: str | None, lags: Any,
-    season: Any, difference: int, missing: str, horizon: int, levels: tuple[float, ...], model: str,
+    seasonal_lags: Any, difference: int, missing: str, horizon: int, levels: tuple[float, ...], model: str,
     plot: Path | None, out: str | None,
 ) -> None:  # fmt: skip
     """Learn every series of FILE, and forecast what comes next.
@@ -46,9 +46,9 @@ def forecast(
     options.check_out(out)
     table = tables.read(file)
     columns = options.columns(target, time, key, exog, calendar, step)
-    if missing == "refuse":
+    if missing == "raise":
         refuse_blanks(table, columns)
-    template = options.forecaster(model, lags, season, difference, missing, ())
+    template = options.forecaster(model, lags, seasonal_lags, difference, missing, ())
     parts: list[dict[str, Any]] = []
     first: tuple[Series, Forecast] | None = None
     all_series = list(split(table, columns))

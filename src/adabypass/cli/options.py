@@ -8,7 +8,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from adabypass.forecaster import Forecaster
+from adabypass.forecasting import Forecaster
+from adabypass.panel.series import Columns
 from adabypass.regressors import (
     AdaBypass,
     AutoBypass,
@@ -17,7 +18,6 @@ from adabypass.regressors import (
     Regressor,
     SequentialKalman,
 )
-from adabypass.series import Columns
 from adabypass.tables.reading import ending
 
 MODELS: dict[str, Callable[[], Regressor]] = {
@@ -105,10 +105,13 @@ def lag_options(command: Command) -> Command:
                 "--lags", type=Numbers(), default=1, show_default=True, metavar="N[,N...]",
                 help="So many values before, or just these.",
             ),
-            click.option("--season", type=Numbers(), metavar="N[,N...]", help="Lags besides, such as 24."),
+            click.option(
+                "--seasonal-lags", type=Numbers(), metavar="N[,N...]",
+                help="Further lags, such as 24 for the same hour of the day before.",
+            ),
             click.option("--difference", type=click.IntRange(0, 10), default=0, help="How often to difference first."),
             click.option(
-                "--missing", type=click.Choice(["refuse", "mean", "last"]), default="refuse", show_default=True,
+                "--missing", type=click.Choice(["raise", "mean", "last"]), default="raise", show_default=True,
                 help="What to do about a blank in an exogenous column.",
             ),
         ]
@@ -130,10 +133,17 @@ def _step(step: str | None) -> Any:
         return step
 
 
-def forecaster(model: str, lags: Any, season: Any, difference: int, missing: Any, exog: tuple[str, ...]) -> Forecaster:
+def forecaster(
+    model: str, lags: Any, seasonal_lags: Any, difference: int, missing: Any, exog: tuple[str, ...]
+) -> Forecaster:
     """Make the forecaster that the options describe."""
     return Forecaster(
-        MODELS[model](), lags=lags, season=season, difference=difference, missing=missing, exog=exog or None
+        MODELS[model](),
+        lags=lags,
+        seasonal_lags=seasonal_lags,
+        difference=difference,
+        missing=missing,
+        exog=exog or None,
     )
 
 

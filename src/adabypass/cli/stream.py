@@ -12,7 +12,7 @@ import numpy as np
 
 from adabypass.cli import options
 from adabypass.errors import TableError, UnknownNameError
-from adabypass.forecaster import Forecaster
+from adabypass.forecasting import Forecaster
 from adabypass.model import mixture
 from adabypass.model.predictive import Mixture, Point, Predictive
 from adabypass.tables import cells, no_such_column
@@ -28,7 +28,7 @@ Row = tuple[str, float, list[float] | None]
 @click.option("--level", type=options.Level(), default=90, show_default=True, help="Of the interval, in percent.")
 @click.option("--model", type=click.Choice(list(options.MODELS)), default="auto", help=options.MODEL_HELP)
 def stream(
-    target: str, key: str | None, exog: tuple[str, ...], lags: Any, season: Any, difference: int, missing: str,
+    target: str, key: str | None, exog: tuple[str, ...], lags: Any, seasonal_lags: Any, difference: int, missing: str,
     level: float, model: str,
 ) -> None:  # fmt: skip
     """Read rows from standard input as they arrive, CSV with a header or JSON lines, and answer each at once.
@@ -37,12 +37,12 @@ def stream(
     of the interval, null while the lags are filling. A blank y is a missing observation; its forecast is there all the
     same.
     """
-    template = options.forecaster(model, lags, season, difference, missing, exog)
+    template = options.forecaster(model, lags, seasonal_lags, difference, missing, exog)
     answerers: dict[str, Callable[[float, list[float] | None], str]] = {}
     out = sys.stdout
     write, flush = out.write, out.flush
     for number, (name, y, known) in enumerate(_rows(sys.stdin, target, key, exog), 1):
-        if known is not None and missing == "refuse" and any(map(isnan, known)):
+        if known is not None and missing == "raise" and any(map(isnan, known)):
             at = next(i for i, value in enumerate(known) if isnan(value))
             cells.Place(exog[at]).refuse(number - 1, "blank; fill it, or choose --missing mean or --missing last")
         answer = answerers.get(name)

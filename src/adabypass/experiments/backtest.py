@@ -9,11 +9,10 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from adabypass import door
-from adabypass.door import Floats
-from adabypass.errors import HyperparameterError, NotFiniteError, UnknownNameError
+from adabypass.errors import NotFiniteError, ParameterError, UnknownNameError
 from adabypass.experiments import performance
 from adabypass.experiments.performance import DAYS_A_YEAR, Interval
+from adabypass.validation import Floats, check_int
 
 Sides: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int8]]"
 Sizing = Literal["hedge", "units"]
@@ -41,19 +40,19 @@ class Rules(NamedTuple):
             if not np.isfinite(getattr(self, name)):
                 raise NotFiniteError(f"{name} is {getattr(self, name)}, but must be a finite number.")
         if not self.entry > 0.0:
-            raise HyperparameterError(f"entry is {self.entry}, but must be above 0 standard deviations.")
+            raise ParameterError(f"entry is {self.entry}, but must be above 0 standard deviations.")
         if not -self.entry < self.exit <= self.entry:
-            raise HyperparameterError(
+            raise ParameterError(
                 f"exit is {self.exit}, but must be above {-self.entry} and at most {self.entry}: a trade is left "
                 "after it is entered, and before the opposite one is."
             )
         if self.sizing not in get_args(Sizing):
             raise UnknownNameError(f"sizing is {self.sizing!r}, but must be one of 'hedge', 'units'.")
         if self.costs_bp < 0.0:
-            raise HyperparameterError(f"costs are {self.costs_bp} basis points, but must be 0 or more.")
+            raise ParameterError(f"costs are {self.costs_bp} basis points, but must be 0 or more.")
         if not self.leverage > 0.0:
-            raise HyperparameterError(f"leverage is {self.leverage}, but must be above 0.")
-        door.whole(self.quiet_days, "quiet_days", 1, 2**31)
+            raise ParameterError(f"leverage is {self.leverage}, but must be above 0.")
+        check_int(self.quiet_days, "quiet_days", minimum=1, maximum=2**31)
         return self
 
 

@@ -9,13 +9,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.errors import PriceError, UnknownNameError
 from adabypass.experiments.backtest import Backtest, Metrics, Rules, backtest
 from adabypass.experiments.performance import Interval
 from adabypass.experiments.prices import Prices, gold_silver, prices
 from adabypass.model.trace import Trace
 from adabypass.regressors import AdaBypass, AutoBypass, Bypass, Regressor, SequentialKalman
+from adabypass.validation import Floats
 
 ModelName = Literal["auto", "ada", "bypass", "skf"]
 

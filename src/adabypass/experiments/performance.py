@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass import door
-from adabypass.door import Floats
-from adabypass.errors import HyperparameterError, NotFiniteError, ShapeError
+from adabypass.errors import NotFiniteError, ParameterError, ShapeError
+from adabypass.validation import Floats, check_array, check_int
 
 DAYS_A_YEAR = 252
 """Trading days: what turns a daily figure into a yearly one."""
@@ -97,10 +96,10 @@ def sharpe_interval(
     """
     daily = _returns(returns)
     if not 0.0 < level < 1.0:
-        raise HyperparameterError(f"level is {level!r}, but must lie between 0 and 1.")
+        raise ParameterError(f"level is {level!r}, but must lie between 0 and 1.")
     if not mean_block >= 1.0:
-        raise HyperparameterError(f"mean_block is {mean_block!r}, but a block has at least one day.")
-    draws = door.whole(draws, "draws", 1, 10_000_000)
+        raise ParameterError(f"mean_block is {mean_block!r}, but a block has at least one day.")
+    draws = check_int(draws, "draws", minimum=1, maximum=10_000_000)
     ratios = np.array([sharpe(daily[_blocks(len(daily), mean_block, rng)]) for _ in range(draws)])
     seen = ratios[~np.isnan(ratios)]
     if len(seen) == 0:
@@ -119,7 +118,7 @@ def _blocks(n: int, mean_block: float, rng: np.random.Generator) -> "np.ndarray[
 
 
 def _returns(returns: object) -> Floats:
-    daily = door.numbers(returns, "returns")
+    daily = check_array(returns, "returns")
     if daily.ndim != 1 or len(daily) == 0:
         raise ShapeError(f"returns have shape {daily.shape}, but must be (n,), one for each day, and at least one.")
     if not np.isfinite(daily).all():

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adabypass.datasets import load_dataset
-from adabypass.door import Floats, numbers
 from adabypass.errors import PriceError
+from adabypass.validation import Floats, check_array
 
 Dates: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -73,7 +73,7 @@ def gold_silver() -> Prices:
 
 
 def _one_series(values: object, name: str) -> Floats:
-    series = numbers(values, name)
+    series = check_array(values, name)
     if series.ndim != 1:
         raise PriceError(f"{name} has shape {series.shape}, but must be (n,), one price for each day.")
     return series

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adabypass import door
 from adabypass.datasets import load_dataset
-from adabypass.door import Floats
-from adabypass.evaluate import evaluate
-from adabypass.evaluate.prequential import SKIP
-from adabypass.forecaster import Forecaster
+from adabypass.evaluation import evaluate
+from adabypass.evaluation.prequential import SKIP
+from adabypass.forecasting import Forecaster
 from adabypass.model.predictive import Mixture, Predictive
 from adabypass.model.trace import Trace
 from adabypass.regressors import AdaBypass, AutoBypass, Bypass, Regressor, SequentialKalman
+from adabypass.validation import Floats, check_int
 
 STAND_IN = (
     "The paper's series, of a Danish wind turbine, is not public. This stand-in has its length and step, 40,174 values "
@@ -141,11 +140,14 @@ def run(lags: int = 1, horizon: int = 1, progress: Progress | None = None, *, le
     length : whole number, optional
         How many values of the series to use, from the first on; all of them if not given.
     """
-    lags, horizon = door.whole(lags, "lags", 1, MOST_LAGS), door.whole(horizon, "horizon", 1, LONGEST_HORIZON)
+    lags, horizon = (
+        check_int(lags, "lags", minimum=1, maximum=MOST_LAGS),
+        check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON),
+    )
     data = load_dataset("wind")
     n = len(data.y)
     if length is not None:
-        n = door.whole(length, "length", lags + SKIP + EVERY + horizon, n)
+        n = check_int(length, "length", minimum=lags + SKIP + EVERY + horizon, maximum=n)
     speed = data.y[:n]
     filled = fill(speed)
     tell = _Teller(progress, n if horizon == 1 else 4 * n + horizon * n // EVERY)

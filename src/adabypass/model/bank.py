@@ -12,13 +12,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from adabypass.door import Floats
-from adabypass.errors import HyperparameterError
-from adabypass.model.belief import Belief
+from adabypass.errors import ParameterError
 from adabypass.model.limits import LARGEST, LARGEST_UNIT
+from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.noise import GAUSSIAN, HEAVY
 from adabypass.model.row import Layout, triangle, unpack
 from adabypass.model.spec import Spec
+from adabypass.validation import Floats
 
 FILTER_SCALARS = 6
 
@@ -70,7 +70,7 @@ class AutoBypassSpec(Spec):
 
     def __post_init__(self) -> None:
         if not isinstance(self.intercept, bool):
-            raise HyperparameterError(f"intercept is {self.intercept!r}, but must be True or False.")
+            raise ParameterError(f"intercept is {self.intercept!r}, but must be True or False.")
 
     def filters(self) -> list[tuple[float, ...]]:
         """Give the settings of every filter, in the kernel's order."""
@@ -149,7 +149,7 @@ class AutoBypassSpec(Spec):
         """Whether the warm-up has seen enough to know the scale of y."""
         return self.layout.scalar(row, "phase") > 0
 
-    def belief(self, row: Floats, n_features: int) -> Belief:
+    def linear_mixture(self, row: Floats, n_features: int) -> LinearMixture:
         """Give what every filter believes, in the user's units: for a row that is scaled."""
         offset, head = int(self.intercept), 1 + len(self.layout.scalars)
         n_weights = n_features + offset
@@ -177,7 +177,7 @@ class AutoBypassSpec(Spec):
             cov = np.clip(cov * units, -LARGEST, LARGEST)
             drift = drift * np.exp(drift_log + 2 * slow)[:, None, None]  # (52)
             drift = np.clip(drift * units, -LARGEST, LARGEST)
-        return Belief(
+        return LinearMixture(
             share=mixture[: self.n_filters].copy(),
             mean=filters[:, FILTER_SCALARS : FILTER_SCALARS + n_weights] * unit,
             cov=cov,

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.errors import PointForecastError
 from adabypass.model.limits import LARGEST
 from adabypass.model.predictive import _check_level, _check_quantile
+from adabypass.validation import Floats
 
 
 class Empirical:

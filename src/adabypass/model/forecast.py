@@ -5,10 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from adabypass import frames
-from adabypass.door import Floats
 from adabypass.model.empirical import Empirical
 from adabypass.model.predictive import Point, Predictive
+from adabypass.tables import frames
+from adabypass.validation import Floats
 
 
 class Forecast:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from adabypass.door import Floats
+from adabypass.validation import Floats
 
 Number = TypeVar("Number", float, Floats)
 

@@ -12,10 +12,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from adabypass.door import Floats
-from adabypass.errors import HyperparameterError, PointForecastError, ShapeError
+from adabypass.errors import ParameterError, PointForecastError, ShapeError
 from adabypass.model import mixture, noise
 from adabypass.model.limits import LARGEST
+from adabypass.validation import Floats
 
 Number: TypeAlias = float | Floats
 
@@ -102,7 +102,7 @@ class Normal:
 
     def __init__(self, mean: Number, var: Number) -> None:
         if isinstance(var, float) and not var > 0.0:
-            raise HyperparameterError(f"var is {var!r}, but a normal distribution's variance is above 0.")
+            raise ParameterError(f"var is {var!r}, but a normal distribution's variance is above 0.")
         self.mean = mean
         self.var = var
 
@@ -399,7 +399,7 @@ def _in_threads(function: Callable[[Floats, Floats], Floats]) -> Callable[[Float
     return divided
 
 
-def together(forecasts: Sequence[Predictive]) -> Predictive:
+def concatenate(forecasts: Sequence[Predictive]) -> Predictive:
     """Put forecasts of one model, single ones or many at once, into one row."""
     first = forecasts[0]
 
@@ -428,9 +428,9 @@ def _saturate(value: Any) -> Any:
 def _check_quantile(q: Number) -> None:
     levels = np.asarray(q, dtype=float)
     if not ((levels >= 0) & (levels <= 1)).all():
-        raise HyperparameterError(f"q is {q!r}, but a quantile's level lies between 0 and 1.")
+        raise ParameterError(f"q is {q!r}, but a quantile's level lies between 0 and 1.")
 
 
 def _check_level(level: float) -> None:
     if not 0 < level < 1:
-        raise HyperparameterError(f"level is {level!r}, but must lie between 0 and 1: 0.9 means 90 %.")
+        raise ParameterError(f"level is {level!r}, but must lie between 0 and 1: 0.9 means 90 %.")

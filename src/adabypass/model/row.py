@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adabypass.door import Floats
+from adabypass.validation import Floats
 
 
 @dataclass(frozen=True)

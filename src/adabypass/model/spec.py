@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from adabypass.door import Floats
-from adabypass.errors import HyperparameterError
+from adabypass.errors import ParameterError
 from adabypass.model import noise
 from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC
 from adabypass.model.row import Layout, pack
+from adabypass.validation import Floats
 
 Variant = Literal["PA", "PA-I", "PA-II"]
 
@@ -41,7 +41,7 @@ class Spec:
         """Make the memory of a model that has seen nothing yet."""
         return self.layout.new_row(n_features, self.start())
 
-    def told(self) -> dict[str, Any]:
+    def hyperparameters(self) -> dict[str, Any]:
         """Give the hyperparameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
@@ -62,7 +62,7 @@ class PassiveAggressiveSpec(Spec):
     def __post_init__(self) -> None:
         if self.variant not in get_args(Variant):
             choices = ", ".join(repr(v) for v in get_args(Variant))
-            raise HyperparameterError(f"variant is {self.variant!r}, but must be one of {choices}.")
+            raise ParameterError(f"variant is {self.variant!r}, but must be one of {choices}.")
         _check_positive(self, "C")
         _check_positive(self, "epsilon", zero=True)
 
@@ -138,7 +138,7 @@ class SequentialKalmanSpec(Spec):
     def __post_init__(self) -> None:
         _check_positive(self, "noise_var")
         if not isinstance(self.adapt_noise, bool):
-            raise HyperparameterError(f"adapt_noise is {self.adapt_noise!r}, but must be True or False.")
+            raise ParameterError(f"adapt_noise is {self.adapt_noise!r}, but must be True or False.")
 
     def start(self) -> dict[str, float]:
         return {"drift_var": 0.0, "noise_var": self.noise_var}
@@ -179,20 +179,20 @@ def _check_positive(spec: Spec, name: str, *, zero: bool = False) -> None:
     value = getattr(spec, name)
     domain = f"a number {'from 0' if zero else 'above 0'} up to {LARGEST_HYPERPARAMETER:g}"
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise HyperparameterError(f"{name} is {value!r}, but must be {domain}.")
+        raise ParameterError(f"{name} is {value!r}, but must be {domain}.")
     try:
         number = float(value)
     except OverflowError:
         number = inf
     if not isfinite(number) or number > LARGEST_HYPERPARAMETER or number < 0.0 or (number == 0.0 and not zero):
-        raise HyperparameterError(f"{name} is {value!r}, but must be {domain}.")
+        raise ParameterError(f"{name} is {value!r}, but must be {domain}.")
     object.__setattr__(spec, name, number)
 
 
 def _check_sweeps(max_sweeps: Any) -> None:
     is_whole = isinstance(max_sweeps, int | np.integer) and not isinstance(max_sweeps, bool)
     if max_sweeps is not None and not (is_whole and 1 <= max_sweeps <= CONVERGENCE_CAP):
-        raise HyperparameterError(
+        raise ParameterError(
             f"max_sweeps is {max_sweeps!r}, but must be a whole number from 1 to {CONVERGENCE_CAP}, or None to run to "
             "convergence."
         )

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from adabypass import door, frames
-from adabypass.door import Floats
-from adabypass.errors import HyperparameterError, NotReadyError, ShapeError
+from adabypass.errors import NotReadyError, ParameterError, ShapeError
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.limits import LARGEST
-from adabypass.model.predictive import Point, Predictive, together
+from adabypass.model.predictive import Point, Predictive, concatenate
+from adabypass.tables import frames
+from adabypass.validation import Floats, check_int
 
 LEVELS = (0.5, 0.9, 0.95)
 GRID_STEP = AutoBypassSpec.drift_logs[1] - AutoBypassSpec.drift_logs[0]
@@ -141,7 +141,7 @@ class Trace:
         Scores
             By name: see `Scores`. A point forecast has only the first three.
         """
-        skip = door.whole(skip, "skip", 0, len(self))
+        skip = check_int(skip, "skip", minimum=0, maximum=len(self))
         seen = np.flatnonzero(~np.isnan(self.y[skip:])) + skip
         if len(seen) == 0:
             raise ShapeError("there is nothing to score: every observation is missing or skipped.")
@@ -207,9 +207,9 @@ class Trace:
         """
         if "drift" not in self.history:
             raise NotReadyError("changes are read off AutoBypass's bank; this trace is of another model.")
-        gap = door.whole(least_gap, "least_gap", 2, LONGEST_GAP)
+        gap = check_int(least_gap, "least_gap", minimum=2, maximum=LONGEST_GAP)
         if not (isinstance(threshold, float | int) and threshold > 0):
-            raise HyperparameterError(f"threshold is {threshold!r}, but must be a number above 0.")
+            raise ParameterError(f"threshold is {threshold!r}, but must be a number above 0.")
         settled = int(np.count_nonzero(np.cumsum(self.history["noise_scale"] > 0) <= gap))  # after what starts it
         drift, scale = np.log(self.history["drift"][settled:]), np.log(self.history["noise_scale"][settled:])
         found: list[Change] = []
@@ -249,7 +249,7 @@ def joined(pieces: Sequence[Trace], first: int) -> Trace:
     weights_var = [piece.weights_var for piece in pieces]
     return Trace(
         y=np.concatenate([piece.y for piece in pieces]),
-        predictive=together([piece.predictive for piece in pieces]) if len(pieces) > 1 else pieces[0].predictive,
+        predictive=concatenate([piece.predictive for piece in pieces]) if len(pieces) > 1 else pieces[0].predictive,
         history={name: np.concatenate([piece.history[name] for piece in pieces]) for name in names},
         weights_mean=None if weights[0] is None else np.concatenate([w for w in weights if w is not None]),
         weights_var=None if weights_var[0] is None else np.concatenate([w for w in weights_var if w is not None]),

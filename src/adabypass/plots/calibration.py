@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adabypass.evaluate import calibration
+from adabypass.model import calibration
 from adabypass.model.trace import Trace
 from adabypass.plots import canvas
 from adabypass.plots.canvas import CHANCE, MARK, OBSERVED, Axes

@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.errors import MissingExtraError, ShapeError
 from adabypass.model.limits import LARGEST
+from adabypass.validation import Floats
 
 try:
     from matplotlib.axes import Axes

@@ -5,12 +5,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from adabypass import door
-from adabypass.door import Floats
-from adabypass.errors import HyperparameterError, NotReadyError, ShapeError
+from adabypass.errors import NotReadyError, ParameterError, ShapeError
 from adabypass.model.trace import Trace
 from adabypass.plots import canvas
 from adabypass.plots.canvas import BAND, OBSERVED, PREDICTED, Axes, Times
+from adabypass.validation import Floats, check_array, check_int
 
 LONGEST_HISTORY = 1_000_000_000
 CROWDED = 1_000
@@ -126,10 +125,14 @@ def horizon(
         How many of the last observations to draw; four times as many as there are steps, at least 50, if not given.
     """
     drawn_paths = _paths(forecast, paths)
-    past = np.empty(0) if y is None else door.numbers(y, "y")
+    past = np.empty(0) if y is None else check_array(y, "y")
     at = canvas.times(time, len(past))
     ahead = _future(at, time, future_time, len(forecast))
-    shown = max(4 * len(forecast), 50) if history is None else door.whole(history, "history", 1, LONGEST_HISTORY)
+    shown = (
+        max(4 * len(forecast), 50)
+        if history is None
+        else check_int(history, "history", minimum=1, maximum=LONGEST_HISTORY)
+    )
     past, at = past[-shown:], at[-shown:]
     ordered = _widest_first(levels)
     bands = [forecast.interval(level) for level in ordered]
@@ -153,7 +156,7 @@ def horizon(
 def _widest_first(levels: Sequence[float]) -> list[float]:
     ordered = sorted(levels, reverse=True)
     if not ordered:
-        raise HyperparameterError("levels is empty, but a fan needs at least one; pass (0.5, 0.9), say.")
+        raise ParameterError("levels is empty, but a fan needs at least one; pass (0.5, 0.9), say.")
     return ordered
 
 
@@ -164,7 +167,7 @@ def _nested(ax: Axes, at: Times, bands: Sequence[tuple[Floats, ...]], levels: Se
 
 
 def _paths(forecast: Ahead, paths: int) -> Any:
-    if door.whole(paths, "paths", 0, LONGEST_HISTORY) == 0:
+    if check_int(paths, "paths", minimum=0, maximum=LONGEST_HISTORY) == 0:
         return []
     if forecast.paths is None:
         raise NotReadyError(f"paths is {paths}, but this forecast holds no simulated paths; let paths be 0.")

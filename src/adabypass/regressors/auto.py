@@ -4,15 +4,14 @@ from types import MappingProxyType
 
 import numpy as np
 
-from adabypass import door
-from adabypass.door import Floats
 from adabypass.errors import NotReadyError
 from adabypass.inference.kernel import bank
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.belief import Belief, single
+from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.predictive import Mixture, Normal
 from adabypass.model.trace import Trace
 from adabypass.regressors.base import Regressor, Weights
+from adabypass.validation import Floats, check_stream, check_target
 
 
 class AutoBypass(Regressor):
@@ -58,7 +57,7 @@ class AutoBypass(Regressor):
         return Mixture(components, mean, var)
 
     def step(self, x: object, y: object) -> Mixture:
-        value = y if isinstance(y, float) else door.target(y)
+        value = y if isinstance(y, float) else check_target(y)
         components = np.empty((self._spec.n_filters, 5))
         mean, var = self._cell_for(x).step(x, value, components)
         return Mixture(components, mean, var)
@@ -82,7 +81,7 @@ class AutoBypass(Regressor):
         Trace
             The forecasts made before each observation, and what was learned after it.
         """
-        table, targets = door.stream(X, y, self.n_features)
+        table, targets = check_stream(X, y, self.n_features)
         n, n_features = table.shape
         cell = self._copied_cell(n_features)
         layout = self._spec.layout
@@ -111,12 +110,12 @@ class AutoBypass(Regressor):
         mean.flags.writeable = cov.flags.writeable = False
         return Weights(mean, cov)
 
-    def belief(self) -> Belief:
+    def linear_mixture(self) -> LinearMixture:
         if self._cell is None:
             raise NotReadyError("this model believes nothing yet; let it meet its first x.")
         n = self._cell.n_features
         if self._spec.is_scaled(self._cell.row):
-            return self._spec.belief(self._cell.row, n)
+            return self._spec.linear_mixture(self._cell.row, n)
         p = self.predict(np.zeros(n))  # before the scale of y is known, any x gives the same wide forecast
         return single(np.zeros(n), np.zeros((n, n)), 0.0, p.sd, noise_mean=p.mean)
 

@@ -5,15 +5,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from adabypass import door
-from adabypass.door import Floats
 from adabypass.errors import NotReadyError, ShapeError
 from adabypass.inference.kernel.step import Cell, Kernel
-from adabypass.model.belief import Belief
+from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.predictive import Normal, Predictive
 from adabypass.model.row import triangle
 from adabypass.model.spec import Spec
 from adabypass.model.trace import Trace
+from adabypass.validation import Floats, check_features, check_int, check_stream, check_target
 
 MOST_FEATURES = 30_000
 """A covariance of so many weights takes 3.6 GB."""
@@ -42,7 +41,9 @@ class Regressor:
     def __init__(self, spec: Spec, n_features: int | None) -> None:
         self._spec = spec
         self._constants = np.array(spec.constants())
-        self._given_features = None if n_features is None else door.whole(n_features, "n_features", 1, MOST_FEATURES)
+        self._given_features = (
+            None if n_features is None else check_int(n_features, "n_features", minimum=1, maximum=MOST_FEATURES)
+        )
         self.reset()
 
     def predict(self, x: object) -> Predictive:
@@ -68,8 +69,8 @@ class Regressor:
         """
         cell = self._cell
         if cell is None:
-            features = door.features(x, None)
-            door.target(y)  # a refused y must not fix the number of features
+            features = check_features(x, None)
+            check_target(y)  # a refused y must not fix the number of features
             cell = self._build(len(features))
         if extra_var is None:
             cell.absorb(x, y)
@@ -85,7 +86,7 @@ class Regressor:
         y : number
             nan if the observation is missing.
         """
-        value = door.target(y)  # a refused y must not fix the number of features
+        value = check_target(y)  # a refused y must not fix the number of features
         return self._predictive(*self._cell_for(x).step(x, value, NO_COMPONENTS))
 
     def run(self, X: object, y: object, *, keep_weights: bool = False) -> Trace:
@@ -104,7 +105,7 @@ class Regressor:
         Trace
             The forecasts made before each observation, and the parameters after it.
         """
-        table, targets = door.stream(X, y, self.n_features)
+        table, targets = check_stream(X, y, self.n_features)
         n, n_features = table.shape
         cell = self._copied_cell(n_features)
         layout = self._spec.layout
@@ -140,7 +141,7 @@ class Regressor:
         ----------
         k : whole number from 1
         """
-        more = door.whole(k, "k", 1, MOST_FEATURES)
+        more = check_int(k, "k", minimum=1, maximum=MOST_FEATURES)
         if self._cell is None:
             raise NotReadyError(
                 "this model has no features to add to yet; give it n_features, or let it meet its first x."
@@ -173,14 +174,14 @@ class Regressor:
         cov.flags.writeable = False
         return Weights(mean, cov)
 
-    def belief(self) -> Belief:
+    def linear_mixture(self) -> LinearMixture:
         """Give what is believed about the observations to come, in a form that can be carried many steps ahead."""
         raise NotImplementedError
 
     @property
     def hyperparameters(self) -> MappingProxyType[str, Any]:
         """What the model was told, by name; read-only."""
-        return MappingProxyType(self._spec.told())
+        return MappingProxyType(self._spec.hyperparameters())
 
     @property
     def parameters(self) -> MappingProxyType[str, float]:
@@ -213,7 +214,7 @@ class Regressor:
 
     def _cell_for(self, x: object) -> Cell:
         """Give the cell, made for the features of `x` if there is none yet."""
-        return self._build(len(door.features(x, None))) if self._cell is None else self._cell
+        return self._build(len(check_features(x, None))) if self._cell is None else self._cell
 
     def _build(self, n_features: int) -> Cell:
         self._cell = self._new_cell(self._spec.new_row(n_features), n_features)

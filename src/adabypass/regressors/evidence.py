@@ -3,7 +3,7 @@
 from typing import Any
 
 from adabypass.inference.kernel import evidence
-from adabypass.model.belief import Belief, single
+from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.predictive import Insensitive, Predictive
 from adabypass.model.spec import EvidenceBypassSpec
 from adabypass.regressors.base import Regressor
@@ -47,7 +47,7 @@ class EvidenceBypass(Regressor):
     ) -> None:
         super().__init__(EvidenceBypassSpec(drift, noise_scale, epsilon, prior_var), n_features)
 
-    def belief(self) -> Belief:
+    def linear_mixture(self) -> LinearMixture:
         mean, cov = self.weights
         assert cov is not None
         spec = self._spec

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from adabypass.inference.kernel import govi, kalman, passive_aggressive
-from adabypass.model.belief import Belief, single
+from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.predictive import Point, Predictive
 from adabypass.model.spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
 from adabypass.regressors.base import Regressor
@@ -42,7 +42,7 @@ class PassiveAggressive(Regressor):
     ) -> None:
         super().__init__(PassiveAggressiveSpec(variant, C, epsilon), n_features)
 
-    def belief(self) -> Belief:
+    def linear_mixture(self) -> LinearMixture:
         mean = self.weights.mean
         return single(mean, np.zeros((len(mean), len(mean))), 0.0, np.nan)
 
@@ -75,7 +75,7 @@ class SequentialKalman(Regressor):
     def __init__(self, noise_var: float = 1.0, adapt_noise: bool = False, *, n_features: int | None = None) -> None:
         super().__init__(SequentialKalmanSpec(noise_var, adapt_noise), n_features)
 
-    def belief(self) -> Belief:
+    def linear_mixture(self) -> LinearMixture:
         mean, cov = self.weights
         assert cov is not None
         return single(mean, cov, self.parameters["drift_var"], self.parameters["noise_var"] ** 0.5)
@@ -120,7 +120,7 @@ class Bypass(Regressor):
     ) -> None:
         super().__init__(BypassSpec(a, b, epsilon, max_sweeps, tol), n_features)
 
-    def belief(self) -> Belief:
+    def linear_mixture(self) -> LinearMixture:
         return _variational(self)
 
 
@@ -164,11 +164,11 @@ class AdaBypass(Regressor):
     ) -> None:
         super().__init__(AdaBypassSpec(a, b, epsilon, max_sweeps, tol, aggressiveness, omega_min), n_features)
 
-    def belief(self) -> Belief:
+    def linear_mixture(self) -> LinearMixture:
         return _variational(self)
 
 
-def _variational(model: Bypass | AdaBypass) -> Belief:
+def _variational(model: Bypass | AdaBypass) -> LinearMixture:
     """Give what BYPASS believes: Gaussian noise of the mean and precision that were last inferred."""
     mean, cov = model.weights
     assert cov is not None

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.errors import BadCellError, TimeOrderError
+from adabypass.validation import Floats
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Cells: TypeAlias = Array | Sequence[Any]

@@ -6,11 +6,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from adabypass import frames
-from adabypass.door import Floats
 from adabypass.errors import TableError, UnknownNameError
-from adabypass.tables import cells
+from adabypass.tables import cells, frames
 from adabypass.tables.cells import Array, Cells, Place
+from adabypass.validation import Floats
 
 
 class Table:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from adabypass.errors import MissingExtraError, NotFiniteError, ShapeError
-from adabypass.frames import portable
 from adabypass.tables.cells import Array, is_missing
+from adabypass.tables.frames import portable
 from adabypass.tables.reading import ending
 from adabypass.tables.table import check_names
 

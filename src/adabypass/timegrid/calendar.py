@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.errors import NotANumberError, NotFiniteError, UnknownNameError
 from adabypass.tables.cells import Array
+from adabypass.validation import Floats
 
 UNITS: dict[str, Any] = {"hour": "h", "day": "D", "week": "W", "month": "M", "year": "Y"}
 

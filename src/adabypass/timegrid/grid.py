@@ -5,11 +5,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from adabypass import door
-from adabypass.door import Floats
 from adabypass.errors import IrregularTimeError, NotFiniteError, ShapeError
 from adabypass.tables.cells import Array, check_increasing
-from adabypass.timegrid.rulers import Even, Months, Ruler, Step, Workdays, as_step, most_common, step_in_words
+from adabypass.timegrid.frequencies import Even, Frequency, Months, Step, Workdays, as_step, most_common, step_in_words
+from adabypass.validation import Floats, check_array, check_int
 
 TOLERANCE = 0.01
 """How far from the grid an observation may lie, in steps: clocks jitter, and decimal years are rounded."""
@@ -26,7 +25,7 @@ class Grid(NamedTuple):
 
     def fill(self, values: object) -> Floats:
         """Put values, (n,) or (n, k), one row for each observation, on the grid; nan where there is none."""
-        array = door.numbers(values, "values")
+        array = check_array(values, "values")
         if array.ndim == 0 or len(array) != len(self.place):
             raise ShapeError(
                 f"values has shape {array.shape}, but there are {len(self.place)} observations; pass one row for each."
@@ -62,8 +61,8 @@ def regular(time: Array, step: Step | None = None, *, name: str = "time", rows: 
     >>> regular(np.array(["2014-01-31", "2014-02-28", "2014-04-30"], "M8[D]")).time.astype(str).tolist()
     ['2014-01-31', '2014-02-28', '2014-03-31', '2014-04-30']
     """
-    ruler, place = _measure(time, step, name, rows)
-    return Grid(ruler.marks(np.arange(place[-1] + 1)), place)
+    frequency, place = _measure(time, step, name, rows)
+    return Grid(frequency.marks(np.arange(place[-1] + 1)), place)
 
 
 def following(
@@ -76,30 +75,30 @@ def following(
     >>> following(np.array(["2013-12", "2014-01"], "M8[M]"), 2)
     array(['2014-02', '2014-03'], dtype='datetime64[M]')
     """
-    ruler, place = _measure(time, step, name, rows)
-    return ruler.marks(place[-1] + 1 + np.arange(door.whole(n, "n", 1, LARGEST_GRID)))
+    frequency, place = _measure(time, step, name, rows)
+    return frequency.marks(place[-1] + 1 + np.arange(check_int(n, "n", minimum=1, maximum=LARGEST_GRID)))
 
 
 def _measure(
     time: Array, step: Step | None, name: str, rows: Sequence[int] | None
-) -> tuple[Ruler, "np.ndarray[Any, np.dtype[np.int64]]"]:
-    """Find the ruler on which the times lie, and the number of each one's mark."""
+) -> tuple[Frequency, "np.ndarray[Any, np.dtype[np.int64]]"]:
+    """Find the frequency on which the times lie, and the number of each one's mark."""
     time = _checked(time, name)
     check_increasing(time, name, rows)
-    ruler = _ruler(time, None if step is None else as_step(step, time.dtype.kind == "M"), name)
-    exact = ruler.places(time)
+    frequency = _frequency(time, None if step is None else as_step(step, time.dtype.kind == "M"), name)
+    exact = frequency.places(time)
     if exact[-1] >= LARGEST_GRID:
         at = int(np.argmax(np.diff(time)))
         raise IrregularTimeError(
-            f'column "{name}" spans {exact[-1]:.0f} steps of {ruler}, more than {LARGEST_GRID}; the widest gap is from '
-            f"{time[at]} to {time[at + 1]}: correct these, or give a longer step."
+            f'column "{name}" spans {exact[-1]:.0f} steps of {frequency}, more than {LARGEST_GRID}; the widest gap is '
+            f"from {time[at]} to {time[at + 1]}: correct these, or give a longer step."
         )
     place = np.rint(exact).astype(np.int64)
     beside = np.flatnonzero((np.abs(exact - place) > TOLERANCE) | (np.diff(place, prepend=-1) < 1))
     if len(beside):
         at = int(beside[0])
-        _refuse(time[at], at + 1 if rows is None else rows[at], ruler, float(exact[at]), name)
-    return ruler, place
+        _refuse(time[at], at + 1 if rows is None else rows[at], frequency, float(exact[at]), name)
+    return frequency, place
 
 
 def _checked(time: Array, name: str) -> Array:
@@ -115,7 +114,7 @@ def _checked(time: Array, name: str) -> Array:
     return time.astype(np.int64) if time.dtype.kind == "u" else time
 
 
-def _ruler(time: Array, step: Any, name: str) -> Ruler:
+def _frequency(time: Array, step: Any, name: str) -> Frequency:
     """Choose months if dates are whole months apart and no other step is given; otherwise steps of one length."""
     if step is None and len(time) < 2:
         raise IrregularTimeError(f'column "{name}" has one time, {time[0]}, which tells no step; give the step.')
@@ -140,7 +139,7 @@ def _ruler(time: Array, step: Any, name: str) -> Ruler:
 
 
 def _even(start: Any, step: Any) -> Even:
-    """Lay a ruler whose marks can be told in the unit of the step."""
+    """Lay a frequency whose marks can be told in the unit of the step."""
     if isinstance(step, np.timedelta64):
         fine = np.promote_types(start.dtype, step.dtype.str.replace("m8", "M8"))
         start = start.astype(fine)
@@ -148,15 +147,15 @@ def _even(start: Any, step: Any) -> Even:
     return Even(start, step)
 
 
-def _deviation(ruler: Even, time: Array) -> float:
+def _deviation(frequency: Even, time: Array) -> float:
     """Tell how far from a mark the farthest time lies, in steps."""
-    places = ruler.places(time)
+    places = frequency.places(time)
     return float(np.abs(places - np.rint(places)).max())
 
 
-def _refuse(time: Any, row: int, ruler: Ruler, exact: float, name: str) -> NoReturn:
-    before, after = ruler.marks(np.array([int(np.floor(exact)), int(np.floor(exact)) + 1]))
+def _refuse(time: Any, row: int, frequency: Frequency, exact: float, name: str) -> NoReturn:
+    before, after = frequency.marks(np.array([int(np.floor(exact)), int(np.floor(exact)) + 1]))
     raise IrregularTimeError(
-        f'row {row}, column "{name}": {time} lies between {before} and {after} on a grid with steps of {ruler}; '
+        f'row {row}, column "{name}": {time} lies between {before} and {after} on a grid with steps of {frequency}; '
         "round the times to a regular grid, leave that row out, or give another step."
     )

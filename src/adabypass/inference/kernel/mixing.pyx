@@ -111,7 +111,7 @@ cdef void _move_anchor(Bank* bank) noexcept nogil:
         bank.anchor_var[i] = larger(bank.anchor_var[i], SMALLEST_ANCHOR_VAR)
 
 
-cdef void _brace(Bank* bank, double y) noexcept nogil:
+cdef void _widen_after_shocks(Bank* bank, double y) noexcept nogil:
     """If observations keep being out of all proportion, widen every filter's noise to what is seen: equation (60)."""
     cdef Py_ssize_t k, best = 0
     cdef double var, distance
@@ -142,7 +142,7 @@ cdef void learn(Bank* bank, double y) noexcept nogil:
         standard = smaller(larger(standard, -LARGEST_D), LARGEST_D)
     absorb_filters(bank, standard)
     if not isnan(y):
-        _brace(bank, standard)
+        _widen_after_shocks(bank, standard)
         _reweigh(bank)
         _respawn(bank)
         bank.row[N_SEEN] += 1.0

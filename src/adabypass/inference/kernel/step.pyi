@@ -1,4 +1,4 @@
-from adabypass.door import Floats
+from adabypass.validation import Floats
 
 class Kernel: ...
 

@@ -11,8 +11,8 @@ cimport numpy as cnp
 
 from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer
 
-from adabypass import door
 from adabypass.model import limits
+from adabypass.validation import check_features, check_target
 
 cnp.import_array()
 
@@ -130,7 +130,7 @@ cdef class Cell:
         comes from an x that is not known exactly.
         """
         cdef Step step
-        cdef double target = y if isinstance(y, float) and isfinite(<double>y) else door.target(y)
+        cdef double target = y if isinstance(y, float) and isfinite(<double>y) else check_target(y)
         self._begin(&step, self.scratch)
         if extra is not None:
             step.extra = &extra[0]
@@ -140,7 +140,7 @@ cdef class Cell:
     def step(self, x, y, double[:, ::1] out):
         """Forecast `y` at `x`, then learn from it; `out`, if it has any rows, takes the forecast's components."""
         cdef Step step
-        cdef double target = y if isinstance(y, float) and isfinite(<double>y) else door.target(y)
+        cdef double target = y if isinstance(y, float) and isfinite(<double>y) else check_target(y)
         self._begin(&step, self.scratch)
         self._forecast(&step, x)
         mean, var = step.mean, step.var
@@ -211,7 +211,7 @@ cdef class Cell:
                     break
             else:
                 return x
-        return door.features(x, self.n_features)
+        return check_features(x, self.n_features)
 
     cdef void _begin(self, Step* step, double* scratch):
         step.n = self.n_features

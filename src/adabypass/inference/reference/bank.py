@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.inference.reference.evidence import Evidence, absorb, gaussian, heavy, insensitive
 from adabypass.inference.reference.linear_gaussian import Weights, inner
 from adabypass.model import noise
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.limits import CONSTANT, EPSILON_RANGE, LARGEST_SLOPE, SHOCK, SMALLEST_ANCHOR_VAR, START_SCALE
 from adabypass.model.noise import GAUSSIAN, HEAVY, HEAVY_VAR
+from adabypass.validation import Floats
 
 
 class Setting(NamedTuple):
@@ -161,13 +161,13 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
         filters.append(learn_noise(each._replace(weights=weights), setting, seen, bank.n_seen, spec))
     if np.isnan(y):
         return bank._replace(filters=tuple(filters)), np.nan
-    braced = brace(bank, filters, z, standard, spec)
-    bank, log_density = reweigh(braced, np.array(logs), spec)
+    widened = widen_after_shocks(bank, filters, z, standard, spec)
+    bank, log_density = reweigh(widened, np.array(logs), spec)
     bank = respawn(bank._replace(n_seen=bank.n_seen + 1), spec)
     return move_anchor(bank, z[int(spec.intercept) :], spec), log_density
 
 
-def brace(bank: Bank, learned: list[Filter], z: Floats, y: float, spec: AutoBypassSpec) -> Bank:
+def widen_after_shocks(bank: Bank, learned: list[Filter], z: Floats, y: float, spec: AutoBypassSpec) -> Bank:
     """Take over what the filters `learned`; if y keeps being out of all proportion, widen every filter's noise."""
     bound, decay, rest, patience = SHOCK
     best = int(np.argmax(bank.mixture))

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.inference.reference.linear_gaussian import Weights, drift, guard, inner
 from adabypass.inference.reference.special import NEGLIGIBLE_LOG, NODES, WEIGHTS
 from adabypass.model import noise
 from adabypass.model.spec import EvidenceBypassSpec
+from adabypass.validation import Floats
 
 
 class Evidence(NamedTuple):
@@ -116,7 +116,7 @@ def heavy(d: float, v: float) -> Evidence:
 
 
 def start(spec: EvidenceBypassSpec, n_features: int) -> Weights:
-    """Belief before anything is seen."""
+    """LinearMixture before anything is seen."""
     return Weights(np.zeros(n_features), spec.prior_var * np.eye(n_features))
 
 
@@ -127,7 +127,7 @@ def predict(weights: Weights, x: Floats, spec: EvidenceBypassSpec) -> tuple[floa
 
 
 def update(weights: Weights, x: Floats, y: float, spec: EvidenceBypassSpec) -> Weights:
-    """Belief after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
+    """LinearMixture after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
     prior = drift(weights, spec.drift * spec.noise_scale**2)
     h = inner(x, prior.cov @ x)
     if np.isnan(y) or h <= 0.0:

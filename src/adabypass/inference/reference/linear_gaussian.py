@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.model.limits import ROUNDING
+from adabypass.validation import Floats
 
 
 def inner(a: Floats, b: Floats) -> float:

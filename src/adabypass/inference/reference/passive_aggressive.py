@@ -2,9 +2,9 @@
 
 from math import copysign, isnan
 
-from adabypass.door import Floats
 from adabypass.inference.reference.linear_gaussian import inner
 from adabypass.model.spec import PassiveAggressiveSpec
+from adabypass.validation import Floats
 
 
 def predict(weights: Floats, x: Floats) -> float:

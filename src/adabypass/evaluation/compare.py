@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr
 
-from adabypass import door
-from adabypass.door import Floats
 from adabypass.errors import NotFiniteError, ShapeError
-from adabypass.evaluate import long_run
+from adabypass.model import long_run
+from adabypass.validation import Floats, check_array, check_int
 
 FEWEST_PAIRS = 8
 
@@ -66,7 +65,7 @@ def difference(loss_a: object, loss_b: object, horizon: int = 1) -> Difference:
             f"there are {n} pairs of losses without a nan, but a comparison needs at least {FEWEST_PAIRS}; "
             "compare over a longer stream."
         )
-    horizon = door.whole(horizon, "horizon", 1, n // 2)
+    horizon = check_int(horizon, "horizon", minimum=1, maximum=n // 2)
     largest = float(np.abs(pairs).max())
     if largest == 0.0:
         return Difference(0.0, 0.0, 0.0, 1.0, n)
@@ -79,7 +78,7 @@ def difference(loss_a: object, loss_b: object, horizon: int = 1) -> Difference:
 
 
 def _losses(value: object, name: str) -> Floats:
-    losses = door.numbers(value, name)
+    losses = check_array(value, name)
     if losses.ndim != 1:
         raise ShapeError(f"{name} has shape {losses.shape}, but must be (n,), one loss for each observation.")
     if np.isinf(losses).any():

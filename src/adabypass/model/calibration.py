@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import bdtr, bdtrik
 
-from adabypass import door
-from adabypass.door import Floats
-from adabypass.errors import HyperparameterError, ShapeError
-from adabypass.evaluate import long_run
+from adabypass.errors import ParameterError, ShapeError
+from adabypass.model import long_run
 from adabypass.model.trace import Trace
+from adabypass.validation import Floats, check_int
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 MOST_BINS = 10_000
@@ -61,7 +60,7 @@ def pit_histogram(trace: Trace, bins: int = 20, *, skip: int = 0) -> PitHistogra
     >>> pit_histogram(trace, bins=4).density
     array([1., 1., 1., 1.])
     """
-    bins = door.whole(bins, "bins", 1, MOST_BINS)
+    bins = check_int(bins, "bins", minimum=1, maximum=MOST_BINS)
     pit = _seen_pit(trace, skip)
     count, edges = np.histogram(pit, bins, range=(0.0, 1.0))
     scale = bins / len(pit)
@@ -111,7 +110,7 @@ def coverage_over_time(trace: Trace, level: float = 0.9, window: int = 100) -> F
     array (n,)
         nan until `window` observations were seen.
     """
-    window = door.whole(window, "window", 1, LONGEST_WINDOW)
+    window = check_int(window, "window", minimum=1, maximum=LONGEST_WINDOW)
     hits = _within(trace.predictive.pit(trace.y), _level(level))
     seen = ~np.isnan(trace.y)
     total = np.concatenate([[0], np.cumsum(hits[seen])])
@@ -135,7 +134,7 @@ def _binomial_quantile(q: float, n: int, share: float) -> float:
 
 
 def _seen_pit(trace: Trace, skip: int) -> Floats:
-    skip = door.whole(skip, "skip", 0, len(trace))
+    skip = check_int(skip, "skip", minimum=0, maximum=len(trace))
     pit: Floats = trace.predictive.pit(trace.y)[skip:]
     pit = pit[~np.isnan(trace.y[skip:])]
     if len(pit) == 0:
@@ -149,5 +148,5 @@ def _within(pit: Floats, level: Any) -> Any:
 
 def _level(level: float) -> float:
     if not 0 < level < 1:
-        raise HyperparameterError(f"level is {level!r}, but must lie between 0 and 1: 0.9 means 90 %.")
+        raise ParameterError(f"level is {level!r}, but must lie between 0 and 1: 0.9 means 90 %.")
     return float(level)

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adabypass import door, tables, timegrid
-from adabypass.door import Floats
-from adabypass.errors import AdabypassError, HyperparameterError, ShapeError
-from adabypass.forecaster import Forecaster
+from adabypass import tables, timegrid
+from adabypass.errors import AdabypassError, ParameterError, ShapeError
+from adabypass.forecasting import Forecaster
 from adabypass.tables import Array, Table
+from adabypass.validation import Floats, check_int
 
 TIME, ID, TARGET = "ds", "unique_id", "y"
 """What the columns of a long frame are called, unless it is said otherwise."""
@@ -35,7 +35,7 @@ class Columns(NamedTuple):
         time = TIME if self.time is None and TIME in table else self.time
         key = ID if self.id is None and ID in table else self.id
         if self.calendar and time is None:
-            raise HyperparameterError("calendar needs a column of times; say which one it is.")
+            raise ParameterError("calendar needs a column of times; say which one it is.")
         return self._replace(time=time, id=key)
 
 
@@ -194,10 +194,10 @@ def forecast(
     >>> forecast(pl.DataFrame({"ds": nile.time, "y": nile.y}), horizon=2).columns
     ['ds', 'mean', 'sd', 'lower_90', 'upper_90']
     """
-    horizon = door.whole(horizon, "horizon", 1, 100_000)
+    horizon = check_int(horizon, "horizon", minimum=1, maximum=100_000)
     table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
     columns = Columns(target, time, id, names(exog), names(calendar)).found_in(table)
-    if forecaster is None or forecaster.missing == "refuse":
+    if forecaster is None or forecaster.missing == "raise":
         refuse_blanks(table, columns)
     parts = []
     for series in split(table, columns):

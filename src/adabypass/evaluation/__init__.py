@@ -1,8 +1,8 @@
 """How good the forecasts are: calibrated or not, better than another's or not."""
 
-from adabypass.evaluate.calibration import PitHistogram, Reliability, coverage_over_time, pit_histogram, reliability
-from adabypass.evaluate.compare import Difference, difference
-from adabypass.evaluate.prequential import Comparison, Evaluation, compare, evaluate
+from adabypass.evaluation.compare import Difference, difference
+from adabypass.evaluation.prequential import Comparison, Evaluation, compare, evaluate
+from adabypass.model.calibration import PitHistogram, Reliability, coverage_over_time, pit_histogram, reliability
 
 __all__ = [
     "Comparison",

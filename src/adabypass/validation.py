@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adabypass.errors import NotANumberError, NotFiniteError, ShapeError
+from adabypass.errors import NotANumberError, NotFiniteError, ParameterError, ShapeError
 
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def numbers(value: object, name: str) -> Floats:
+def check_array(value: object, name: str) -> Floats:
     """Make a contiguous float64 array of `value`."""
     try:
         # What a mask hides is missing, whatever number lies beneath it.
@@ -30,9 +30,9 @@ def numbers(value: object, name: str) -> Floats:
         raise NotANumberError(_not_numbers(name, value)) from error
 
 
-def features(x: object, n_features: int | None) -> Floats:
+def check_features(x: object, n_features: int | None) -> Floats:
     """Check one feature vector; a plain number is a vector of one."""
-    vector = numbers(x, "x")
+    vector = check_array(x, "x")
     if vector.ndim == 0:
         vector = vector.reshape(1)
     if vector.ndim != 1 or len(vector) == 0:
@@ -48,9 +48,9 @@ def features(x: object, n_features: int | None) -> Floats:
     return vector
 
 
-def target(y: object) -> float:
+def check_target(y: object) -> float:
     """Check one observation: a finite number, or nan for a missing one."""
-    array = numbers(y, "y")
+    array = check_array(y, "y")
     if array.size != 1:
         raise ShapeError(f"y has shape {array.shape}, but one observation is a single number.")
     value = float(array.reshape(-1)[0])
@@ -59,9 +59,9 @@ def target(y: object) -> float:
     return value
 
 
-def stream(X: object, y: object, n_features: int | None) -> tuple[Floats, Floats]:
+def check_stream(X: object, y: object, n_features: int | None) -> tuple[Floats, Floats]:
     """Check the features (n, n_features) and targets (n,) of a whole stream."""
-    table, targets = numbers(X, "X"), numbers(y, "y")
+    table, targets = check_array(X, "X"), check_array(y, "y")
     if table.ndim != 2:
         raise ShapeError(
             f"X has shape {table.shape}, but must be (n, n_features); for a single feature pass X.reshape(-1, 1)."
@@ -90,10 +90,10 @@ def stream(X: object, y: object, n_features: int | None) -> tuple[Floats, Floats
     return table, targets
 
 
-def whole(value: object, name: str, least: int, most: int) -> int:
+def check_int(value: object, name: str, *, minimum: int, maximum: int) -> int:
     """Check a count."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
-        raise ShapeError(f"{name} is {value!r}, but must be a whole number from {least} to {most}.")
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not minimum <= value <= maximum:
+        raise ParameterError(f"{name} is {value!r}, but must be a whole number from {minimum} to {maximum}.")
     return int(value)
 
 

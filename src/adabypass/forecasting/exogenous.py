@@ -4,11 +4,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from adabypass import door
-from adabypass.door import Floats
 from adabypass.errors import NotFiniteError, ShapeError
+from adabypass.validation import Floats, check_array
 
-Missing = Literal["refuse", "mean", "last"]
+Missing = Literal["raise", "mean", "last"]
 NOTHING = np.empty(0)
 
 
@@ -30,7 +29,7 @@ class Exogenous(NamedTuple):
                 names = f" ({', '.join(self.names)})" if self.names else ""
                 raise ShapeError(f"exog is missing, but this forecaster has {self.n_columns} exogenous columns{names}.")
             return np.empty((n, 0)), self._replace(n_columns=0)
-        table = door.numbers(exog, "exog")
+        table = check_array(exog, "exog")
         table = table.reshape(-1, 1) if table.ndim == 1 and self.n_columns in (None, 1) else table
         expected = "n_exog" if self.n_columns is None else str(self.n_columns)
         if table.ndim != 2 or len(table) != n or self.n_columns not in (None, table.shape[1]):
@@ -41,7 +40,7 @@ class Exogenous(NamedTuple):
         return self._filled(table)
 
     def _filled(self, table: Floats) -> tuple[Floats, "Exogenous"]:
-        if np.isnan(table).any() and self.missing == "refuse":
+        if np.isnan(table).any() and self.missing == "raise":
             row, column = (int(i) for i in np.argwhere(np.isnan(table))[0])
             name = self.names[column] if self.names else column
             raise NotFiniteError(

@@ -1,5 +1,5 @@
 """Forecasts of a series from its own past: lags, exogenous features, missing values, many steps ahead."""
 
-from adabypass.forecaster.forecaster import Forecaster
+from adabypass.forecasting.forecaster import Forecaster
 
 __all__ = ["Forecaster"]

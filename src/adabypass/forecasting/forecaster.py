@@ -6,18 +6,17 @@ from typing import Literal, Self
 
 import numpy as np
 
-from adabypass import door
-from adabypass.door import Floats
-from adabypass.errors import AdabypassError, HyperparameterError, NotFiniteError, NotReadyError, ShapeError
-from adabypass.forecaster.design import chosen_lags, design, names
-from adabypass.forecaster.exogenous import Exogenous, Missing
-from adabypass.inference import ahead
-from adabypass.inference.ahead import Past
+from adabypass.errors import AdabypassError, NotFiniteError, NotReadyError, ParameterError, ShapeError
+from adabypass.forecasting.design import chosen_lags, design, names
+from adabypass.forecasting.exogenous import Exogenous, Missing
+from adabypass.inference import multistep
+from adabypass.inference.multistep import Past
 from adabypass.model.forecast import Forecast
 from adabypass.model.limits import LARGEST
-from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive, together
+from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive, concatenate
 from adabypass.model.trace import Trace, joined
 from adabypass.regressors import AutoBypass, Regressor
+from adabypass.validation import Floats, check_array, check_int, check_target
 
 Method = Literal["moments", "paths"]
 
@@ -44,9 +43,9 @@ class Forecaster:
         Whether there is a constant in the forecast.
     difference : int
         How often the series is differenced first; forecasts are those of the series itself.
-    season : int or list of int, optional
+    seasonal_lags : int or list of int, optional
         Lags besides: 24 for the value of the same hour a day before.
-    missing : "refuse", "mean" or "last"
+    missing : "raise", "mean" or "last"
         What becomes of a missing exogenous value (nan): an error, the column's mean so far, or its last value.
 
     Examples
@@ -67,21 +66,21 @@ class Forecaster:
         exog: Sequence[str] | None = None,
         bias: bool = True,
         difference: int = 0,
-        season: int | Sequence[int] | None = None,
-        missing: Missing = "refuse",
+        seasonal_lags: int | Sequence[int] | None = None,
+        missing: Missing = "raise",
     ) -> None:
         self.model = AutoBypass() if model is None else model
         if not isinstance(self.model, Regressor):
-            raise HyperparameterError(f"model is {model!r}, but must be a model such as AutoBypass().")
-        if missing not in ("refuse", "mean", "last"):
-            raise HyperparameterError(f"missing is {missing!r}, but must be 'refuse', 'mean' or 'last'.")
-        self.lags = chosen_lags(lags, season)
+            raise ParameterError(f"model is {model!r}, but must be a model such as AutoBypass().")
+        if missing not in ("raise", "mean", "last"):
+            raise ParameterError(f"missing is {missing!r}, but must be 'raise', 'mean' or 'last'.")
+        self.lags = chosen_lags(lags, seasonal_lags)
         self.exog = None if exog is None else names(exog)
-        self.difference = door.whole(difference, "difference", 0, 10)
+        self.difference = check_int(difference, "difference", minimum=0, maximum=10)
         self.missing = missing
         own = isinstance(self.model, AutoBypass) and bool(self.model.hyperparameters["intercept"])
         if own and not bias:
-            raise HyperparameterError(
+            raise ParameterError(
                 "bias is False, but this AutoBypass has an intercept of its own; use AutoBypass(intercept=False)."
             )
         self.bias = bool(bias) and not own
@@ -142,7 +141,7 @@ class Forecaster:
         exog : array (n_exog,), optional
             The exogenous values that went with it.
         """
-        value, before = _level(door.target(y)), self.__dict__.copy()
+        value, before = _level(check_target(y)), self.__dict__.copy()
         try:
             known = self._exog_rows(None if exog is None else [_row(exog)], 1, learn=True)[0]
             if not self.is_ready:
@@ -164,7 +163,7 @@ class Forecaster:
         if not self.is_ready:
             self.update(y, exog)
             return None
-        value = _level(y if isinstance(y, float) and isfinite(y) else door.target(y))
+        value = _level(y if isinstance(y, float) and isfinite(y) else check_target(y))
         if self._levels_are_features and exog is None and not isnan(value) and len(self._unknown) == 0:
             forecast = self.model.step(self._levels, value)
             self._largest = max(self._largest, abs(value))
@@ -207,7 +206,7 @@ class Forecaster:
         Trace
             From the first observation that could be forecast on: `trace.first` is its number.
         """
-        series = door.numbers(y, "y")
+        series = check_array(y, "y")
         if series.ndim != 1:
             raise ShapeError(f"y has shape {series.shape}, but a series has shape (n,).")
         if np.isinf(series).any():
@@ -267,9 +266,9 @@ class Forecaster:
         rng : Generator or seed, optional
             Where draws come from. The same seed gives the same paths.
         """
-        steps = door.whole(horizon, "horizon", 1, LONGEST_HORIZON)
+        steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
         if method not in ("moments", "paths"):
-            raise HyperparameterError(f"method is {method!r}, but must be 'moments' or 'paths'.")
+            raise ParameterError(f"method is {method!r}, but must be 'moments' or 'paths'.")
         self._check_ready()
         known = self._exog_rows(exog, steps, learn=False)
         if self.model.n_features is None:
@@ -277,15 +276,15 @@ class Forecaster:
         features = np.zeros((steps, self.model.n_features))
         features[:, : self.bias] = 1.0
         features[:, self.bias + len(self.lags) :] = known
-        belief = self.model.belief()
+        belief = self.model.linear_mixture()
         if method == "paths":
             if np.isnan(belief.noise_scale).any():
-                raise HyperparameterError(f"{type(self.model).__name__} forecasts points: it has no paths to draw.")
-            draws = door.whole(n_paths, "n_paths", 2, 10_000_000)
+                raise ParameterError(f"{type(self.model).__name__} forecasts points: it has no paths to draw.")
+            draws = check_int(n_paths, "n_paths", minimum=2, maximum=10_000_000)
             return Forecast.from_paths(
-                ahead.paths(belief, self._design, self._past, features, draws, np.random.default_rng(rng))
+                multistep.paths(belief, self._design, self._past, features, draws, np.random.default_rng(rng))
             )
-        components = ahead.moments(belief, self._design, self._past, features)
+        components = multistep.moments(belief, self._design, self._past, features)
         return Forecast(_as_predictive(components, type(self.model).__name__))
 
     @property
@@ -325,7 +324,7 @@ class Forecaster:
             return np.zeros(1)
         if self.model.n_features is None:
             self.model.predict(x)  # so that it knows its features
-        extra = ahead.extra_var(self.model.belief(), self._design, self._past, x)
+        extra = multistep.extra_var(self.model.linear_mixture(), self._design, self._past, x)
         return np.clip(np.nan_to_num(extra, nan=LARGEST), 0.0, LARGEST)
 
     def _stand_in(self, forecast: Predictive) -> tuple[float, float]:
@@ -345,13 +344,13 @@ class Forecaster:
             return
         extra = self._extra_var(x) if extra is None else extra
         mean, var = self._stand_in(self._predict(x, extra) if forecast is None else forecast)
-        belief = self.model.belief()
+        belief = self.model.linear_mixture()
         first = self._design.first + belief.intercept
         weights = belief.share @ belief.mean[:, first : first + len(self.lags)]
         slope = weights @ self._design.lags[:, self._unknown] + self._design.base[self._unknown]
         with np.errstate(over="ignore", invalid="ignore"):
-            along = ahead.finite(self._cov @ slope)  # of the forecast with the unknown levels
-            due = float(ahead.finite(slope @ along))
+            along = multistep.finite(self._cov @ slope)  # of the forecast with the unknown levels
+            due = float(multistep.finite(slope @ along))
         self.model.update(x, y - base, extra_var=extra if len(extra) > 1 else None)
         if np.isnan(y):
             self._push(mean, np.append(along, var))
@@ -361,8 +360,8 @@ class Forecaster:
             self._levels = self._levels.copy()
             with np.errstate(over="ignore", invalid="ignore"):
                 moved = self._levels[self._unknown] + along / var * (y - mean)
-                self._levels[self._unknown] = ahead.finite(moved)
-                self._cov = ahead.finite(self._cov - np.outer(along, along / var))
+                self._levels[self._unknown] = multistep.finite(moved)
+                self._cov = multistep.finite(self._cov - np.outer(along, along / var))
         self._push(y, None)
 
     def _push(self, level: float, cov: Floats | None) -> None:
@@ -438,7 +437,7 @@ class Forecaster:
         weights = self.model.weights if keep_weights else None
         return Trace(
             y=np.array([y]),
-            predictive=together([forecast]),
+            predictive=concatenate([forecast]),
             history={name: np.array([value]) for name, value in after.items()},
             weights_mean=None if weights is None else weights.mean[None],
             weights_var=None if weights is None or weights.cov is None else weights.cov.diagonal()[None],
@@ -460,7 +459,7 @@ def _level(y: float) -> float:
 
 
 def _row(exog: object) -> Floats:
-    return np.atleast_1d(door.numbers(exog, "exog"))
+    return np.atleast_1d(check_array(exog, "exog"))
 
 
 def _as_predictive(components: Floats, model: str) -> Predictive:

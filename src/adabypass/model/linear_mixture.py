@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.model import noise
+from adabypass.validation import Floats
 
 
-class Belief(NamedTuple):
+class LinearMixture(NamedTuple):
     """A mixture of linear models in the user's units, each a Gaussian over weights that drift, plus noise.
 
     Component k says y = y_center + w'r + noise, where r is (x - x_center), after a 1 if there is an intercept.
@@ -44,7 +44,7 @@ class Belief(NamedTuple):
         r = x - self.x_center
         return np.concatenate([np.ones((*r.shape[:-1], 1)), r], axis=-1) if self.intercept else r
 
-    def later(self) -> "Belief":
+    def advance(self) -> "LinearMixture":
         """Let a step of time pass without an observation."""
         settled = self.noise_scale * np.exp((self.fade - 1.0) * self.fading)
         return self._replace(cov=self.cov + self.drift, noise_scale=settled, fading=self.fade * self.fading)
@@ -52,10 +52,10 @@ class Belief(NamedTuple):
 
 def single(
     mean: Floats, cov: Floats, drift_var: float, noise_scale: float, *, epsilon: float = -1.0, noise_mean: float = 0.0
-) -> Belief:
+) -> LinearMixture:
     """Make the belief of a model that is no mixture: weights that drift independently, features as they are."""
     n = len(mean)
-    return Belief(
+    return LinearMixture(
         share=np.ones(1),
         mean=mean[None],
         cov=cov[None],

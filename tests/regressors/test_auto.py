@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass import AutoBypass, Bypass, Mixture, load_dataset
-from adabypass.door import Floats
-from adabypass.errors import HyperparameterError, NotReadyError
+from adabypass.errors import NotReadyError, ParameterError
+from adabypass.validation import Floats
 from tests.strategies import powers
 
 
@@ -134,7 +134,7 @@ def test_without_intercept_the_forecast_at_zero_is_zero() -> None:
     model = AutoBypass(intercept=False)
     model.run(X, y)
     assert model.predict(np.zeros(3)).mean == approx(0.0, abs=1e-12)
-    with pytest.raises(HyperparameterError, match="intercept is 1"):
+    with pytest.raises(ParameterError, match="intercept is 1"):
         AutoBypass(intercept=1)  # type: ignore[arg-type]
 
 
@@ -233,5 +233,5 @@ def test_intervals_of_the_warm_up_are_honest_over_many_streams() -> None:
 def test_short_traces_have_no_changes_and_a_threshold_is_above_0() -> None:
     trace = AutoBypass().run(*stream(n=25))
     assert trace.changes() == []
-    with pytest.raises(HyperparameterError, match="threshold is -1"):
+    with pytest.raises(ParameterError, match="threshold is -1"):
         trace.changes(threshold=-1)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.model import noise
-from adabypass.model.belief import Belief
 from adabypass.model.limits import LARGEST
+from adabypass.model.linear_mixture import LinearMixture
+from adabypass.validation import Floats
 
 
 class Design(NamedTuple):
@@ -36,28 +36,28 @@ class Past(NamedTuple):
     """and their covariance."""
 
 
-class Calm(NamedTuple):
+class StabilisedWeights(NamedTuple):
     """Weights that do not let the series explode: w becomes mean + shrink (w - old mean)."""
 
     mean: Floats
     shrink: Floats
 
-    def of(self, belief: Belief) -> Belief:
+    def of(self, belief: LinearMixture) -> LinearMixture:
         """Apply it."""
         both = self.shrink[:, :, None] * self.shrink[:, None, :]
         return belief._replace(mean=self.mean, cov=both * belief.cov, drift=both * belief.drift)
 
 
-def extra_var(belief: Belief, design: Design, past: Past, x: Floats) -> Floats:
+def extra_var(belief: LinearMixture, design: Design, past: Past, x: Floats) -> Floats:
     """Variance that each component's forecast gains because lags are not known: equation (62) for a single step."""
-    belief = calm(belief, design, past, len(past.unknown) + 1).of(belief)
+    belief = stabilise(belief, design, past, len(past.unknown) + 1).of(belief)
     belief = belief._replace(cov=belief.cov + belief.drift)
     r = belief.regressors(x)
     A, d = _uncertain(belief, design, past.unknown)
     return _gain(belief, past.cov, np.zeros((*belief.mean.shape, len(past.unknown))), A, d, r)
 
 
-def calm(belief: Belief, design: Design, past: Past, horizon: int) -> Calm:
+def stabilise(belief: LinearMixture, design: Design, past: Past, horizon: int) -> StabilisedWeights:
     """Take it that the series does not explode: equations (64) and (65).
 
     A filter whose weights drift fast may forecast one step as well as any, while its lags' weights, left to themselves,
@@ -70,7 +70,7 @@ def calm(belief: Belief, design: Design, past: Past, horizon: int) -> Calm:
     orders = 1 + np.array([int(np.flatnonzero(row)[0]) for row in design.lags], dtype=np.int64)
     mean, shrink = belief.mean.copy(), np.ones_like(belief.mean)
     if n_lags == 0:
-        return Calm(mean, shrink)
+        return StabilisedWeights(mean, shrink)
     typical = np.asarray(belief.share @ belief.mean)[at]
     apart = np.sum((belief.mean[:, at] - typical) ** 2, axis=1)
     doubt = belief.share @ (apart + np.trace(belief.cov[:, at[:, None], at], axis1=1, axis2=2))
@@ -85,7 +85,7 @@ def calm(belief: Belief, design: Design, past: Past, horizon: int) -> Calm:
     spread = np.trace((belief.cov + horizon * belief.drift)[:, at[:, None], at], axis1=1, axis2=2)
     room = np.maximum((1.0 - growth) / 3.0, 0.7 / horizon)
     shrink[:, at] = np.minimum(room / np.sqrt(np.maximum(spread, 1e-300)), 1.0)[:, None]  # (65)
-    return Calm(mean, shrink)
+    return StabilisedWeights(mean, shrink)
 
 
 def _lately(design: Design, past: Past, orders: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:
@@ -118,7 +118,7 @@ def _growth(weights: Floats, orders: "np.ndarray[tuple[int], np.dtype[np.int64]]
     return np.asarray((np.maximum(late, 1e-300) / early) ** (1.0 / half))
 
 
-def moments(belief: Belief, design: Design, past: Past, features: Floats) -> Floats:
+def moments(belief: LinearMixture, design: Design, past: Past, features: Floats) -> Floats:
     """Components of the forecasts at every step ahead, shape (n_steps, n_components, 5).
 
     Parameters
@@ -145,11 +145,11 @@ def moments(belief: Belief, design: Design, past: Past, features: Floats) -> Flo
     columns = _used(design)
     for step in range(horizon):
         if step == 0:
-            soothed = calm(belief, design, past, horizon)
+            stabilised = stabilise(belief, design, past, horizon)
             belief = belief._replace(cov=belief.cov + belief.drift)
         else:
-            belief = soothed.of(belief) if step == 1 else belief
-            belief = belief.later()
+            belief = stabilised.of(belief) if step == 1 else belief
+            belief = belief.advance()
         here = n_levels + step
         places = here - 1 - columns
         unknown = slot[places]
@@ -169,7 +169,7 @@ def moments(belief: Belief, design: Design, past: Past, features: Floats) -> Flo
             at = slot[here]
             along = np.einsum("kjv,kj->kv", cross, r) + np.einsum("kvu,ku->kv", cov[:, :, u], slope)
             cross[:, :, at] = np.einsum("kij,kj->ki", belief.cov, r) + np.einsum("kju,ku->kj", W, slope)  # (63)
-            cross[:, :, at] = finite(cross[:, :, at] * (soothed.shrink if step == 0 else 1.0))
+            cross[:, :, at] = finite(cross[:, :, at] * (stabilised.shrink if step == 0 else 1.0))
             cov[:, at, :] = cov[:, :, at] = finite(along)
             cov[:, at, at] = finite(signal + np.nan_to_num(belief.noise_var))
         components[step] = np.stack(
@@ -179,12 +179,12 @@ def moments(belief: Belief, design: Design, past: Past, features: Floats) -> Flo
 
 
 def paths(
-    belief: Belief, design: Design, past: Past, features: Floats, n_paths: int, rng: np.random.Generator
+    belief: LinearMixture, design: Design, past: Past, features: Floats, n_paths: int, rng: np.random.Generator
 ) -> Floats:
     """Draw what may come, shape (n_paths, n_steps): each path one component, its weights drifting as it goes."""
     horizon, n_levels = len(features), len(past.levels)
     chosen = rng.choice(len(belief.share), size=n_paths, p=belief.share / belief.share.sum())
-    soothed = calm(belief, design, past, horizon)
+    stabilised = stabilise(belief, design, past, horizon)
     root, drift_root = _root(belief.cov)[chosen], _root(belief.drift)[chosen]
     size = belief.mean.shape[1]
     w = belief.mean[chosen] + np.einsum("pij,pj->pi", root, rng.normal(size=(n_paths, size)))
@@ -195,9 +195,9 @@ def paths(
     columns = _used(design)
     for step in range(horizon):
         if step == 1:
-            w = soothed.mean[chosen] + soothed.shrink[chosen] * (w - belief.mean[chosen])
-            drift_root = soothed.shrink[chosen][:, :, None] * drift_root
-        belief = belief.later() if step else belief
+            w = stabilised.mean[chosen] + stabilised.shrink[chosen] * (w - belief.mean[chosen])
+            drift_root = stabilised.shrink[chosen][:, :, None] * drift_root
+        belief = belief.advance() if step else belief
         w = w + np.einsum("pij,pj->pi", drift_root, rng.normal(size=(n_paths, size)))
         places = n_levels + step - 1 - columns
         x = np.broadcast_to(features[step], (n_paths, features.shape[1])).copy()
@@ -216,7 +216,7 @@ def _used(design: Design) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
 
 
 def _uncertain(
-    belief: Belief, design: Design, unknown: "np.ndarray[tuple[int], np.dtype[np.int64]]"
+    belief: LinearMixture, design: Design, unknown: "np.ndarray[tuple[int], np.dtype[np.int64]]"
 ) -> tuple[Floats, Floats]:
     """How the regressors and the base hang on the unknown levels: (n_weights, n_unknown) and (n_unknown,)."""
     A = np.zeros((belief.mean.shape[1], len(unknown)))
@@ -225,7 +225,7 @@ def _uncertain(
     return A, design.base[unknown]
 
 
-def _gain(belief: Belief, C: Floats, W: Floats, A: Floats, d: Floats, r: Floats) -> Floats:
+def _gain(belief: LinearMixture, C: Floats, W: Floats, A: Floats, d: Floats, r: Floats) -> Floats:
     """Variance of base'b + w'r beyond r'Pr: equation (62), exact if weights and levels are jointly Gaussian."""
     C = np.broadcast_to(C, (len(belief.mean), *C.shape[-2:]))
     slope = belief.mean @ A + d

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from adabypass.door import Floats
 from adabypass.errors import IrregularTimeError
 from adabypass.tables.cells import Array
+from adabypass.validation import Floats
 
 Step: TypeAlias = float | str | timedelta | np.timedelta64
 LAST_DAY = 31
@@ -50,7 +50,7 @@ class Even(NamedTuple):
         return times
 
     def stretched_over(self, time: Array) -> Self:
-        """Give the ruler whose steps, as many as there are between the times, fill their span."""
+        """Give the frequency whose steps, as many as there are between the times, fill their span."""
         many = int(np.maximum(np.rint(np.diff(time) / (self.span / self.steps)), 1).sum())
         return type(self)(self.start, time[-1] - time[0], many)
 
@@ -71,7 +71,7 @@ class Months(NamedTuple):
 
     @classmethod
     def of(cls, time: Array) -> "Months | None":
-        """Find the ruler on which dates lie that are whole months apart; None if they are not."""
+        """Find the frequency on which dates lie that are whole months apart; None if they are not."""
         month = time.astype("M8[M]")
         apart = np.diff(month).astype(np.int64)
         if (apart < 1).any():
@@ -116,7 +116,7 @@ class Workdays(NamedTuple):
 
     @classmethod
     def of(cls, time: Array) -> "Workdays | None":
-        """Find the ruler of dates that leave out every weekend, and little else; None if they do not."""
+        """Find the frequency of dates that leave out every weekend, and little else; None if they do not."""
         date = time.astype("M8[D]")
         if len(date) < FEWEST_WORKDAYS or (time != date).any() or not np.is_busday(date).all():
             return None
@@ -135,7 +135,7 @@ class Workdays(NamedTuple):
         return "1 workday"
 
 
-Ruler: TypeAlias = Even | Months | Workdays
+Frequency: TypeAlias = Even | Months | Workdays
 
 
 def as_step(step: Step, dates: bool) -> Any:

@@ -23,10 +23,10 @@ from adabypass import (
     SequentialKalman,
     load_dataset,
 )
-from adabypass.door import Floats
-from adabypass.errors import AdabypassError, HyperparameterError, NotFiniteError, NotReadyError, ShapeError
-from adabypass.inference import ahead
-from adabypass.model.belief import Belief
+from adabypass.errors import AdabypassError, NotFiniteError, NotReadyError, ParameterError, ShapeError
+from adabypass.inference import multistep
+from adabypass.model.linear_mixture import LinearMixture
+from adabypass.validation import Floats
 
 MODELS: list[Callable[[], Regressor]] = [AutoBypass, AdaBypass, Bypass, EvidenceBypass, SequentialKalman]
 every_model = pytest.mark.parametrize("make", MODELS)
@@ -206,7 +206,7 @@ def test_fast_drifting_filters_do_not_make_the_far_future_explode() -> None:
 
 
 def test_weights_that_may_not_explode_turn_about_where_the_series_is() -> None:
-    belief = Belief(
+    belief = LinearMixture(
         share=np.ones(1),
         mean=np.array([[2.0, 1.02]]),
         cov=np.array([[[0.0, 0.0], [0.0, 0.0004]]]),  # 1.02 may well be 1
@@ -219,8 +219,8 @@ def test_weights_that_may_not_explode_turn_about_where_the_series_is() -> None:
         y_center=100.0,
         intercept=True,
     )
-    past = ahead.Past(np.array([1100.0]), np.empty(0, np.int64), np.empty((0, 0)))
-    steps = ahead.moments(belief, ahead.Design(np.zeros(1), np.ones((1, 1)), 0), past, np.zeros((2, 1)))
+    past = multistep.Past(np.array([1100.0]), np.empty(0, np.int64), np.empty((0, 0)))
+    steps = multistep.moments(belief, multistep.Design(np.zeros(1), np.ones((1, 1)), 0), past, np.zeros((2, 1)))
     # 22 up in the first step, as in the second but for Cov(w, y) = 0.0004 * 1000; about the centre it would be 2.
     assert steps[:, 0, 1] == approx([1122.0, 1144.4])
 
@@ -243,11 +243,11 @@ def test_differencing_forecasts_the_level() -> None:
 
 
 def test_seasons_are_lags() -> None:
-    assert Forecaster(lags=2, season=24).lags == (1, 2, 24)
-    assert Forecaster(lags=[3], season=[7, 14]).lags == (3, 7, 14)
+    assert Forecaster(lags=2, seasonal_lags=24).lags == (1, 2, 24)
+    assert Forecaster(lags=[3], seasonal_lags=[7, 14]).lags == (3, 7, 14)
     t = np.arange(400)
     y = np.sin(2 * np.pi * t / 24) + np.random.default_rng(0).normal(0, 0.05, 400)
-    forecaster = Forecaster(lags=1, season=24)
+    forecaster = Forecaster(lags=1, seasonal_lags=24)
     forecaster.run(y)
     assert forecaster.forecast(24).mean == approx(np.sin(2 * np.pi * np.arange(400, 424) / 24), abs=0.25)
 
@@ -304,18 +304,18 @@ def test_a_point_model_forecasts_points() -> None:
     assert np.isfinite(trace.mean).all()
     assert len(forecaster.forecast(4)) == 4
     assert "sd" not in forecaster.forecast(4).columns()
-    with pytest.raises(HyperparameterError, match="PassiveAggressive forecasts points"):
+    with pytest.raises(ParameterError, match="PassiveAggressive forecasts points"):
         forecaster.forecast(4, method="paths")
 
 
 def test_wrong_settings_are_refused() -> None:
-    with pytest.raises(HyperparameterError, match="this AutoBypass has an intercept of its own"):
+    with pytest.raises(ParameterError, match="this AutoBypass has an intercept of its own"):
         Forecaster(bias=False)
-    with pytest.raises(ShapeError, match="lags is -1"):
+    with pytest.raises(ParameterError, match="lags is -1"):
         Forecaster(lags=-1)
-    with pytest.raises(HyperparameterError, match="missing is 'zero'"):
+    with pytest.raises(ParameterError, match="missing is 'zero'"):
         Forecaster(missing="zero")  # type: ignore[arg-type]
-    with pytest.raises(HyperparameterError, match="model is 'auto'"):
+    with pytest.raises(ParameterError, match="model is 'auto'"):
         Forecaster("auto")  # type: ignore[arg-type]
 
 
@@ -430,7 +430,7 @@ def test_exogenous_columns_alone_will_do_gaps_and_all() -> None:
 
 def test_settings_that_would_fail_later_are_refused_at_once() -> None:
     assert Forecaster(exog="rain").exog == ("rain",)
-    with pytest.raises(HyperparameterError, match="exog is 3, but must be a list of names"):
+    with pytest.raises(ParameterError, match="exog is 3, but must be a list of names"):
         Forecaster(exog=3)  # type: ignore[arg-type]
     with pytest.raises(ShapeError, match="100000 lags that reach back 100000 observations are too many"):
         Forecaster(lags=100_000)

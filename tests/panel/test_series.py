@@ -10,7 +10,7 @@ import pytest
 from pytest import approx
 
 from adabypass import Forecaster, SequentialKalman, forecast, load_dataset
-from adabypass.errors import HyperparameterError, IrregularTimeError, ShapeError, TimeOrderError, UnknownNameError
+from adabypass.errors import IrregularTimeError, ParameterError, ShapeError, TimeOrderError, UnknownNameError
 
 KINDS: dict[str, Any] = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -89,7 +89,7 @@ def test_the_calendar_is_known_ahead() -> None:
     y = np.cos(of_day) + np.random.default_rng(0).normal(0, 0.05, len(hours))
     answer = forecast({"ds": hours, "y": y}, horizon=24, calendar=["day"])
     assert answer["mean"] == approx(np.cos(of_day[:24]), abs=0.15)
-    with pytest.raises(HyperparameterError, match="calendar needs a column of times"):
+    with pytest.raises(ParameterError, match="calendar needs a column of times"):
         forecast({"y": y}, horizon=1, calendar=["day"])
 
 

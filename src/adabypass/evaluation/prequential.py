@@ -5,15 +5,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adabypass import door, tables
-from adabypass.door import Floats
+from adabypass import tables
 from adabypass.errors import ShapeError
-from adabypass.evaluate.compare import FEWEST_PAIRS, Difference, difference
-from adabypass.forecaster import Forecaster
-from adabypass.model.predictive import Point, together
+from adabypass.evaluation.compare import FEWEST_PAIRS, Difference, difference
+from adabypass.forecasting import Forecaster
+from adabypass.model.predictive import Point, concatenate
 from adabypass.model.trace import Scores, Trace
+from adabypass.panel.series import TARGET, Columns, names, split
 from adabypass.regressors import Regressor
-from adabypass.series import TARGET, Columns, names, split
+from adabypass.validation import Floats, check_array, check_int
 
 SKIP = 20
 """How many forecasts do not count: those from which every model learns what the series is like at all."""
@@ -127,13 +127,13 @@ def evaluate(
     """
     copy = _as_forecaster(forecaster).copy()
     series, known = _observations(data, exog, target, time)
-    steps = door.whole(horizon, "horizon", 1, 100_000)
+    steps = check_int(horizon, "horizon", minimum=1, maximum=100_000)
     if steps == 1 and every is None:
         trace = copy.run(series, known)
         if progress is not None:
             progress(len(series))
         return Evaluation({1: trace}, _skippable(trace, skip))
-    stride = door.whole(steps if every is None else every, "every", 1, 10_000_000)
+    stride = check_int(steps if every is None else every, "every", minimum=1, maximum=10_000_000)
     forecasts, at = [], 0
     while at < len(series):
         stop = min(at + stride, len(series))
@@ -149,7 +149,7 @@ def evaluate(
     traces = {
         step: Trace(
             y=np.array([series[origin + step - 1] for origin, _ in forecasts]),
-            predictive=together([each[step - 1] for _, each in forecasts]),
+            predictive=concatenate([each[step - 1] for _, each in forecasts]),
             history={},
             first=forecasts[0][0] + step - 1,
         )
@@ -240,8 +240,8 @@ def _difference(losses: Floats, base: Floats) -> Difference | None:
 def _observations(data: Any, exog: Any, target: str, time: str | None) -> tuple[Floats, Floats | None]:
     """Take the observations and exogenous values out of arrays, or of a frame's columns."""
     if not (isinstance(data, Mapping) or hasattr(data, "columns")):
-        series = door.numbers(data, "data")
-        known = None if exog is None else door.numbers(exog, "exog")
+        series = check_array(data, "data")
+        known = None if exog is None else check_array(exog, "exog")
         return series, known[:, None] if known is not None and known.ndim == 1 else known
     columns = Columns(target, time, None, () if exog is None else names(exog))
     found = list(split(tables.from_frame(data), columns))
@@ -258,7 +258,7 @@ def _as_forecaster(given: Forecaster | Regressor | None) -> Forecaster:
 
 def _skippable(trace: Trace, skip: int) -> int:
     """Leave a short series its last forecast to score."""
-    return min(door.whole(skip, "skip", 0, 1_000_000_000), len(trace) - 1)
+    return min(check_int(skip, "skip", minimum=0, maximum=1_000_000_000), len(trace) - 1)
 
 
 def _advance(forecaster: Forecaster, y: Floats, exog: Floats | None) -> None:

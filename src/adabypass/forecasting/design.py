@@ -4,23 +4,23 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from adabypass import door
-from adabypass.errors import HyperparameterError, ShapeError
-from adabypass.inference.ahead import Design
+from adabypass.errors import ParameterError, ShapeError
+from adabypass.inference.multistep import Design
+from adabypass.validation import check_int
 
 MOST_LAGS = 100_000
 LARGEST_DESIGN = 20_000_000
 """Number of lags times how far they reach back: 160 MB."""
 
 
-def chosen_lags(lags: object, season: object) -> tuple[int, ...]:
+def chosen_lags(lags: object, seasonal_lags: object) -> tuple[int, ...]:
     """Choose which values before the next one are features, the newest first."""
     chosen: list[int] = []
     if isinstance(lags, int | np.integer) and not isinstance(lags, bool):
-        chosen += range(1, door.whole(lags, "lags", 0, MOST_LAGS) + 1)
+        chosen += range(1, check_int(lags, "lags", minimum=0, maximum=MOST_LAGS) + 1)
     else:
         chosen += listed(lags, "lags")
-    chosen += [] if season is None else listed(season, "season")
+    chosen += [] if seasonal_lags is None else listed(seasonal_lags, "seasonal_lags")
     return tuple(sorted(set(chosen)))
 
 
@@ -28,14 +28,14 @@ def names(exog: object) -> tuple[str, ...]:
     """Take names of columns, or a single one."""
     names = (exog,) if isinstance(exog, str) else tuple(exog) if isinstance(exog, Iterable) else ()
     if not isinstance(exog, Iterable) or not all(isinstance(name, str) for name in names):
-        raise HyperparameterError(f"exog is {exog!r}, but must be a list of names of columns; values go to run.")
+        raise ParameterError(f"exog is {exog!r}, but must be a list of names of columns; values go to run.")
     return names
 
 
 def listed(value: object, name: str) -> list[int]:
     """Take whole numbers, or a single one."""
     values = value if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else [value]
-    return [door.whole(each, name, 1, MOST_LAGS) for each in values]
+    return [check_int(each, name, minimum=1, maximum=MOST_LAGS) for each in values]
 
 
 def design(lags: tuple[int, ...], difference: int, first: int) -> Design:

@@ -6,10 +6,10 @@ from pytest import approx
 from scipy.signal import lfilter
 from scipy.stats import ttest_rel
 
-from adabypass.door import Floats
-from adabypass.errors import NotANumberError, NotFiniteError, ShapeError
-from adabypass.evaluate import difference
-from adabypass.evaluate.long_run import bandwidth, mean_var
+from adabypass.errors import NotANumberError, NotFiniteError, ParameterError, ShapeError
+from adabypass.evaluation import difference
+from adabypass.model.long_run import bandwidth, mean_var
+from adabypass.validation import Floats
 
 ZIGZAG = np.array([1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0])
 """Mean 0; its products at lag 0 sum to 8, at lag 1 to 1 (four of +1, three of -1), at lag 2 to -6."""
@@ -100,7 +100,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         difference([1.0, 2.0, np.inf, *range(8)], np.ones(11))
     with pytest.raises(NotANumberError, match="loss_a"):
         difference("abc", np.ones(8))
-    with pytest.raises(ShapeError, match="horizon is 5, but must be a whole number from 1 to 4"):
+    with pytest.raises(ParameterError, match="horizon is 5, but must be a whole number from 1 to 4"):
         difference(np.arange(8), np.ones(8), horizon=5)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adabypass.door import Floats
+from adabypass.validation import Floats
 
 MOST_PERSISTENT = 0.97
 """Autocorrelations above this are not told from a random walk, for which no mean exists."""

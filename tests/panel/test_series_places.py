@@ -5,7 +5,7 @@ import pytest
 
 from adabypass import load_dataset, tables
 from adabypass.errors import BadCellError, ShapeError
-from adabypass.series import Columns, forecast, split
+from adabypass.panel.series import Columns, forecast, split
 
 NILE = load_dataset("nile").y[:40]
 

@@ -5,7 +5,7 @@ import pytest
 
 from adabypass import AutoBypass, Forecaster, SequentialKalman, load_dataset
 from adabypass.errors import ShapeError
-from adabypass.evaluate import compare, evaluate
+from adabypass.evaluation import compare, evaluate
 
 NILE = load_dataset("nile").y
 

@@ -14,6 +14,7 @@ from adabypass.errors import (
     IrregularTimeError,
     NotANumberError,
     NotFiniteError,
+    ParameterError,
     ShapeError,
     TimeOrderError,
     UnknownNameError,
@@ -205,7 +206,7 @@ def test_what_lies_on_no_grid_is_refused(time: Any, step: Any, error: type[Excep
 def test_errors_name_the_column_and_the_row_they_are_told() -> None:
     with pytest.raises(IrregularTimeError, match='row 40, column "date": 25'):
         timegrid.regular(np.array([0, 10, 20, 25]), name="date", rows=[10, 20, 30, 40])
-    with pytest.raises(ShapeError, match="n is 0"):
+    with pytest.raises(ParameterError, match="n is 0"):
         timegrid.following(np.array([1, 2]), 0)
 
 

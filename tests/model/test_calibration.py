@@ -9,10 +9,10 @@ from scipy.special import ndtri
 from scipy.stats import binom
 
 from adabypass import AutoBypass, Normal, PassiveAggressive, Trace
-from adabypass.door import Floats
-from adabypass.errors import HyperparameterError, PointForecastError, ShapeError
-from adabypass.evaluate import coverage_over_time, pit_histogram, reliability
-from adabypass.evaluate.calibration import chance_range
+from adabypass.errors import ParameterError, PointForecastError, ShapeError
+from adabypass.evaluation import coverage_over_time, pit_histogram, reliability
+from adabypass.model.calibration import chance_range
+from adabypass.validation import Floats
 
 
 def with_pit(*pit: float) -> Trace:
@@ -121,11 +121,11 @@ def test_what_cannot_be_judged_is_refused() -> None:
     for judge in judges:
         with pytest.raises(PointForecastError, match="forecasts a point, so it has no pit"):
             judge(point)
-    with pytest.raises(ShapeError, match="bins is 0"):
+    with pytest.raises(ParameterError, match="bins is 0"):
         pit_histogram(with_pit(0.5), bins=0)
-    with pytest.raises(ShapeError, match="window is 0"):
+    with pytest.raises(ParameterError, match="window is 0"):
         coverage_over_time(with_pit(0.5), window=0)
-    with pytest.raises(ShapeError, match="skip is 2, but must be a whole number from 0 to 1"):
+    with pytest.raises(ParameterError, match="skip is 2, but must be a whole number from 0 to 1"):
         reliability(with_pit(0.5), skip=2)
-    with pytest.raises(HyperparameterError, match="level is 90, but must lie between 0 and 1"):
+    with pytest.raises(ParameterError, match="level is 90, but must lie between 0 and 1"):
         reliability(with_pit(0.5), levels=[90])

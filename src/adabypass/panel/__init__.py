@@ -1,0 +1,1 @@
+"""Many series at once: out of tables, and their forecasts as a table."""
