@@ -68,7 +68,7 @@ def test_kalman_kernel_equals_reference(stream: Stream, spec: SequentialKalmanSp
     for x, y in zip(stream.X, stream.y, strict=True):
         n_seen, drift_var, noise_var, *_ = model.row
         cov = spec.layout.matrix(model.row, "cov", n)
-        belief = kalman.LinearMixture(
+        belief = kalman.Belief(
             Weights(spec.layout.vector(model.row, "mean", n), cov), drift_var, noise_var, int(n_seen)
         )
         assert model.forecast(x) == approx(kalman.predict(belief, x), rel=RELATIVE)
@@ -79,12 +79,12 @@ def test_kalman_kernel_equals_reference(stream: Stream, spec: SequentialKalmanSp
         assert close(model.row[3 + n :], pack(belief.weights.cov), cancelled=cov.max() + belief.drift_var)
 
 
-def govi_belief(model: Cell, spec: BypassSpec) -> govi.LinearMixture:
+def govi_belief(model: Cell, spec: BypassSpec) -> govi.Belief:
     row, layout, n = model.row, spec.layout, model.n_features
     gradient = govi.Gradient(np.zeros(n), np.eye(n))
     if isinstance(spec, AdaBypassSpec):
         gradient = govi.Gradient(layout.vector(row, "mean_gradient", n), layout.matrix(row, "cov_gradient", n))
-    return govi.LinearMixture(
+    return govi.Belief(
         Weights(layout.vector(row, "mean", n), layout.matrix(row, "cov", n)),
         govi.Theta(*(float(v) for v in row[1:5])),
         govi.Omega(*(float(v) for v in row[5:8])),

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from pytest import approx
 
 from adabypass.inference.reference.govi import (
-    LinearMixture,
+    Belief,
     Omega,
     Surprise,
     Theta,
@@ -24,7 +24,7 @@ from tests.strategies import Stream, bypass_cases, streams
 CANCELLED = 1e-7  # the matrix form subtracts covariances: it is the less accurate of the two
 
 
-def matrix_sweep(belief: LinearMixture, x: Floats, y: float) -> Theta:
+def matrix_sweep(belief: Belief, x: Floats, y: float) -> Theta:
     """Do a sweep as the paper writes it: a whole Kalman step, then expectations of quadratic forms in matrices."""
     (m, S), (alpha, beta, mu, V), (a, b, epsilon), _ = belief
     identity = np.eye(len(x))
@@ -41,7 +41,7 @@ def matrix_sweep(belief: LinearMixture, x: Floats, y: float) -> Theta:
     )
 
 
-def surprise(belief: LinearMixture, x: Floats, y: float) -> Surprise:
+def surprise(belief: Belief, x: Floats, y: float) -> Surprise:
     m, S = belief.weights
     u = S @ x
     return Surprise(float(x @ u), float(x @ x), float(u @ u), float(y - x @ m), len(x))
@@ -92,7 +92,7 @@ def test_ada_bypass_without_aggressiveness_is_bypass(stream: Stream) -> None:
         assert np.array_equal(ada_belief.weights.mean, belief.weights.mean)
 
 
-def learned(spec: AdaBypassSpec, steps: int = 5) -> tuple[LinearMixture, Floats, float]:
+def learned(spec: AdaBypassSpec, steps: int = 5) -> tuple[Belief, Floats, float]:
     """Give a belief after a few steps, and the observation that comes next."""
     rng = np.random.default_rng(1)
     belief = start(spec, 3)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pytest import approx
 from scipy.optimize import minimize_scalar
 
-from adabypass.inference.reference.kalman import LinearMixture, predict, start, update
+from adabypass.inference.reference.kalman import Belief, predict, start, update
 from adabypass.inference.reference.linear_gaussian import Weights, condition
 from adabypass.model.spec import SequentialKalmanSpec
 from tests import oracles
@@ -52,7 +52,7 @@ def test_drift_maximises_the_likelihood_of_the_newest_observation(stream: Stream
 
 @given(st.integers(1, 5))
 def test_a_missing_observation_lets_the_drift_pass_and_nothing_else(n_features: int) -> None:
-    before = LinearMixture(Weights(np.ones(n_features), np.eye(n_features)), drift_var=0.5, noise_var=2.0, n_seen=3)
+    before = Belief(Weights(np.ones(n_features), np.eye(n_features)), drift_var=0.5, noise_var=2.0, n_seen=3)
     after = update(before, np.ones(n_features), np.nan, SequentialKalmanSpec())
     assert after.weights.mean == approx(before.weights.mean)
     assert after.weights.cov == approx(1.5 * np.eye(n_features))

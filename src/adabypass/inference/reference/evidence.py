@@ -116,7 +116,7 @@ def heavy(d: float, v: float) -> Evidence:
 
 
 def start(spec: EvidenceBypassSpec, n_features: int) -> Weights:
-    """LinearMixture before anything is seen."""
+    """Belief before anything is seen."""
     return Weights(np.zeros(n_features), spec.prior_var * np.eye(n_features))
 
 
@@ -127,7 +127,7 @@ def predict(weights: Weights, x: Floats, spec: EvidenceBypassSpec) -> tuple[floa
 
 
 def update(weights: Weights, x: Floats, y: float, spec: EvidenceBypassSpec) -> Weights:
-    """LinearMixture after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
+    """Belief after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
     prior = drift(weights, spec.drift * spec.noise_scale**2)
     h = inner(x, prior.cov @ x)
     if np.isnan(y) or h <= 0.0:

@@ -45,7 +45,7 @@ class Gradient(NamedTuple):
     cov: Floats
 
 
-class LinearMixture(NamedTuple):
+class Belief(NamedTuple):
     """What the model knows. BYPASS has no use for the gradient, and leaves it."""
 
     weights: Weights
@@ -64,10 +64,10 @@ class Surprise(NamedTuple):
     n_features: int
 
 
-def start(spec: BypassSpec, n_features: int) -> LinearMixture:
-    """LinearMixture before anything is seen."""
+def start(spec: BypassSpec, n_features: int) -> Belief:
+    """Belief before anything is seen."""
     scalars = spec.start()
-    return LinearMixture(
+    return Belief(
         weights=Weights(np.zeros(n_features), np.zeros((n_features, n_features))),
         theta=Theta(*(scalars[name] for name in Theta._fields)),
         omega=Omega(spec.a, spec.b, spec.epsilon),
@@ -75,7 +75,7 @@ def start(spec: BypassSpec, n_features: int) -> LinearMixture:
     )
 
 
-def predict(belief: LinearMixture, x: Floats) -> tuple[float, float]:
+def predict(belief: Belief, x: Floats) -> tuple[float, float]:
     """Mean and variance of the observation at `x`, before it is seen."""
     (m, S), theta = belief.weights, belief.theta
     mean = inner(x, m) + theta.noise_mean  # (13)
@@ -120,8 +120,8 @@ def solve(theta: Theta, omega: Omega, seen: Surprise, max_sweeps: int | None, to
     return theta
 
 
-def update(belief: LinearMixture, x: Floats, y: float, spec: BypassSpec) -> LinearMixture:
-    """LinearMixture after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
+def update(belief: Belief, x: Floats, y: float, spec: BypassSpec) -> Belief:
+    """Belief after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
     if np.isnan(y):
         return belief._replace(weights=drift(belief.weights, 1 / belief.theta.drift_prec))
     m, S = belief.weights
@@ -133,10 +133,10 @@ def update(belief: LinearMixture, x: Floats, y: float, spec: BypassSpec) -> Line
     prior = drift(belief.weights, 1 / theta.drift_prec)
     weights, gain, D = condition(prior, x, error, 1 / theta.noise_prec)
     gradient = _follow(belief.gradient, x, gain, 1 / (theta.noise_prec * D), theta.noise_prec * error)
-    return LinearMixture(weights, theta, omega, gradient if isinstance(spec, AdaBypassSpec) else belief.gradient)
+    return Belief(weights, theta, omega, gradient if isinstance(spec, AdaBypassSpec) else belief.gradient)
 
 
-def _adapt(belief: LinearMixture, x: Floats, e: float, spec: AdaBypassSpec) -> Omega:
+def _adapt(belief: Belief, x: Floats, e: float, spec: AdaBypassSpec) -> Omega:
     """Move a, b and ε, all by the same amount, along the gradient of the squared error."""
     theta = belief.theta
     d = spec.aggressiveness * theta.noise_prec * inner(x, belief.gradient.mean) * (e - theta.noise_mean)  # (30)

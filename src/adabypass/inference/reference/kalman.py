@@ -10,7 +10,7 @@ from adabypass.model.spec import SequentialKalmanSpec
 from adabypass.validation import Floats
 
 
-class LinearMixture(NamedTuple):
+class Belief(NamedTuple):
     """What the filter knows: weights, and the two variances as last estimated."""
 
     weights: Weights
@@ -19,19 +19,19 @@ class LinearMixture(NamedTuple):
     n_seen: int
 
 
-def start(spec: SequentialKalmanSpec, n_features: int) -> LinearMixture:
-    """LinearMixture before anything is seen."""
-    return LinearMixture(Weights(np.zeros(n_features), np.zeros((n_features, n_features))), 0.0, spec.noise_var, 0)
+def start(spec: SequentialKalmanSpec, n_features: int) -> Belief:
+    """Belief before anything is seen."""
+    return Belief(Weights(np.zeros(n_features), np.zeros((n_features, n_features))), 0.0, spec.noise_var, 0)
 
 
-def predict(belief: LinearMixture, x: Floats) -> tuple[float, float]:
+def predict(belief: Belief, x: Floats) -> tuple[float, float]:
     """Mean and variance of the observation at `x`, before it is seen."""
     prior = drift(belief.weights, belief.drift_var)
     return inner(x, prior.mean), inner(x, prior.cov @ x) + belief.noise_var  # (34)
 
 
-def update(belief: LinearMixture, x: Floats, y: float, spec: SequentialKalmanSpec) -> LinearMixture:
-    """LinearMixture after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
+def update(belief: Belief, x: Floats, y: float, spec: SequentialKalmanSpec) -> Belief:
+    """Belief after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
     if np.isnan(y):
         return belief._replace(weights=drift(belief.weights, belief.drift_var))
     weights, _, noise_var, n_seen = belief
@@ -42,4 +42,4 @@ def update(belief: LinearMixture, x: Floats, y: float, spec: SequentialKalmanSpe
     posterior, _, _ = condition(drift(weights, drift_var), x, error, noise_var)
     if spec.adapt_noise:
         noise_var += (max(unexplained, 0.0) - noise_var) / (n_seen + 2)  # (36)
-    return LinearMixture(posterior, drift_var, noise_var, n_seen + 1)
+    return Belief(posterior, drift_var, noise_var, n_seen + 1)
