@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-slow lint bench bench-accuracy docs checked clean
+.PHONY: help setup demo test test-slow lint bench bench-accuracy docs checked fuzz-api clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -66,6 +66,9 @@ checked: $(VENV)/tools  ## Run the tests on a build with bounds checks
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
 		-Cbuild-dir=build/checked -Csetup-args=-Dchecked=true --target build/checked-site .
 	@PYTHONPATH=build/checked-site $(BIN)/python -m pytest -n auto -m "not slow" -q
+
+fuzz-api: setup  ## Call the public interface at random with hostile arguments: ARGS="--calls 100000 --threads 8 --seed 1"
+	@$(BIN)/python tools/fuzz_api.py $(ARGS)
 
 clean:  ## Remove all that was built
 	rm -rf build $(VENV)
