@@ -4,6 +4,7 @@ from adabypass.datasets import load_dataset
 from adabypass.evaluation import compare, evaluate
 from adabypass.forecasting import Forecaster
 from adabypass.model.forecast import Forecast
+from adabypass.model.noise import Family
 from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive
 from adabypass.model.trace import Change, Scores, Trace
 from adabypass.panel.series import forecast
@@ -23,6 +24,7 @@ __all__ = [
     "Bypass",
     "Change",
     "EvidenceBypass",
+    "Family",
     "Forecast",
     "Forecaster",
     "Insensitive",

@@ -13,6 +13,7 @@ import numpy as np
 from adabypass.errors import NotANumberError, NotFiniteError, ParameterError, ShapeError
 
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+Integers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def check_array(value: object, name: str) -> Floats:

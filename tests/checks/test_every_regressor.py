@@ -21,6 +21,7 @@ from adabypass import (
     SequentialKalman,
 )
 from adabypass.errors import AdabypassError, NotANumberError, NotFiniteError, NotReadyError, ParameterError, ShapeError
+from adabypass.model.component import COMPONENT
 from tests.strategies import Stream, powers, streams
 
 Make = Callable[[], Regressor]
@@ -438,7 +439,7 @@ def test_run_lets_other_threads_work(make: Make) -> None:
         nonlocal taken
         for _ in range(200):  # a busy machine may give this thread's fast runs no rival at first
             before = turns
-            cell.run(X, y, history, np.empty((0, 16)), 0, np.empty((0, 1, 1)))
+            cell.run(X, y, history, np.empty((0, 16)), 0, np.empty((0, 1), COMPONENT))
             taken = turns - before
             if taken:
                 break

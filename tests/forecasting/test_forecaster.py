@@ -26,6 +26,7 @@ from adabypass import (
 from adabypass.errors import AdabypassError, NotFiniteError, NotReadyError, ParameterError, ShapeError
 from adabypass.inference import multistep
 from adabypass.model.linear_mixture import LinearMixture
+from adabypass.model.noise import Family
 from adabypass.validation import Floats
 
 MODELS: list[Callable[[], Regressor]] = [AutoBypass, AdaBypass, Bypass, EvidenceBypass, SequentialKalman]
@@ -212,7 +213,8 @@ def test_weights_that_may_not_explode_turn_about_where_the_series_is() -> None:
         cov=np.array([[[0.0, 0.0], [0.0, 0.0004]]]),  # 1.02 may well be 1
         drift=np.zeros((1, 2, 2)),
         noise_scale=np.ones(1),
-        epsilon=-np.ones(1),
+        epsilon=np.zeros(1),
+        family=np.array([Family.GAUSSIAN]),
         fading=np.zeros(1),
         fade=np.zeros(1),
         x_center=np.array([100.0]),
@@ -222,7 +224,7 @@ def test_weights_that_may_not_explode_turn_about_where_the_series_is() -> None:
     past = multistep.Past(np.array([1100.0]), np.empty(0, np.int64), np.empty((0, 0)))
     steps = multistep.moments(belief, multistep.Design(np.zeros(1), np.ones((1, 1)), 0), past, np.zeros((2, 1)))
     # 22 up in the first step, as in the second but for Cov(w, y) = 0.0004 * 1000; about the centre it would be 2.
-    assert steps[:, 0, 1] == approx([1122.0, 1144.4])
+    assert steps["mean"][:, 0] == approx([1122.0, 1144.4])
 
 
 @pytest.mark.parametrize("method", ["moments", "paths"])

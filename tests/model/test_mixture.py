@@ -11,8 +11,10 @@ from scipy import stats
 from scipy.integrate import quad
 
 from adabypass import Insensitive, Mixture, Normal
-from adabypass.errors import ShapeError
+from adabypass.errors import ParameterError, ShapeError
 from adabypass.model import noise
+from adabypass.model.component import COMPONENT
+from adabypass.model.noise import Family
 from adabypass.validation import Floats
 from tests import oracles
 from tests.strategies import powers
@@ -23,16 +25,15 @@ def mixtures(draw: st.DrawFn) -> Mixture:
     """A few components of different places, widths and families."""
     n = draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    parts = np.column_stack(
-        [
-            rng.dirichlet(np.ones(n)),
-            rng.normal(0, 2, n),
-            10.0 ** rng.uniform(-3, 1, n),
-            10.0 ** rng.uniform(-1, 0.5, n),
-            np.where(rng.random(n) < 0.4, rng.choice([-1.0, -2.0], n), 10.0 ** rng.uniform(-1.5, 1, n)),
-        ]
+    family = np.where(rng.random(n) < 0.4, rng.choice([Family.GAUSSIAN, Family.HEAVY], n), Family.INSENSITIVE)
+    return Mixture.of(
+        weight=rng.dirichlet(np.ones(n)),
+        mean=rng.normal(0, 2, n),
+        signal_var=10.0 ** rng.uniform(-3, 1, n),
+        noise_scale=10.0 ** rng.uniform(-1, 0.5, n),
+        epsilon=np.where(family == Family.INSENSITIVE, 10.0 ** rng.uniform(-1.5, 1, n), 0.0),
+        family=family,
     )
-    return Mixture(parts)
 
 
 @settings(max_examples=30)
@@ -47,7 +48,7 @@ def test_density_of_smoothed_noise_equals_mpmath(d: float, v: float, epsilon: fl
 @given(mixtures(), st.floats(-6, 6))
 def test_distribution_function_is_the_integral_of_the_density(forecast: Mixture, z: float) -> None:
     y = forecast.mean + z * forecast.sd
-    low, middle = forecast.mean - 40 * forecast.sd, sorted({forecast.mean, y, *forecast.components[:, 1]})
+    low, middle = forecast.mean - 40 * forecast.sd, sorted({forecast.mean, y, *forecast.components["mean"]})
     points = [low, *(p for p in middle if p < y), y]
     mass = sum(quad(forecast.pdf, a, b, limit=400)[0] for a, b in pairwise(points))
     assert forecast.cdf(y) == approx(mass, abs=1e-7)
@@ -74,7 +75,7 @@ def test_quantiles_invert_the_distribution_function(forecast: Mixture, q: float)
 @given(mixtures(), st.floats(-8, 8))
 def test_crps_is_the_integral_of_the_squared_difference_of_distributions(forecast: Mixture, z: float) -> None:
     y, reach = forecast.mean + z * forecast.sd, 60 * forecast.sd
-    centres = sorted(forecast.components[:, 1])
+    centres = sorted(forecast.components["mean"])
     lower = [y - reach, *(c for c in centres if c < y), y]
     upper = [y, *(c for c in centres if c > y), y + reach]
     below = sum(quad(lambda t: forecast.cdf(t) ** 2, a, b, limit=400)[0] for a, b in pairwise(lower))
@@ -94,7 +95,7 @@ def test_crps_of_a_single_forecast_is_exact(z: float, signal_var: float, epsilon
 @settings(max_examples=40)
 @given(mixtures())
 def test_entropy_is_the_expected_negative_log_density(forecast: Mixture) -> None:
-    centres = sorted(forecast.components[:, 1])
+    centres = sorted(forecast.components["mean"])
     points = [forecast.mean - 60 * forecast.sd, *centres, forecast.mean + 60 * forecast.sd]
     exact = sum(quad(lambda t: -forecast.pdf(t) * forecast.logpdf(t), a, b, limit=400)[0] for a, b in pairwise(points))
     assert forecast.entropy() == approx(exact, abs=1e-3)
@@ -102,22 +103,23 @@ def test_entropy_is_the_expected_negative_log_density(forecast: Mixture) -> None
 
 @given(mixtures())
 def test_moments_are_those_of_the_density(forecast: Mixture) -> None:
-    weight, mean, signal_var, scale, epsilon = forecast.components.T
-    heavy = np.dot(noise.HEAVY_SHARES, np.square(noise.HEAVY_SDS))
-    inner = [noise.var(e) if e >= 0 else {-1.0: 1.0, -2.0: heavy}[e] for e in epsilon]
-    var = weight @ (signal_var + scale**2 * inner + (mean - weight @ mean) ** 2)
+    parts = forecast.components
+    weight, mean, scale = parts["weight"], parts["mean"], parts["noise_scale"]
+    others = {Family.GAUSSIAN: 1.0, Family.HEAVY: np.dot(noise.HEAVY_SHARES, np.square(noise.HEAVY_SDS))}
+    inner = [others.get(part["family"], noise.var(float(part["epsilon"]))) for part in parts]
+    var = weight @ (parts["signal_var"] + scale**2 * inner + (mean - weight @ mean) ** 2)
     assert forecast.mean == approx(weight @ mean)
     assert forecast.var == approx(var)
 
 
 def test_mixtures_of_very_different_widths_are_scored_exactly() -> None:
     """Worked out by hand: a narrow spike in a wide bell, and two far peaks."""
-    spike = Mixture(np.array([[0.99, 0.0, 1e-6, 0.0, -1.0], [0.01, 0.0, 1.0, 0.0, -1.0]]))
+    spike = Mixture.of(weight=[0.99, 0.01], mean=0.0, signal_var=[1e-6, 1.0])
     sds = np.sqrt([[2e-6, 1.000001], [1.000001, 2.0]])
     weights, scale = np.array([0.99, 0.01]), np.sqrt(2 / np.pi)
     exact = scale * (weights @ [1e-3, 1.0] - 0.5 * weights @ sds @ weights)
     assert spike.crps(0.0) == approx(exact, rel=1e-3)
-    peaks = Mixture(np.array([[0.5, -1e6, 1.0, 0.0, -1.0], [0.5, 1e6, 1.0, 0.0, -1.0]]))
+    peaks = Mixture.of(weight=[0.5, 0.5], mean=[-1e6, 1e6], signal_var=1.0)
     assert peaks.crps(0.0) == approx(5e5, rel=1e-4)
     assert peaks.cdf(peaks.quantile(0.25)) == approx(0.25)
 
@@ -128,14 +130,46 @@ def test_a_forecast_from_a_huge_feature_has_an_interval() -> None:
 
 
 def test_components_of_another_shape_or_kind_are_refused() -> None:
-    with pytest.raises(ShapeError, match="must be float64 of shape"):
-        Mixture(np.array([[1, 0, 0, 0, -1]]))
-    with pytest.raises(ShapeError, match="must be float64 of shape"):
-        Mixture(np.ones((3, 4)))
+    with pytest.raises(ParameterError, match=r"float64, but must be an array of COMPONENT; Mixture\.of"):
+        Mixture(np.ones((3, 5)))  # type: ignore[arg-type]
+    with pytest.raises(ShapeError, match=r"shape \(1, 1, 1\), but must have shape"):
+        Mixture.of(weight=[[[1.0]]], mean=0.0)
+    with pytest.raises(ShapeError, match=r"shape \(0,\), but must have shape"):
+        Mixture(np.empty(0, COMPONENT))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("mean", np.nan, "mean is nan, but must be finite"),
+        ("signal_var", np.inf, "signal_var is inf, but must be finite"),
+        ("signal_var", -1.0, r"signal_var is -1\.0, but must not be below 0"),
+        ("noise_scale", -0.5, r"noise_scale is -0\.5, but must not be below 0"),
+        ("epsilon", -2.0, r"epsilon is -2\.0, but must not be below 0"),
+        ("weight", [1.5, -0.5], r"weight is -0\.5, but must not be below 0"),
+        ("weight", [0.5, 0.4], r"sum of weight is 0\.9, but must be 1"),
+        ("family", 3, "family is 3, but must be one of INSENSITIVE = 0, GAUSSIAN = 1, HEAVY = 2"),
+    ],
+)
+def test_components_outside_their_domain_are_refused(field: str, value: object, message: str) -> None:
+    fields = {"weight": [0.5, 0.5], "mean": 0.0, "signal_var": 1.0} | {field: value}
+    with pytest.raises(ParameterError, match=message):
+        Mixture.of(**fields)  # type: ignore[arg-type]
+
+
+def test_weights_may_miss_1_by_rounding() -> None:
+    assert Mixture.of(weight=np.full(3, 1 / 3) + 1e-9, mean=0.0, signal_var=1.0).var == approx(1.0)
 
 
 def test_samples_follow_the_distribution() -> None:
-    forecast = Mixture(np.array([[0.3, -1.0, 0.1, 0.5, 1.0], [0.4, 2.0, 0.5, 1.0, -1.0], [0.3, 3.0, 0.2, 0.7, -2.0]]))
+    forecast = Mixture.of(
+        weight=[0.3, 0.4, 0.3],
+        mean=[-1.0, 2.0, 3.0],
+        signal_var=[0.1, 0.5, 0.2],
+        noise_scale=[0.5, 1.0, 0.7],
+        epsilon=[1.0, 0.0, 0.0],
+        family=[Family.INSENSITIVE, Family.GAUSSIAN, Family.HEAVY],
+    )
     draws = forecast.sample(np.random.default_rng(0), 20_000)
     assert stats.kstest(draws, forecast.cdf).pvalue > 1e-3
     assert isinstance(forecast.sample(np.random.default_rng(0)), float)
@@ -143,8 +177,16 @@ def test_samples_follow_the_distribution() -> None:
 
 def many() -> tuple[Mixture, Floats]:
     rng = np.random.default_rng(1)
-    one = np.array([[0.4, -1.0, 0.1, 0.5, 1.0], [0.6, 2.0, 0.5, 1.0, -1.0]])
-    return Mixture(np.stack([one, one * [1, 1, 4, 2, 1], one])), rng.normal(size=3)
+    factor = np.array([[1.0], [2.0], [1.0]])
+    forecasts = Mixture.of(
+        weight=[0.4, 0.6],
+        mean=[-1.0, 2.0],
+        signal_var=factor**2 * [0.1, 0.5],
+        noise_scale=factor * [0.5, 1.0],
+        epsilon=[1.0, 0.0],
+        family=[Family.INSENSITIVE, Family.GAUSSIAN],
+    )
+    return forecasts, rng.normal(size=3)
 
 
 @pytest.mark.parametrize("name", ["pdf", "logpdf", "cdf", "sf", "crps", "pit"])
@@ -171,7 +213,7 @@ def test_many_forecasts_can_be_chosen_from_and_sampled() -> None:
 
 
 def test_gaussian_components_are_normal() -> None:
-    gaussian = Mixture(np.array([[1.0, 2.0, 0.75, 0.5, -1.0]]))
+    gaussian = Mixture.of(weight=[1.0], mean=2.0, signal_var=0.75, noise_scale=0.5)
     normal = Normal(2.0, 1.0)
     for y in (-3.0, 2.0, 4.5):
         assert gaussian.logpdf(y) == approx(normal.logpdf(y))
@@ -183,6 +225,13 @@ def test_gaussian_components_are_normal() -> None:
 
 @pytest.mark.parametrize(("apart", "scale"), [(10.0, 1e-3), (1e3, 1e-4)])
 def test_the_entropy_of_two_peaks_far_apart_is_that_of_one_and_of_the_choice(apart: float, scale: float) -> None:
-    one = Mixture(np.array([[1.0, 0.0, scale**2, scale, 1.0]]))
-    two = Mixture(np.array([[0.5, 0.0, scale**2, scale, 1.0], [0.5, apart, scale**2, scale, 1.0]]))
+    one = Insensitive(0.0, scale**2, scale, 1.0)
+    two = Mixture.of(
+        weight=[0.5, 0.5],
+        mean=[0.0, apart],
+        signal_var=scale**2,
+        noise_scale=scale,
+        epsilon=1.0,
+        family=Family.INSENSITIVE,
+    )
     assert two.entropy() == approx(one.entropy() + np.log(2), abs=1e-3)

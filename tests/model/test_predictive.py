@@ -8,8 +8,11 @@ from pytest import approx
 from scipy import stats
 from scipy.integrate import quad
 
-from adabypass import Normal, Point
+from adabypass import Mixture, Normal, Point
 from adabypass.errors import ParameterError, PointForecastError
+from adabypass.model.component import COMPONENT
+from adabypass.model.noise import Family
+from adabypass.model.predictive import from_components
 from tests.strategies import powers
 
 numbers = st.floats(-100, 100)
@@ -83,3 +86,18 @@ def test_forecasts_read_well() -> None:
     assert repr(Normal(1.0, 4.0)) == "Normal(mean=1, sd=2)"
     assert repr(Normal(np.zeros(3), np.ones(3))) == "Normal(3 forecasts)"
     assert repr(Point(1.5, model="PassiveAggressive")) == "Point(mean=1.5)"
+
+
+@pytest.mark.parametrize(
+    ("family", "noise_scale", "kind"),
+    [
+        (Family.GAUSSIAN, 2.0, Normal),
+        (Family.HEAVY, 2.0, Mixture),
+        (Family.INSENSITIVE, 2.0, Mixture),
+        (Family.GAUSSIAN, np.nan, Point),
+    ],
+)
+def test_a_single_component_becomes_the_forecast_of_its_family(family: Family, noise_scale: float, kind: type) -> None:
+    components = np.zeros((3, 1), COMPONENT)
+    components["weight"], components["noise_scale"], components["family"] = 1.0, noise_scale, family
+    assert type(from_components(components, "a model")) is kind

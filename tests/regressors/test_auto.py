@@ -74,7 +74,7 @@ def test_predict_gives_the_mixture_of_the_bank() -> None:
     model.run(X, y)
     forecast = model.predict(X[0])
     assert isinstance(forecast, Mixture)
-    assert forecast.components[:, 0].sum() == approx(1.0)
+    assert forecast.components["weight"].sum() == approx(1.0)
     again = Mixture(forecast.components)
     assert (again.mean, again.var) == approx((forecast.mean, forecast.var))
 

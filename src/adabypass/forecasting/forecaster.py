@@ -13,7 +13,7 @@ from adabypass.inference import multistep
 from adabypass.inference.multistep import Past
 from adabypass.model.forecast import Forecast
 from adabypass.model.limits import LARGEST
-from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive, concatenate
+from adabypass.model.predictive import Insensitive, Mixture, Point, Predictive, concatenate, from_components
 from adabypass.model.trace import Trace, joined
 from adabypass.regressors import AutoBypass, Regressor
 from adabypass.validation import Floats, check_array, check_int, check_target
@@ -285,7 +285,7 @@ class Forecaster:
                 multistep.paths(belief, self._design, self._past, features, draws, np.random.default_rng(rng))
             )
         components = multistep.moments(belief, self._design, self._past, features)
-        return Forecast(_as_predictive(components, type(self.model).__name__))
+        return Forecast(from_components(components, type(self.model).__name__))
 
     @property
     def _n_levels(self) -> int:
@@ -460,13 +460,3 @@ def _level(y: float) -> float:
 
 def _row(exog: object) -> Floats:
     return np.atleast_1d(check_array(exog, "exog"))
-
-
-def _as_predictive(components: Floats, model: str) -> Predictive:
-    """Give forecasts in the family that the model forecasts one step ahead."""
-    if np.isnan(components[..., 3]).any():
-        return Point(components[:, 0, 1].copy(), model)
-    if components.shape[1] == 1 and components[0, 0, 4] < 0:
-        _, mean, signal, scale, _ = components[:, 0].T
-        return Normal(mean.copy(), signal + scale**2)
-    return Mixture(np.ascontiguousarray(components))

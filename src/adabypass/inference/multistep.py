@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.model import noise
+from adabypass.model.component import COMPONENT, Components
 from adabypass.model.limits import LARGEST
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.validation import Floats
@@ -118,8 +119,8 @@ def _growth(weights: Floats, orders: "np.ndarray[tuple[int], np.dtype[np.int64]]
     return np.asarray((np.maximum(late, 1e-300) / early) ** (1.0 / half))
 
 
-def moments(belief: LinearMixture, design: Design, past: Past, features: Floats) -> Floats:
-    """Components of the forecasts at every step ahead, shape (n_steps, n_components, 5).
+def moments(belief: LinearMixture, design: Design, past: Past, features: Floats) -> Components:
+    """Components of the forecasts at every step ahead, shape (n_steps, n_components).
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def moments(belief: LinearMixture, design: Design, past: Past, features: Floats)
     cov = np.zeros((n_parts, n_slots, n_slots))
     cov[:, :n_unknown, :n_unknown] = past.cov[np.ix_(oldest_first, oldest_first)]
     cross = np.zeros((n_parts, n_weights, n_slots))  # of the weights with what is not known
-    components = np.empty((horizon, n_parts, 5))
+    components = np.empty((horizon, n_parts), COMPONENT)
     columns = _used(design)
     for step in range(horizon):
         if step == 0:
@@ -172,9 +173,9 @@ def moments(belief: LinearMixture, design: Design, past: Past, features: Floats)
             cross[:, :, at] = finite(cross[:, :, at] * (stabilised.shrink if step == 0 else 1.0))
             cov[:, at, :] = cov[:, :, at] = finite(along)
             cov[:, at, at] = finite(signal + np.nan_to_num(belief.noise_var))
-        components[step] = np.stack(
-            [belief.share, sequence[:, here], signal, belief.noise_scale, belief.epsilon], axis=1
-        )
+        components["mean"][step], components["signal_var"][step] = sequence[:, here], signal
+        components["noise_scale"][step] = belief.noise_scale
+    components["weight"], components["epsilon"], components["family"] = belief.share, belief.epsilon, belief.family
     return components
 
 
@@ -202,7 +203,7 @@ def paths(
         places = n_levels + step - 1 - columns
         x = np.broadcast_to(features[step], (n_paths, features.shape[1])).copy()
         x[:, design.first : design.first + len(design.lags)] = sequence[:, places] @ design.lags[:, columns].T
-        eta = belief.noise_scale[chosen] * noise.sample(belief.epsilon[chosen], rng)
+        eta = belief.noise_scale[chosen] * noise.sample(belief.family[chosen], belief.epsilon[chosen], rng)
         with np.errstate(over="ignore", invalid="ignore"):
             y = belief.y_center + sequence[:, places] @ design.base[columns]
             y = y + np.sum(w * belief.regressors(x), axis=1) + eta

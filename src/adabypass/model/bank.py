@@ -15,7 +15,7 @@ import numpy as np
 from adabypass.errors import ParameterError
 from adabypass.model.limits import LARGEST, LARGEST_UNIT
 from adabypass.model.linear_mixture import LinearMixture
-from adabypass.model.noise import GAUSSIAN, HEAVY
+from adabypass.model.noise import Family
 from adabypass.model.row import Layout, triangle, unpack
 from adabypass.model.spec import Spec
 from adabypass.validation import Floats
@@ -26,8 +26,7 @@ FILTER_SCALARS = 6
 class NoiseModel(NamedTuple):
     """How a filter of the bank sees the noise, and how fast it lets its scale move."""
 
-    family: float
-    """0 for the insensitive noise, or `noise.GAUSSIAN` or `noise.HEAVY`."""
+    family: Family
     slow_rate: float
     fast_rate: float
     fast_decay: float
@@ -40,11 +39,11 @@ class AutoBypassSpec(Spec):
     intercept: bool = True
 
     noise_models: ClassVar[tuple[NoiseModel, ...]] = (
-        NoiseModel(0.0, 0.02, 0.0, 0.0),
-        NoiseModel(0.0, 0.08, 0.0, 0.0),
-        NoiseModel(HEAVY, 0.005, 0.15, 0.95),
-        NoiseModel(HEAVY, 0.002, 0.0, 0.0),
-        NoiseModel(GAUSSIAN, 0.002, 0.0, 0.0),
+        NoiseModel(Family.INSENSITIVE, 0.02, 0.0, 0.0),
+        NoiseModel(Family.INSENSITIVE, 0.08, 0.0, 0.0),
+        NoiseModel(Family.HEAVY, 0.005, 0.15, 0.95),
+        NoiseModel(Family.HEAVY, 0.002, 0.0, 0.0),
+        NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0),
     )
     drift_logs: ClassVar[tuple[float, ...]] = (-14.0, -10.5, -7.0, -3.5, 0.0, 3.5)
     warm_up: ClassVar[int] = 20
@@ -183,7 +182,8 @@ class AutoBypassSpec(Spec):
             cov=cov,
             drift=drift,
             noise_scale=y_scale * np.exp(slow + fading),
-            epsilon=np.where(family < 0, family, epsilon),
+            epsilon=np.where(family == Family.INSENSITIVE, epsilon, 0.0),
+            family=family.astype(np.int64),
             fading=fading.copy(),
             fade=fade,
             x_center=x_center.copy(),

@@ -58,6 +58,3 @@ LARGEST_UNIT = 1e100
 SHOCK = (6.0, 0.25, 2.0, 5.0)
 """An observation so many standard deviations off is a shock; any other makes up for this share of one; after the last
 number of them AutoBypass takes the noise for so much larger that the newest was off by the third number."""
-
-START_SCALE = {0.0: 0.3, -1.0: 0.5, -2.0: 0.35}
-"""Scale of the noise before anything is learned, in units of the scale of y: of insensitive, Gaussian, heavy noise."""

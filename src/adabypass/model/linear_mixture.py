@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.model import noise
-from adabypass.validation import Floats
+from adabypass.model.noise import Family
+from adabypass.validation import Floats, Integers
 
 
 class LinearMixture(NamedTuple):
@@ -25,7 +26,9 @@ class LinearMixture(NamedTuple):
     noise_scale: Floats
     """Scale of the noise, (n_components,); nan where a model forecasts a point."""
     epsilon: Floats
-    """Half-width of the noise's flat top in units of that scale; below 0 the noise is of another family."""
+    """Half-width of the noise's flat top in units of that scale; 0 unless the noise is insensitive."""
+    family: Integers
+    """Family of the noise: `noise.Family`."""
     fading: Floats
     """Part of the log of `noise_scale` that fades as time passes,"""
     fade: Floats
@@ -37,7 +40,7 @@ class LinearMixture(NamedTuple):
     @property
     def noise_var(self) -> Floats:
         """Variance of the noise."""
-        return np.asarray(self.noise_scale**2 * noise.family_var(self.epsilon))
+        return np.asarray(self.noise_scale**2 * noise.family_var(self.family, self.epsilon))
 
     def regressors(self, x: Floats) -> Floats:
         """Give what the weights multiply, for features (..., n_features)."""
@@ -51,9 +54,16 @@ class LinearMixture(NamedTuple):
 
 
 def single(
-    mean: Floats, cov: Floats, drift_var: float, noise_scale: float, *, epsilon: float = -1.0, noise_mean: float = 0.0
+    mean: Floats,
+    cov: Floats,
+    drift_var: float,
+    noise_scale: float,
+    *,
+    family: Family = Family.GAUSSIAN,
+    epsilon: float = 0.0,
+    noise_mean: float = 0.0,
 ) -> LinearMixture:
-    """Make the belief of a model that is no mixture: weights that drift independently, features as they are."""
+    """Return the belief of a model that is no mixture: weights that drift independently, features as they are."""
     n = len(mean)
     return LinearMixture(
         share=np.ones(1),
@@ -62,6 +72,7 @@ def single(
         drift=drift_var * np.eye(n)[None],
         noise_scale=np.array([noise_scale]),
         epsilon=np.array([epsilon]),
+        family=np.array([family], dtype=np.int64),
         fading=np.zeros(1),
         fade=np.zeros(1),
         x_center=np.zeros(n),

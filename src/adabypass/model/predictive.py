@@ -10,11 +10,14 @@ from os import cpu_count
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from adabypass.errors import ParameterError, PointForecastError, ShapeError
+from adabypass.errors import ParameterError, PointForecastError
 from adabypass.model import mixture, noise
+from adabypass.model.component import COMPONENT, Components, check_components
 from adabypass.model.limits import LARGEST
+from adabypass.model.noise import Family
 from adabypass.validation import Floats
 
 Number: TypeAlias = float | Floats
@@ -186,39 +189,75 @@ class Mixture:
 
     Parameters
     ----------
-    components : array (n_components, 5), or (n, n_components, 5) for many forecasts
-        Weight, mean, variance of x'w, noise scale, and epsilon in units of that scale; epsilon -1 is Gaussian noise, -2
-        noise with heavy tails.
-    mean, var : numbers, or arrays (n,), optional
-        Mean and variance of the mixture, if they are known already.
+    components : array of `COMPONENT` (n_components,), or (n, n_components) for many forecasts
+        See adabypass.model.component; `Mixture.of` makes it out of one array for each field. The mixture weights of a
+        forecast are not below 0 and add up to 1; variances and scales are not below 0.
+
+    Examples
+    --------
+    >>> p = Mixture.of(weight=[0.9, 0.1], mean=[0.0, 5.0], signal_var=[1.0, 4.0])
+    >>> p.mean
+    0.5
+    >>> round(p.quantile(0.95), 2)
+    5.03
     """
 
     __slots__ = ("components", "mean", "var")
 
-    components: Floats
+    components: Components
     mean: Any
     var: Any
 
-    def __init__(self, components: Floats, mean: Any = None, var: Any = None) -> None:
-        if components.ndim not in (2, 3) or components.shape[-1] != 5 or components.dtype != np.float64:
-            raise ShapeError(
-                f"components are {components.dtype} of shape {components.shape}, but must be float64 of shape "
-                "(n_components, 5) or (n, n_components, 5)."
-            )
-        self.components = components
-        if mean is None or var is None:
-            mean, var = (self._plain(moment) for moment in mixture.moments(self._table))
-        self.mean = mean
-        self.var = var
+    def __init__(self, components: Components) -> None:
+        self.components = check_components(components)
+        self.mean, self.var = (self._plain(moment) for moment in mixture.moments(self._table))
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        weight: ArrayLike,
+        mean: ArrayLike,
+        signal_var: ArrayLike = 0.0,
+        noise_scale: ArrayLike = 0.0,
+        epsilon: ArrayLike = 0.0,
+        family: ArrayLike = Family.GAUSSIAN,
+    ) -> "Mixture":
+        """Return the mixture whose components have these fields.
+
+        Parameters
+        ----------
+        weight : array (n_components,), or (n, n_components) for many forecasts
+            Mixture weights: not below 0, and adding up to 1 in each forecast.
+        mean, signal_var
+            Mean and variance of each component's Gaussian.
+        noise_scale
+            Scale of the noise that is added to it.
+        epsilon
+            Half-width of the flat top of insensitive noise, in units of `noise_scale`.
+        family : Family, or an array of it
+        """
+        fields = np.broadcast_arrays(weight, mean, signal_var, noise_scale, epsilon, family)
+        components = np.empty(fields[0].shape, COMPONENT)
+        for name, values in zip(components.dtype.names or (), fields, strict=True):
+            components[name] = values
+        return cls(components)
+
+    @classmethod
+    def unchecked(cls, components: Components, mean: Any, var: Any) -> "Mixture":
+        """Return the mixture that a model forecasts, whose mean and variance it knows already: nothing is checked."""
+        forecast = cls.__new__(cls)
+        forecast.components, forecast.mean, forecast.var = components, mean, var
+        return forecast
 
     def __repr__(self) -> str:
-        if self.components.ndim == 3:
+        if self.components.ndim == 2:
             return f"{type(self).__name__}({len(self.components)} forecasts)"
         return f"{type(self).__name__}(mean={self.mean:.6g}, sd={self.sd:.6g})"
 
     def __getitem__(self, chosen: Any) -> "Mixture":
         """Choose among many forecasts, as an array would."""
-        return Mixture(self.components[chosen], self.mean[chosen], self.var[chosen])
+        return Mixture.unchecked(self.components[chosen], self.mean[chosen], self.var[chosen])
 
     @property
     def sd(self) -> Any:
@@ -268,13 +307,13 @@ class Mixture:
         """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
         table, shape = self._table, () if size is None else (size,) if isinstance(size, int) else tuple(size)
         forecast = np.zeros(shape, dtype=int)
-        if self.components.ndim == 3:
+        if self.components.ndim == 2:
             forecast = forecast[..., None] + np.arange(len(table))
-        shares = table[..., 0].cumsum(axis=1)
+        shares = table["weight"].cumsum(axis=1)
         chosen = (rng.random(forecast.shape)[..., None] * shares[forecast, -1:] > shares[forecast]).sum(axis=-1)
-        _, mean, signal_var, scale, epsilon = np.moveaxis(table[forecast, chosen], -1, 0)
-        eta = noise.sample(epsilon, rng)
-        return _plain(mean + np.sqrt(signal_var) * rng.normal(size=forecast.shape) + scale * eta)
+        parts = table[forecast, chosen]
+        eta = parts["noise_scale"] * noise.sample(parts["family"], parts["epsilon"], rng)
+        return _plain(parts["mean"] + np.sqrt(parts["signal_var"]) * rng.normal(size=forecast.shape) + eta)
 
     def plus(self, shift: Any, var: Any = 0.0) -> "Mixture":
         """Give the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`.
@@ -282,22 +321,24 @@ class Mixture:
         The variance may differ between components.
         """
         components = self.components.copy()
-        many = self.components.ndim == 3
-        components[..., 1] = _saturate(components[..., 1] + (np.asarray(shift)[..., None] if many else shift))
-        components[..., 2] = _saturate(components[..., 2] + (np.atleast_1d(var)[..., None] if many else var))
-        return Mixture(components)
+        many = self.components.ndim == 2
+        components["mean"] = _saturate(components["mean"] + (np.asarray(shift)[..., None] if many else shift))
+        components["signal_var"] = _saturate(
+            components["signal_var"] + (np.atleast_1d(var)[..., None] if many else var)
+        )
+        return _mixed(components)
 
     @property
-    def _table(self) -> Floats:
-        return np.ascontiguousarray(self.components if self.components.ndim == 3 else self.components[None])
+    def _table(self) -> Components:
+        return np.ascontiguousarray(self.components if self.components.ndim == 2 else self.components[None])
 
     def _plain(self, values: Floats) -> Any:
-        return values if self.components.ndim == 3 else float(values[0])
+        return values if self.components.ndim == 2 else float(values[0])
 
-    def _each(self, function: Callable[[Floats, Floats], Floats], at: Number) -> Any:
+    def _each(self, function: Callable[[Components, Floats], Floats], at: Number) -> Any:
         """Call a compiled function with one value for each forecast, or with many for a single forecast."""
         values = np.asarray(at, dtype=np.float64)
-        if self.components.ndim == 3:
+        if self.components.ndim == 2:
             return function(self._table, np.ascontiguousarray(np.broadcast_to(values, len(self.components))))
         table = np.ascontiguousarray(np.broadcast_to(self._table, (values.size, *self.components.shape)))
         return _plain(function(table, np.ascontiguousarray(values.reshape(-1))).reshape(values.shape))
@@ -339,10 +380,14 @@ class Insensitive(Mixture):
         return Insensitive(mean, signal_var, self.noise_scale, self.epsilon)
 
     @property
-    def components(self) -> Floats:  # type: ignore[override]
+    def components(self) -> Components:  # type: ignore[override]
         """The one component, as a mixture has them."""
-        parts = np.broadcast_arrays(1.0, self.mean, self.signal_var, self.noise_scale, self.epsilon)
-        return np.stack(parts, axis=-1)[..., None, :].astype(np.float64)
+        components = np.empty((*np.shape(self.mean), 1), COMPONENT)
+        components["weight"], components["mean"] = 1.0, np.asarray(self.mean)[..., None]
+        components["signal_var"] = np.asarray(self.signal_var)[..., None]
+        components["noise_scale"], components["epsilon"] = self.noise_scale, self.epsilon
+        components["family"] = Family.INSENSITIVE
+        return components
 
 
 class Point:
@@ -385,10 +430,10 @@ class Point:
         )
 
 
-def _in_threads(function: Callable[[Floats, Floats], Floats]) -> Callable[[Floats, Floats], Floats]:
+def _in_threads(function: Callable[[Components, Floats], Floats]) -> Callable[[Components, Floats], Floats]:
     """Let a slow compiled function, which releases the interpreter's lock, use every processor on many forecasts."""
 
-    def divided(table: Floats, at: Floats) -> Floats:
+    def divided(table: Components, at: Floats) -> Floats:
         n_threads = min(cpu_count() or 1, len(table) // MANY_FORECASTS)
         if n_threads < 2:
             return function(table, at)
@@ -412,8 +457,33 @@ def concatenate(forecasts: Sequence[Predictive]) -> Predictive:
         return Insensitive(joined("mean"), joined("signal_var"), first.noise_scale, first.epsilon)
     if isinstance(first, Mixture):
         tables = [each._table for each in forecasts if isinstance(each, Mixture)]
-        return Mixture(np.concatenate(tables), joined("mean"), joined("var"))
+        return Mixture.unchecked(np.concatenate(tables), joined("mean"), joined("var"))
     return Normal(joined("mean"), joined("var"))
+
+
+def from_components(components: Components, model: str) -> Predictive:
+    """Return many forecasts in the family in which their model forecasts one step ahead.
+
+    Parameters
+    ----------
+    components : array of `COMPONENT` (n, n_components)
+        A noise scale of nan means that the model forecasts points.
+    model
+        Its name, for messages.
+    """
+    first = components[:, 0]
+    if np.isnan(components["noise_scale"]).any():
+        return Point(first["mean"].copy(), model)
+    if components.shape[1] == 1 and (first["family"] == Family.GAUSSIAN).all():
+        return Normal(first["mean"].copy(), first["signal_var"] + first["noise_scale"] ** 2)
+    return _mixed(np.ascontiguousarray(components))
+
+
+def _mixed(components: Components) -> Mixture:
+    """Return the mixture of components that the library made itself."""
+    forecast = Mixture.unchecked(components, None, None)
+    forecast.mean, forecast.var = (forecast._plain(moment) for moment in mixture.moments(forecast._table))
+    return forecast
 
 
 def _plain(value: Any) -> Any:

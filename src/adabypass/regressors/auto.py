@@ -7,6 +7,7 @@ import numpy as np
 from adabypass.errors import NotReadyError
 from adabypass.inference.kernel import bank
 from adabypass.model.bank import AutoBypassSpec
+from adabypass.model.component import COMPONENT
 from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.predictive import Mixture, Normal
 from adabypass.model.trace import Trace
@@ -52,15 +53,15 @@ class AutoBypass(Regressor):
         ----------
         x : array (n_features,) of finite numbers; a plain number if there is one feature
         """
-        components = np.empty((self._spec.n_filters, 5))
+        components = np.empty(self._spec.n_filters, COMPONENT)
         mean, var = self._cell_for(x).components(x, components)
-        return Mixture(components, mean, var)
+        return Mixture.unchecked(components, mean, var)
 
     def step(self, x: object, y: object) -> Mixture:
         value = y if isinstance(y, float) else check_target(y)
-        components = np.empty((self._spec.n_filters, 5))
+        components = np.empty(self._spec.n_filters, COMPONENT)
         mean, var = self._cell_for(x).step(x, value, components)
-        return Mixture(components, mean, var)
+        return Mixture.unchecked(components, mean, var)
 
     def run(self, X: object, y: object, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every row of `X` in turn.
@@ -86,7 +87,7 @@ class AutoBypass(Regressor):
         cell = self._copied_cell(n_features)
         layout = self._spec.layout
         history = np.empty((n, 2 + 1 + len(layout.scalars)))
-        components = np.empty((n if keep_predictive else 0, self._spec.n_filters, 5))
+        components = np.empty((n if keep_predictive else 0, self._spec.n_filters), COMPONENT)
         kept = np.empty((n if keep_weights else 0, 2 * n_features))
         cell.run(table, targets, history, kept, 0, components)
         self._cell = cell
@@ -94,7 +95,7 @@ class AutoBypass(Regressor):
         mean, var = history[:, 0].copy(), history[:, 1].copy()
         return Trace(
             y=targets.copy(),
-            predictive=Mixture(components, mean, var) if keep_predictive else Normal(mean, var),
+            predictive=Mixture.unchecked(components, mean, var) if keep_predictive else Normal(mean, var),
             history={name: after[name] for name in self._spec.learned},
             weights_mean=kept[:, :n_features] if keep_weights else None,
             weights_var=kept[:, n_features:] if keep_weights else None,

@@ -7,6 +7,7 @@ import numpy as np
 
 from adabypass.errors import NotReadyError, ShapeError
 from adabypass.inference.kernel.step import Cell, Kernel
+from adabypass.model.component import COMPONENT
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.predictive import Normal, Predictive
 from adabypass.model.row import triangle
@@ -16,7 +17,7 @@ from adabypass.validation import Floats, check_features, check_int, check_stream
 
 MOST_FEATURES = 30_000
 """A covariance of so many weights takes 3.6 GB."""
-NO_COMPONENTS = np.empty((0, 5))
+NO_COMPONENTS = np.empty(0, COMPONENT)
 
 
 class Weights(NamedTuple):
@@ -112,7 +113,7 @@ class Regressor:
         history = np.empty((n, 2 + 1 + len(layout.scalars)))
         kept = np.empty((n if keep_weights else 0, n_features * (1 + bool(layout.matrices))))
         cov_at = len(cell.row) - len(layout.matrices) * triangle(n_features)
-        cell.run(table, targets, history, kept, cov_at, np.empty((0, 1, 1)))
+        cell.run(table, targets, history, kept, cov_at, np.empty((0, 1), COMPONENT))
         self._cell = cell
         return Trace(
             y=targets.copy(),

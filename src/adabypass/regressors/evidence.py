@@ -4,6 +4,7 @@ from typing import Any
 
 from adabypass.inference.kernel import evidence
 from adabypass.model.linear_mixture import LinearMixture, single
+from adabypass.model.noise import Family
 from adabypass.model.predictive import Insensitive, Predictive
 from adabypass.model.spec import EvidenceBypassSpec
 from adabypass.regressors.base import Regressor
@@ -51,7 +52,8 @@ class EvidenceBypass(Regressor):
         mean, cov = self.weights
         assert cov is not None
         spec = self._spec
-        return single(mean, cov, spec.drift * spec.noise_scale**2, spec.noise_scale, epsilon=spec.epsilon)
+        drift_var = spec.drift * spec.noise_scale**2
+        return single(mean, cov, drift_var, spec.noise_scale, family=Family.INSENSITIVE, epsilon=spec.epsilon)
 
     def _predictive(self, mean: Any, var: Any) -> Predictive:
         return Insensitive(mean, var, self._spec.noise_scale, self._spec.epsilon)

@@ -33,12 +33,12 @@ def test_bank_kernel_equals_reference(n_features: int, seed: int, intercept: boo
     for x, target in zip(X[W:], y[W:], strict=True):
         components = model.predict(x).components
         expected = np.array(reference.forecast(bank, x, spec))
-        assert components[:, 0] == approx(bank.mixture, rel=1e-6, abs=1e-9)
-        assert components[:, 1] == approx(
+        assert components["weight"] == approx(bank.mixture, rel=1e-6, abs=1e-9)
+        assert components["mean"] == approx(
             bank.units.y_center + unit * expected[:, 0], rel=RELATIVE, abs=RELATIVE * unit
         )
-        assert components[:, 2] == approx(unit**2 * expected[:, 1], rel=RELATIVE)
-        assert components[:, 3] == approx(unit * expected[:, 2], rel=RELATIVE)
+        assert components["signal_var"] == approx(unit**2 * expected[:, 1], rel=RELATIVE)
+        assert components["noise_scale"] == approx(unit * expected[:, 2], rel=RELATIVE)
         score = model.run(x[None], [target]).log_score[0]
         bank, log_density = reference.update(bank, x, target, spec)
         assert score == approx(log_density, rel=RELATIVE, abs=RELATIVE, nan_ok=True)

@@ -14,6 +14,7 @@ from adabypass.inference.kernel import passive_aggressive as pa_kernel
 from adabypass.inference.kernel.step import Cell, Kernel
 from adabypass.inference.reference import evidence, govi, kalman, passive_aggressive
 from adabypass.inference.reference.linear_gaussian import Weights
+from adabypass.model.component import COMPONENT
 from adabypass.model.row import pack
 from adabypass.model.spec import (
     AdaBypassSpec,
@@ -152,7 +153,7 @@ def test_whole_streams_equal_the_reference_at_the_defaults(stream: Stream) -> No
     spec = AdaBypassSpec()
     model = cell(govi_kernel.ADA_BYPASS, spec, n)
     history, kept = np.empty((len(stream.y), 10)), np.empty((0, 2 * n))
-    model.run(stream.X, stream.y, history, kept, len(model.row) - n * (n + 1), np.empty((0, 1, 1)))
+    model.run(stream.X, stream.y, history, kept, len(model.row) - n * (n + 1), np.empty((0, 1), COMPONENT))
     expected = follow(govi.update, govi.start(spec, n), stream, spec)
     assert close(govi_belief(model, spec).weights.mean, expected.weights.mean)
     assert model.row[1:8] == approx([*expected.theta, *expected.omega], rel=RELATIVE, abs=RELATIVE)

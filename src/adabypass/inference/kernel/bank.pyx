@@ -4,11 +4,13 @@ Inside, everything is in standard units: features and y less their centre, over 
 """
 
 from libc.math cimport M_PI, fabs, isnan, log, sqrt
+from libc.stdint cimport int64_t
 
+from adabypass.model.component cimport GAUSSIAN, INSENSITIVE, Component
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.bank_state cimport (
-    Bank, FAMILY, FILTER_EPSILON, LOG_SCORE, N_COMPONENT, N_SCALARS, N_SEEN, N_SETTINGS, N_WARM, PHASE, SETTLED,
+    Bank, FAMILY, FILTER_EPSILON, LOG_SCORE, N_SCALARS, N_SEEN, N_SETTINGS, N_WARM, PHASE, SETTLED,
     UNSCALED, WARMING, WARM_UP, Y_CENTER, Y_SCALE, open_bank,
 )
 from adabypass.inference.kernel.filters cimport forecast_filters, moves, noise_var, standardise
@@ -76,24 +78,23 @@ cdef void absorb(Step* step, double y) noexcept nogil:
         bank.row[LOG_SCORE] = score
 
 
-cdef void describe(Step* step, double* out) noexcept nogil:
+cdef void describe(Step* step, Component* out) noexcept nogil:
     """Write the forecast's components in the user's units, after `forecast`."""
     cdef Bank bank = open_bank(step)
     cdef Py_ssize_t k
     cdef const double* filter
-    cdef double unit = bank.row[Y_SCALE], family
+    cdef double unit = bank.row[Y_SCALE]
     for k in range(bank.n_filters):
         filter = bank.filters + k * bank.stride
         if bank.row[PHASE] == UNSCALED:
-            out[0], out[1], out[2], out[3], out[4] = 1.0 / bank.n_filters, step.mean, step.var, 0.0, -1.0
+            out[k] = Component(1.0 / bank.n_filters, step.mean, step.var, 0.0, 0.0, GAUSSIAN)
         else:
-            out[0] = bank.weights[k]
-            out[1] = saturate(bank.row[Y_CENTER] + unit * bank.mean[k])
-            out[2] = saturate(unit * (unit * bank.h[k]))
-            out[3] = saturate(unit * bank.scale[k])
-            family = bank.settings[k * N_SETTINGS + FAMILY]
-            out[4] = family if family != 0.0 else filter[FILTER_EPSILON]
-        out += N_COMPONENT
+            out[k].weight = bank.weights[k]
+            out[k].mean = saturate(bank.row[Y_CENTER] + unit * bank.mean[k])
+            out[k].signal_var = saturate(unit * (unit * bank.h[k]))
+            out[k].noise_scale = saturate(unit * bank.scale[k])
+            out[k].family = <int64_t>bank.settings[k * N_SETTINGS + FAMILY]
+            out[k].epsilon = filter[FILTER_EPSILON] if out[k].family == INSENSITIVE else 0.0
 
 
 cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:

@@ -42,7 +42,7 @@ cdef enum:      # the constants; the filters' settings follow
     SHARES = 14         # the switching rates, then the filters' settings
 
 cdef enum:      # a filter's settings
-    FAMILY = 0          # of the noise: 0 for insensitive
+    FAMILY = 0          # of the noise: `Family` in noise.py
     DRIFT_LEVEL = 1     # index of its drift rate
     DRIFT_LOG = 2       # log of q, in units of the noise's scale squared
     SLOW_RATE = 3
@@ -60,9 +60,6 @@ cdef enum:      # a filter; its mean and covariance follow
     EPSILON_SLOPE_SQ = 4
     FAILURES = 5        # how often it has failed of late
     N_SCALARS = 6
-
-cdef enum:      # a component of the forecast, for Python
-    N_COMPONENT = 5     # weight, mean, variance of x'w, noise scale, epsilon (below 0: another family)
 
 
 ctypedef struct Bank:       # where everything is

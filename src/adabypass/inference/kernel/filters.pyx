@@ -2,6 +2,7 @@
 
 from libc.math cimport copysign, exp, fabs, isnan, sqrt
 
+from adabypass.model.component cimport HEAVY, INSENSITIVE
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.bank_state cimport (
@@ -13,7 +14,6 @@ from adabypass.inference.kernel.linalg cimport dot, symv
 
 from adabypass.model import limits, noise
 
-cdef double HEAVY = noise.HEAVY
 cdef double HEAVY_VAR = noise.HEAVY_VAR
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double LARGE_FEATURE = limits.LARGE_FEATURE
@@ -107,7 +107,7 @@ cdef inline void _learn_noise(Bank* bank, const double* setting, double* filter,
     filter[SLOW] += larger(setting[SLOW_RATE], 1.0 / (n + 3.0)) * slope                       # (55)
     filter[SLOW] = smaller(larger(filter[SLOW], -LARGEST_LOG), LARGEST_LOG)
     filter[FAST] = setting[FAST_DECAY] * filter[FAST] + setting[FAST_RATE] * slope
-    if setting[FAMILY] == 0.0:
+    if setting[FAMILY] == INSENSITIVE:
         slope = _normalised(seen.epsilon_slope, &filter[EPSILON_SLOPE_SQ], rate)
         filter[FILTER_EPSILON] *= exp(bank.constants[EPSILON_RATE] * slope)                 # (56)
         filter[FILTER_EPSILON] = smaller(larger(filter[FILTER_EPSILON], SMALLEST_EPSILON), LARGEST_EPSILON)
@@ -129,7 +129,7 @@ cdef void absorb_filters(Bank* bank, double y) noexcept nogil:
         scale = bank.scale[k]
         d = smaller(larger((y - bank.mean[k]) / scale, -LARGEST_D), LARGEST_D)
         v = smaller(larger(bank.h[k] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
-        if setting[FAMILY] == 0.0:
+        if setting[FAMILY] == INSENSITIVE:
             seen = insensitive(d, v, filter[FILTER_EPSILON])
         else:
             seen = heavy(d, v) if setting[FAMILY] == HEAVY else gaussian(d, v)
@@ -144,6 +144,6 @@ cdef void absorb_filters(Bank* bank, double y) noexcept nogil:
 cdef double noise_var(const double* setting, const double* filter) noexcept nogil:
     """Variance of a filter's noise, in units of its scale: equation (5) for the insensitive one."""
     cdef double epsilon = filter[FILTER_EPSILON]
-    if setting[FAMILY] != 0.0:
+    if setting[FAMILY] != INSENSITIVE:
         return HEAVY_VAR if setting[FAMILY] == HEAVY else 1.0
     return (epsilon * (epsilon * (epsilon / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + epsilon)

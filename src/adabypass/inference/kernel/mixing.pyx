@@ -3,6 +3,7 @@
 from libc.math cimport exp, fabs, isnan, log, sqrt
 from libc.string cimport memcpy
 
+from adabypass.model.component cimport INSENSITIVE
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.bank_state cimport (
@@ -86,7 +87,7 @@ cdef void _summarise(Bank* bank) noexcept nogil:
         scale_log += bank.weights[k] * (filter[SLOW] + filter[FAST] + 0.5 * log(noise_var(setting, filter)))
         drift_log += bank.weights[k] * setting[DRIFT_LOG]
         bank.row[DRIFT_SHARES + <Py_ssize_t>setting[DRIFT_LEVEL]] += bank.weights[k]
-        if setting[FAMILY] == 0.0:
+        if setting[FAMILY] == INSENSITIVE:
             epsilon += bank.weights[k] * filter[FILTER_EPSILON]
             insensitive_share += bank.weights[k]
     bank.row[NOISE_SCALE] = saturate(bank.row[Y_SCALE] * exp(scale_log))

@@ -1,5 +1,6 @@
 # What every model's step looks like: the one shape that lets a single loop drive them all.
 
+from adabypass.model.component cimport Component
 from adabypass.model.special cimport larger, smaller
 
 
@@ -21,7 +22,7 @@ ctypedef struct Step:
 
 ctypedef void (*Forecast)(Step* step) noexcept nogil
 ctypedef void (*Absorb)(Step* step, double y) noexcept nogil
-ctypedef void (*Describe)(Step* step, double* out) noexcept nogil
+ctypedef void (*Describe)(Step* step, Component* out) noexcept nogil
 ctypedef void (*Weigh)(Step* step, double* mean, double* var) noexcept nogil
 
 

@@ -5,6 +5,7 @@ from libc.math cimport NAN, fabs, frexp, isfinite, ldexp, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from adabypass.model.component cimport Component
 from adabypass.model.special cimport larger
 
 cimport numpy as cnp
@@ -115,12 +116,12 @@ cdef class Cell:
         self._forecast(&step, x)
         return step.mean, step.var
 
-    def components(self, x, double[:, ::1] out):
+    def components(self, x, Component[::1] out):
         """Write the components of the forecast at `x`: a kernel that has any."""
         cdef Step step
         self._begin(&step, self.scratch)
         self._forecast(&step, x)
-        self.kernel.describe(&step, &out[0, 0])
+        self.kernel.describe(&step, &out[0])
         return step.mean, step.var
 
     def absorb(self, x, y, const double[::1] extra=None):
@@ -137,7 +138,7 @@ cdef class Cell:
         self._forecast(&step, x)
         self.kernel.absorb(&step, target)
 
-    def step(self, x, y, double[:, ::1] out):
+    def step(self, x, y, Component[::1] out):
         """Forecast `y` at `x`, then learn from it; `out`, if it has any rows, takes the forecast's components."""
         cdef Step step
         cdef double target = y if isinstance(y, float) and isfinite(<double>y) else check_target(y)
@@ -145,13 +146,13 @@ cdef class Cell:
         self._forecast(&step, x)
         mean, var = step.mean, step.var
         if out.shape[0]:
-            self.kernel.describe(&step, &out[0, 0])
+            self.kernel.describe(&step, &out[0])
         self.kernel.absorb(&step, target)
         return mean, var
 
     def run(
         self, const double[:, ::1] X, const double[::1] y, double[:, ::1] history, double[:, ::1] weights,
-        Py_ssize_t cov_at, double[:, :, ::1] components,
+        Py_ssize_t cov_at, Component[:, ::1] components,
     ):
         """Forecast and absorb every row of X in turn.
 
@@ -174,7 +175,7 @@ cdef class Cell:
                         history[t, 0] = step.mean
                         history[t, 1] = step.var
                         if describe:
-                            self.kernel.describe(&step, &components[t, 0, 0])
+                            self.kernel.describe(&step, &components[t, 0])
                         self.kernel.absorb(&step, y[t])
                         memcpy(&history[t, 2], step.row, head * sizeof(double))
                         if keep and self.kernel.weigh != NULL:

@@ -14,10 +14,10 @@ from adabypass.inference.kernel.filters cimport forecast_filters, standardise
 from adabypass.inference.kernel.mixing cimport learn
 from adabypass.inference.kernel.step cimport LARGEST, Step
 
-from adabypass.model import limits
+from adabypass.model import limits, noise
 
 cdef double CONSTANT = limits.CONSTANT
-cdef double[3] START_LOG = [log(limits.START_SCALE[-family]) for family in range(3)]
+cdef double[3] START_LOG = [log(noise.START_SCALE[family]) for family in noise.Family]
 
 
 cdef void _center_and_scale(
@@ -75,7 +75,7 @@ cdef void start_over(Bank* bank, double n_seen) noexcept nogil:
         for i in range(bank.n_shares):
             bank.rated[i * bank.n_filters + k] = bank.weights[k]
             bank.rate_weights[i] = 1.0 / bank.n_shares
-        filter[SLOW] = START_LOG[<Py_ssize_t>-bank.settings[k * N_SETTINGS + FAMILY]]
+        filter[SLOW] = START_LOG[<Py_ssize_t>bank.settings[k * N_SETTINGS + FAMILY]]
         if bank.row[PHASE] == WARMING:      # few observations know little of their own scale
             filter[SLOW] += log(1.0 + bank.constants[CAUTION] / count)
         filter[FAST] = 0.0

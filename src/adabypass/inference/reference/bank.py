@@ -10,15 +10,15 @@ from adabypass.inference.reference.evidence import Evidence, absorb, gaussian, h
 from adabypass.inference.reference.linear_gaussian import Weights, inner
 from adabypass.model import noise
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.limits import CONSTANT, EPSILON_RANGE, LARGEST_SLOPE, SHOCK, SMALLEST_ANCHOR_VAR, START_SCALE
-from adabypass.model.noise import GAUSSIAN, HEAVY, HEAVY_VAR
+from adabypass.model.limits import CONSTANT, EPSILON_RANGE, LARGEST_SLOPE, SHOCK, SMALLEST_ANCHOR_VAR
+from adabypass.model.noise import HEAVY_VAR, START_SCALE, Family
 from adabypass.validation import Floats
 
 
 class Setting(NamedTuple):
     """How one filter differs from the others."""
 
-    family: float
+    family: Family
     drift_level: int
     drift_log: float
     slow_rate: float
@@ -155,7 +155,9 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
             continue
         scale, h = each.noise_scale, inner(z, prior.cov @ z)
         d, v = (standard - inner(z, prior.mean)) / scale, h / scale**2
-        seen = {GAUSSIAN: gaussian, HEAVY: heavy}.get(setting.family, partial(insensitive, epsilon=each.epsilon))(d, v)
+        seen = {Family.GAUSSIAN: gaussian, Family.HEAVY: heavy}.get(
+            setting.family, partial(insensitive, epsilon=each.epsilon)
+        )(d, v)
         logs.append(seen.log_density - log(scale))
         weights = absorb(prior, z, seen, scale)
         filters.append(learn_noise(each._replace(weights=weights), setting, seen, bank.n_seen, spec))
@@ -173,7 +175,7 @@ def widen_after_shocks(bank: Bank, learned: list[Filter], z: Floats, y: float, s
     best = int(np.argmax(bank.mixture))
     each, setting = bank.filters[best], Setting(*spec.filters()[best])  # type: ignore[arg-type]
     prior = drifted(bank, each, setting, spec)
-    family_var = {GAUSSIAN: 1.0, HEAVY: HEAVY_VAR}.get(setting.family, noise.var(each.epsilon))
+    family_var = {Family.GAUSSIAN: 1.0, Family.HEAVY: HEAVY_VAR}.get(setting.family, noise.var(each.epsilon))
     noise_var = each.noise_scale**2 * family_var
     distance = abs(y - inner(z, prior.mean)) / sqrt(inner(z, prior.cov @ z) + noise_var)
     shocks = bank.shocks + 1.0 if distance >= bound else max(bank.shocks - decay, 0.0)
@@ -192,7 +194,7 @@ def learn_noise(each: Filter, setting: Setting, seen: Evidence, n_seen: int, spe
         fast=setting.fast_decay * each.fast + setting.fast_rate * slope,
         scale_slope_sq=scale_sq,
     )
-    if setting.family != 0.0:
+    if setting.family != Family.INSENSITIVE:
         return learned
     epsilon_sq = each.epsilon_slope_sq + rate * (seen.epsilon_slope**2 - each.epsilon_slope_sq)
     slope = _bounded(seen.epsilon_slope / sqrt(epsilon_sq + 1e-12))

@@ -1,0 +1,63 @@
+"""The record of one component of a forecast: a Gaussian plus noise of some family.
+
+Compiled code reads and writes the same record as the C struct `Component`, declared in component.pxd.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from adabypass.errors import ParameterError, ShapeError
+from adabypass.model.noise import Family
+
+Components: TypeAlias = "np.ndarray[Any, np.dtype[np.void]]"
+"""An array of records of type `COMPONENT`."""
+
+COMPONENT = np.dtype(
+    [
+        ("weight", np.float64),
+        ("mean", np.float64),
+        ("signal_var", np.float64),
+        ("noise_scale", np.float64),
+        ("epsilon", np.float64),
+        ("family", np.int64),
+    ]
+)
+"""Mixture weight; mean and variance of the Gaussian; scale, half-width of the flat top and family of the noise.
+
+`epsilon` is in units of `noise_scale`, and 0 unless `family` is `Family.INSENSITIVE`.
+"""
+
+ROUNDING = 1e-6
+"""How far the mixture weights of a forecast may be from adding up to 1."""
+
+
+def check_components(components: object) -> Components:
+    """Check the components of one forecast, shape (n_components,), or of many, (n, n_components)."""
+    if not isinstance(components, np.ndarray) or components.dtype != COMPONENT:
+        kind = getattr(components, "dtype", type(components).__name__)
+        raise ParameterError(
+            f"components are {kind}, but must be an array of COMPONENT; Mixture.of(weight=..., mean=...) makes one."
+        )
+    if components.ndim not in (1, 2) or components.shape[-1] == 0:
+        raise ShapeError(
+            f"components have shape {components.shape}, but must have shape (n_components,) for one forecast, or "
+            "(n, n_components) for many."
+        )
+    for name in ("weight", "mean", "signal_var", "noise_scale", "epsilon"):
+        values = components[name]
+        _refuse(~np.isfinite(values), values, name, "must be finite")
+        if name != "mean":
+            _refuse(values < 0, values, name, "must not be below 0")
+    family = components["family"]
+    known = ", ".join(f"{each.name} = {each.value}" for each in Family)
+    _refuse(~np.isin(family, list(Family)), family, "family", f"must be one of {known}")
+    total = components["weight"].sum(axis=-1)
+    _refuse(np.abs(total - 1) > ROUNDING, total, "sum of weight", "must be 1 in each forecast")
+    return components
+
+
+def _refuse(is_wrong: Any, values: Any, name: str, rule: str) -> None:
+    if np.any(is_wrong):
+        found = np.asarray(values)[np.asarray(is_wrong)].flat[0]
+        raise ParameterError(f"{name} is {found}, but {rule}.")
