@@ -1,39 +1,61 @@
 """Everything a row holds can be found again."""
 
-from typing import Any
-
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.row import pack, unpack
-from adabypass.model.spec import AdaBypassSpec
+from adabypass.model.spec import (
+    AdaBypassSpec,
+    BypassSpec,
+    EvidenceBypassSpec,
+    PassiveAggressiveSpec,
+    SequentialKalmanSpec,
+    Spec,
+)
+
+SPECS = [
+    PassiveAggressiveSpec(), BypassSpec(), AdaBypassSpec(), SequentialKalmanSpec(), EvidenceBypassSpec(),
+    AutoBypassSpec(), AutoBypassSpec(intercept=False),
+]  # fmt: skip
 
 
 @given(st.integers(1, 30))
 def test_a_packed_matrix_unpacks_to_itself(n: int) -> None:
     matrix = np.random.default_rng(n).normal(size=(n, n))
     matrix = matrix + matrix.T
-    assert np.array_equal(unpack(pack(matrix), n), matrix)
+    assert np.array_equal(unpack(pack(matrix)), matrix)
 
 
-@given(st.integers(1, 10), st.integers(1, 5))
-def test_growing_twice_is_growing_once(n: int, more: int) -> None:
-    spec = AdaBypassSpec()
-    row = np.random.default_rng(n).normal(size=spec.layout.size(n))
-    once = spec.layout.grown(row, n, more + 1, spec.new_row(n + more + 1))
-    wider = spec.layout.grown(row, n, more, spec.new_row(n + more))
-    twice = spec.layout.grown(wider, n + more, 1, spec.new_row(n + more + 1))
+@given(st.integers(1, 10), st.integers(1, 5), st.sampled_from(SPECS))
+def test_widening_twice_is_widening_once(n: int, more: int, spec: Spec) -> None:
+    row = np.random.default_rng(n).uniform(size=spec.layout.size(**spec.dims(n)))
+    once = spec.widened(row, n, more + 1)
+    twice = spec.widened(spec.widened(row, n, more), n + more, 1)
     assert np.array_equal(once, twice)
 
 
-def test_parts_of_a_row_do_not_overlap() -> None:
-    layout, n = AdaBypassSpec.layout, 3
-    row = np.arange(layout.size(n), dtype=float)
-    parts: list[Any] = [
-        [row[0]],
-        [layout.scalar(row, name) for name in layout.scalars],
-        *(layout.vector(row, name, n) for name in layout.vectors),
-        *(pack(layout.matrix(row, name, n)) for name in layout.matrices),
-    ]
-    assert np.array_equal(np.sort(np.concatenate(parts)), row)
+@pytest.mark.parametrize("spec", SPECS)
+def test_fields_fill_the_row_without_a_gap_or_an_overlap(spec: Spec) -> None:
+    layout, dims = spec.layout, spec.dims(3)
+    row = np.arange(layout.size(**dims), dtype=float)
+    views = [layout.view(row, field.name, **dims) for field in layout.fields]
+    assert all(np.shares_memory(view, row) for view in views)
+    assert np.array_equal(np.concatenate([view.ravel() for view in views]), row)
+    assert [layout.scalar(row, name) for name in layout.scalars] == list(range(1, len(layout.scalars) + 1))
+    assert len(spec.new_row(3)) == len(row)
+
+
+def test_scalars_come_first() -> None:
+    """Since their position is taken to depend on no dimension."""
+    for spec in SPECS:
+        is_scalar = [field.shape is None for field in spec.layout.fields]
+        assert is_scalar == sorted(is_scalar, reverse=True)
+        assert spec.layout.position("n_seen") == 0
+
+
+def test_a_spec_says_how_its_row_starts_and_what_its_kernel_needs() -> None:
+    with pytest.raises(TypeError, match="abstract method"):
+        Spec()  # type: ignore[abstract]

@@ -1,10 +1,4 @@
-"""The bank of filters behind AutoBypass: its design, and where each number sits in its row.
-
-A row is, in this order: the head (`n_seen`, the state of the warm-up, the centre and scale of y, what was learned), the
-centre and scale of each feature and their running mean and variance (the anchor), the weights of the filters in the
-mixture, the filters (six scalars, the mean of the weights, the lower triangle of their covariance), and the
-observations of the warm-up.
-"""
+"""The bank of filters behind AutoBypass: its design, and its row."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +10,7 @@ from adabypass.errors import ParameterError
 from adabypass.model.limits import LARGEST, LARGEST_UNIT
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.noise import Family
-from adabypass.model.row import Layout, triangle, unpack
+from adabypass.model.row import Field, Layout, pack, scalars, triangle, unpack, vectors
 from adabypass.model.spec import Spec
 from adabypass.validation import Floats
 
@@ -64,15 +58,27 @@ class AutoBypassSpec(Spec):
     )  # fmt: skip
     """The scalars that say what was learned; the last are the mixture's weights of the drift rates."""
     layout: ClassVar[Layout] = Layout(
-        scalars=("n_warm", "phase", "y_center", "y_scale", "shocks", "log_score", *learned)
+        (
+            *scalars("n_seen", "n_warm", "phase", "y_center", "y_scale", "shocks", "log_score", *learned),
+            *vectors("x_center", "x_scale", "anchor_center", "anchor_var"),
+            *vectors("shares", size="n_filters"),
+            *vectors("rate_shares", size="n_rates"),
+            Field("shares_by_rate", lambda n_rates, n_filters, **_: (n_rates, n_filters)),
+            Field(
+                "filters",
+                lambda n_filters, n_weights, **_: (n_filters, FILTER_SCALARS + n_weights + triangle(n_weights)),
+            ),
+            Field("warm_up", lambda n_warm_up, n_features, **_: (n_warm_up, n_features + 1)),
+        )
     )
+    """`filters` holds scalars, mean and packed covariance of one filter after the other; `warm_up` x and y."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.intercept, bool):
             raise ParameterError(f"intercept is {self.intercept!r}, but must be True or False.")
 
     def filters(self) -> list[tuple[float, ...]]:
-        """Give the settings of every filter, in the kernel's order."""
+        """Return the settings of every filter, in the kernel's order."""
         return self._settings
 
     @cached_property
@@ -106,32 +112,54 @@ class AutoBypassSpec(Spec):
         )  # fmt: skip
         return tuple(float(number) for number in (*head, *(number for settings in filters for number in settings)))
 
+    def dims(self, n_features: int) -> dict[str, int]:
+        return {
+            "n_features": n_features,
+            "n_weights": n_features + self.intercept,
+            "n_filters": self.n_filters,
+            "n_rates": len(self.shares),
+            "n_warm_up": self.warm_up,
+        }
+
     def n_scratch(self, n_features: int) -> int:
         n_weights = n_features + self.intercept
         return n_weights + self.n_filters * (5 + n_weights)
 
     def new_row(self, n_features: int) -> Floats:
-        row = np.zeros(self._buffer_at(n_features) + self.warm_up * (n_features + 1))
-        head, n_weights = 1 + len(self.layout.scalars), n_features + self.intercept
-        row[head + 3 * n_features : head + 4 * n_features] = 1.0  # the anchor's variance
-        _, filters = self._filters(row, n_features)
-        for i in range(n_weights):
-            filters[:, FILTER_SCALARS + n_weights + triangle(i) + i] = self.prior_var
+        row, dims = super().new_row(n_features), self.dims(n_features)
+        self.layout.view(row, "anchor_var", **dims)[:] = 1.0
+        filters, n_weights = self.layout.view(row, "filters", **dims), dims["n_weights"]
+        filters[:, FILTER_SCALARS + n_weights :] = pack(self.prior_var * np.eye(n_weights))
         return row
 
+    def widened(self, row: Floats, n_features: int, more: int) -> Floats:
+        """Return a row with `more` features, whose weights start at the prior when the feature first moves."""
+        wide, dims, wide_dims = self.new_row(n_features + more), self.dims(n_features), self.dims(n_features + more)
+        kept = [field for field in self.layout.fields if field.name not in ("filters", "warm_up")]
+        self.layout.copy_into(wide, row, dims, wide_dims, kept)
+        if self.is_scaled(row):
+            self.layout.view(wide, "x_scale", **wide_dims)[n_features:] = -1.0  # they have never been seen
+        filters, wide_filters = self.layout.view(row, "filters", **dims), self.layout.view(wide, "filters", **wide_dims)
+        mean_end, cov_at = FILTER_SCALARS + dims["n_weights"], FILTER_SCALARS + wide_dims["n_weights"]
+        wide_filters[:, :mean_end] = filters[:, :mean_end]
+        wide_filters[:, cov_at : cov_at + triangle(dims["n_weights"])] = filters[:, mean_end:]
+        warm, wide_warm = self.layout.view(row, "warm_up", **dims), self.layout.view(wide, "warm_up", **wide_dims)
+        wide_warm[:, :n_features], wide_warm[:, -1] = warm[:, :n_features], warm[:, -1]
+        return wide
+
     def weights(self, row: Floats, n_features: int) -> tuple[float, Floats, Floats]:
-        """Give intercept, mean and covariance of the weights under the mixture, in the user's units."""
+        """Return intercept, mean and covariance of the weights under the mixture, in the user's units."""
         offset = int(self.intercept)
         n_weights = n_features + offset
-        head = 1 + len(self.layout.scalars)
-        x_center, x_scale = row[head : head + n_features], row[head + n_features : head + 2 * n_features]
+        x_center, x_scale, shares, filters = (
+            self.layout.view(row, name, **self.dims(n_features))
+            for name in ("x_center", "x_scale", "shares", "filters")
+        )
         y_center, y_scale = self.layout.scalar(row, "y_center"), self.layout.scalar(row, "y_scale")
-        mixture, filters = self._filters(row, n_features)
-        shares = mixture[: self.n_filters]
         means = filters[:, FILTER_SCALARS : FILTER_SCALARS + n_weights]
         mean = shares @ means
         cov = sum(
-            share * (unpack(block[FILTER_SCALARS + n_weights :], n_weights) + np.outer(each - mean, each - mean))
+            share * (unpack(block[FILTER_SCALARS + n_weights :]) + np.outer(each - mean, each - mean))
             for share, block, each in zip(shares, filters, means, strict=True)
         )
         with np.errstate(over="ignore", invalid="ignore"):
@@ -149,12 +177,14 @@ class AutoBypassSpec(Spec):
         return self.layout.scalar(row, "phase") > 0
 
     def linear_mixture(self, row: Floats, n_features: int) -> LinearMixture:
-        """Give what every filter believes, in the user's units: for a row that is scaled."""
-        offset, head = int(self.intercept), 1 + len(self.layout.scalars)
+        """Return what every filter believes, in the user's units: for a row that is scaled."""
+        offset = int(self.intercept)
         n_weights = n_features + offset
-        x_center, x_scale, anchor, anchor_var = row[head : head + 4 * n_features].reshape(4, n_features)
+        names = ("x_center", "x_scale", "anchor_center", "anchor_var", "shares", "filters")
+        x_center, x_scale, anchor, anchor_var, shares, filters = (
+            self.layout.view(row, name, **self.dims(n_features)) for name in names
+        )
         y_scale = self.layout.scalar(row, "y_scale")
-        mixture, filters = self._filters(row, n_features)
         settings = np.array(self.filters())
         family, drift_log, fade, anchored = settings[:, 0], settings[:, 2], settings[:, 5], settings[:, 6:7] > 0
         slow, fading, epsilon = filters[:, 0], filters[:, 1], filters[:, 2]
@@ -168,16 +198,14 @@ class AutoBypassSpec(Spec):
         if self.intercept:
             drift[:, 0, 0] = 1 + np.sum(center**2 / spread, axis=1)
             drift[:, 0, 1:] = drift[:, 1:, 0] = -center / spread  # (53)
-        lower = np.tril_indices(n_weights)
-        cov = np.zeros_like(drift)
-        cov[:, lower[0], lower[1]] = cov[:, lower[1], lower[0]] = filters[:, FILTER_SCALARS + n_weights :]
+        cov = unpack(filters[:, FILTER_SCALARS + n_weights :])
         with np.errstate(over="ignore"):
             units = np.minimum(np.outer(unit, unit), LARGEST)
             cov = np.clip(cov * units, -LARGEST, LARGEST)
             drift = drift * np.exp(drift_log + 2 * slow)[:, None, None]  # (52)
             drift = np.clip(drift * units, -LARGEST, LARGEST)
         return LinearMixture(
-            share=mixture[: self.n_filters].copy(),
+            share=shares.copy(),
             mean=filters[:, FILTER_SCALARS : FILTER_SCALARS + n_weights] * unit,
             cov=cov,
             drift=drift,
@@ -190,49 +218,3 @@ class AutoBypassSpec(Spec):
             y_center=self.layout.scalar(row, "y_center"),
             intercept=self.intercept,
         )
-
-    def grown(self, row: Floats, n_features: int, more: int) -> Floats:
-        """Copy a row into one with `more` features, whose weights start at the prior when the feature first moves."""
-        wide = self.new_row(n_features + more)
-        n_weights, n_more = n_features + self.intercept, n_features + more + self.intercept
-        head = 1 + len(self.layout.scalars)
-        wide[:head] = row[:head]
-        for part in range(4):  # centre, scale, anchor's centre and variance
-            start, old = head + part * (n_features + more), head + part * n_features
-            wide[start : start + n_features] = row[old : old + n_features]
-        if row[1 + self.layout.scalars.index("phase")] > 0:
-            start = head + 2 * n_features + more
-            wide[start : start + more] = -1.0  # the new features' scale: they have never been seen
-        wide_weights, wide_filters = self._filters(wide, n_features + more)
-        weights, filters = self._filters(row, n_features)
-        wide_weights[:] = weights
-        mean_end = FILTER_SCALARS + n_weights
-        wide_filters[:, :mean_end] = filters[:, :mean_end]
-        cov_at = FILTER_SCALARS + n_more
-        wide_filters[:, cov_at : cov_at + triangle(n_weights)] = filters[:, mean_end:]
-        warm = row[self._buffer_at(n_features) :].reshape(self.warm_up, n_features + 1)
-        wide_warm = wide[self._buffer_at(n_features + more) :].reshape(self.warm_up, n_features + more + 1)
-        wide_warm[:, :n_features] = warm[:, :n_features]
-        wide_warm[:, -1] = warm[:, -1]
-        return wide
-
-    def _filters(self, row: Floats, n_features: int) -> tuple[Floats, Floats]:
-        """View the mixture's weights, and the filters, one a row.
-
-        The weights are those of the filters, of the switching rates, and of the filters under each of these.
-        """
-        n_weights = n_features + self.intercept
-        at = 1 + len(self.layout.scalars) + 4 * n_features
-        weights = row[at : at + self._n_mixture]
-        width = FILTER_SCALARS + n_weights + triangle(n_weights)
-        at += self._n_mixture
-        return weights, row[at : at + self.n_filters * width].reshape(self.n_filters, width)
-
-    @property
-    def _n_mixture(self) -> int:
-        return self.n_filters + len(self.shares) * (1 + self.n_filters)
-
-    def _buffer_at(self, n_features: int) -> int:
-        n_weights = n_features + self.intercept
-        width = FILTER_SCALARS + n_weights + triangle(n_weights)
-        return 1 + len(self.layout.scalars) + 4 * n_features + self._n_mixture + self.n_filters * width

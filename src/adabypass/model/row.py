@@ -1,96 +1,155 @@
-"""Where each number of a model's memory sits in its row of float64.
+"""Where each number of a model's memory is kept in its row of float64.
 
-A row is, in this order: `n_seen`, the scalars, the vectors (one number a feature), the symmetric matrices. A matrix is
-kept as its lower triangle, row after row, so it is symmetric whatever happens, and a new feature goes to its end.
+A row is a sequence of named fields. The scalars come first, so their position depends on nothing; the shape of every
+other field depends on dimensions such as `n_features`, which are given by name. A symmetric matrix is kept as its lower
+triangle, row after row: it is symmetric whatever happens, and a new feature goes to its end.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from adabypass.validation import Floats
 
+Shape = Callable[..., tuple[int, ...]]
+"""Computes the shape of a field from the dimensions, which it takes by name; it ignores those it has no use for."""
 
-@dataclass(frozen=True)
+
+class Field(NamedTuple):
+    """One named part of a row."""
+
+    name: str
+    shape: Shape | None = None
+    """None for a scalar."""
+    is_symmetric: bool = False
+    """Whether the last axis is the lower triangle of a symmetric matrix."""
+
+
+def scalars(*names: str) -> tuple[Field, ...]:
+    """Return fields of one number each."""
+    return tuple(Field(name) for name in names)
+
+
+def vectors(*names: str, size: str = "n_features") -> tuple[Field, ...]:
+    """Return fields of as many numbers as the dimension `size` says."""
+    return tuple(Field(name, lambda **dims: (dims[size],)) for name in names)
+
+
+def symmetric_matrices(*names: str, size: str = "n_features") -> tuple[Field, ...]:
+    """Return fields of symmetric matrices with as many rows as the dimension `size` says."""
+    return tuple(Field(name, lambda **dims: (triangle(dims[size]),), is_symmetric=True) for name in names)
+
+
+@dataclass(frozen=True, eq=False)
 class Layout:
-    """The names of what a row holds.
+    """The named fields of a row, in order.
 
     Parameters
     ----------
-    scalars
-        Names of single numbers, after `n_seen`, which every row has first.
-    vectors
-        Names of vectors of `n_features` numbers. The first is the mean of the weights.
-    matrices
-        Names of symmetric matrices of `n_features` rows. The first, if any, is the covariance of the weights.
+    fields
+        A name and a shape each; scalars before all others.
+
+    Examples
+    --------
+    >>> layout = Layout((*scalars("n_seen"), *vectors("mean"), *symmetric_matrices("cov")))
+    >>> row = layout.new_row({"n_seen": 7.0}, n_features=3)
+    >>> len(row), layout.scalar(row, "n_seen")
+    (10, 7.0)
+    >>> layout.view(row, "mean", n_features=3)[:] = 0.5
+    >>> row
+    array([7. , 0.5, 0.5, 0.5, 0. , 0. , 0. , 0. , 0. , 0. ])
     """
 
-    scalars: tuple[str, ...]
-    vectors: tuple[str, ...] = ("mean",)
-    matrices: tuple[str, ...] = ()
+    fields: tuple[Field, ...]
 
-    def size(self, n_features: int) -> int:
+    @property
+    def scalars(self) -> tuple[str, ...]:
+        """Names of the scalars, but for the count `n_seen`, which is the first number of every model's row."""
+        return tuple(field.name for field in self.fields if field.shape is None and field.name != "n_seen")
+
+    @property
+    def matrices(self) -> tuple[str, ...]:
+        """Names of the symmetric matrices."""
+        return tuple(field.name for field in self.fields if field.is_symmetric)
+
+    def size(self, **dims: int) -> int:
         """Count the numbers of a row."""
-        return 1 + len(self.scalars) + len(self.vectors) * n_features + len(self.matrices) * triangle(n_features)
+        place, _ = self.places(**dims)[self.fields[-1].name]
+        return int(place.stop)
 
-    def new_row(self, n_features: int, scalars: Mapping[str, float]) -> Floats:
-        """Make a row of a model that has seen nothing: weights known to be 0, their gradient as the paper starts it."""
-        row = np.zeros(self.size(n_features))
-        for name, value in scalars.items():
-            row[1 + self.scalars.index(name)] = value
-        if "cov_gradient" in self.matrices:
-            row[self._matrix_slice("cov_gradient", n_features)] = pack(np.eye(n_features))
+    def places(self, **dims: int) -> Mapping[str, tuple[slice, tuple[int, ...]]]:
+        """Return, for each field, which numbers of the row it is, and its shape."""
+        return _places(self, tuple(sorted(dims.items())))
+
+    def new_row(self, start: Mapping[str, float], **dims: int) -> Floats:
+        """Return a row of zeros, but for the scalars of `start`."""
+        row = np.zeros(self.size(**dims))
+        for name, value in start.items():
+            row[self.position(name)] = value
         return row
+
+    def position(self, name: str) -> int:
+        """Return which number of the row a scalar is."""
+        return [field.name for field in self.fields if field.shape is None].index(name)
 
     def scalar(self, row: Floats, name: str) -> float:
         """Read a scalar."""
-        return float(row[1 + self.scalars.index(name)])
+        return float(row[self.position(name)])
 
-    def vector(self, row: Floats, name: str, n_features: int) -> Floats:
-        """Copy a vector out of the row."""
-        return row[self._vector_slice(name, n_features)].copy()
+    def view(self, row: Floats, name: str, **dims: int) -> Floats:
+        """Return a view of a field in the row, in its shape; of a symmetric matrix, its lower triangle."""
+        place, shape = self.places(**dims)[name]
+        return row[place].reshape(shape)
 
-    def matrix(self, row: Floats, name: str, n_features: int) -> Floats:
-        """Copy a symmetric matrix out of the row."""
-        return unpack(row[self._matrix_slice(name, n_features)], n_features)
+    def matrix(self, row: Floats, name: str, **dims: int) -> Floats:
+        """Return a copy of a symmetric matrix."""
+        return unpack(self.view(row, name, **dims))
 
-    def grown(self, row: Floats, n_features: int, more: int, fresh: Floats) -> Floats:
-        """Copy a row into a `fresh` one with `more` features: what was learned stays, new weights start afresh."""
-        wide = fresh.copy()
-        head = 1 + len(self.scalars)
-        wide[:head] = row[:head]
-        for name in self.vectors:
-            start = self._vector_slice(name, n_features + more).start
-            wide[start : start + n_features] = row[self._vector_slice(name, n_features)]
-        for name in self.matrices:
-            start = self._matrix_slice(name, n_features + more).start
-            wide[start : start + triangle(n_features)] = row[self._matrix_slice(name, n_features)]
-        return wide
-
-    def _vector_slice(self, name: str, n_features: int) -> slice:
-        start = 1 + len(self.scalars) + self.vectors.index(name) * n_features
-        return slice(start, start + n_features)
-
-    def _matrix_slice(self, name: str, n_features: int) -> slice:
-        first = 1 + len(self.scalars) + len(self.vectors) * n_features
-        start = first + self.matrices.index(name) * triangle(n_features)
-        return slice(start, start + triangle(n_features))
+    def copy_into(
+        self,
+        wide: Floats,
+        row: Floats,
+        dims: Mapping[str, int],
+        wide_dims: Mapping[str, int],
+        fields: Iterable[Field] | None = None,
+    ) -> None:
+        """Copy every field of `row` to the beginning of the same field of `wide`, along each of its axes."""
+        for field in self.fields if fields is None else fields:
+            old = self.view(row, field.name, **dims)
+            corner = tuple(slice(length) for length in old.shape)
+            self.view(wide, field.name, **wide_dims)[corner] = old
 
 
-def triangle(n_features: int) -> int:
+@lru_cache(maxsize=1024)
+def _places(layout: Layout, dims: tuple[tuple[str, int], ...]) -> dict[str, tuple[slice, tuple[int, ...]]]:
+    places: dict[str, tuple[slice, tuple[int, ...]]] = {}
+    start, given = 0, dict(dims)
+    for field in layout.fields:
+        shape = () if field.shape is None else field.shape(**given)
+        places[field.name] = slice(start, start + prod(shape)), shape
+        start += prod(shape)
+    return places
+
+
+def triangle(size: int) -> int:
     """Count the numbers of a lower triangle."""
-    return n_features * (n_features + 1) // 2
+    return size * (size + 1) // 2
 
 
 def pack(matrix: Floats) -> Floats:
-    """Keep the lower triangle of a symmetric matrix, row after row."""
+    """Return the lower triangle of a symmetric matrix, row after row."""
     packed: Floats = matrix[np.tril_indices(len(matrix))]
     return packed
 
 
-def unpack(packed: Floats, n_features: int) -> Floats:
-    """Make the symmetric matrix of a packed lower triangle."""
-    matrix = np.zeros((n_features, n_features))
-    matrix[np.tril_indices(n_features)] = packed
-    return matrix + np.tril(matrix, -1).T
+def unpack(packed: Floats) -> Floats:
+    """Return the symmetric matrices of packed lower triangles, which are along the last axis."""
+    size = (int(np.sqrt(8 * packed.shape[-1] + 1)) - 1) // 2
+    rows, columns = np.tril_indices(size)
+    matrix = np.empty((*packed.shape[:-1], size, size))
+    matrix[..., rows, columns] = matrix[..., columns, rows] = packed
+    return matrix

@@ -3,6 +3,7 @@
 A spec never changes. What does change while the model learns lives in the row (`model/row.py`), which a spec can start.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from math import inf, isfinite
 from numbers import Real
@@ -13,40 +14,53 @@ import numpy as np
 from adabypass.errors import ParameterError
 from adabypass.model import noise
 from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC
-from adabypass.model.row import Layout, pack
+from adabypass.model.row import Layout, pack, scalars, symmetric_matrices, vectors
 from adabypass.validation import Floats
 
 Variant = Literal["PA", "PA-I", "PA-II"]
 
+BYPASS_SCALARS = scalars("n_seen", "drift_prec", "noise_prec", "noise_mean", "noise_mean_var", "a", "b", "epsilon")
+
 
 @dataclass(frozen=True)
-class Spec:
+class Spec(ABC):
     """Hyperparameters of one kind of model, and the row that they start."""
 
     layout: ClassVar[Layout]
+    """The row's fields; their dimensions are those of `dims`."""
 
+    @abstractmethod
     def start(self) -> dict[str, float]:
-        """Give the row's scalars before anything is seen."""
-        raise NotImplementedError
+        """Return the row's scalars that are not 0 before anything is seen."""
 
+    @abstractmethod
     def constants(self) -> tuple[float, ...]:
-        """Give the numbers that the kernel needs at each step and that never change."""
-        raise NotImplementedError
+        """Return the numbers that the kernel needs at each step and that never change."""
+
+    def dims(self, n_features: int) -> dict[str, int]:
+        """Return the dimensions of a row's fields, by name."""
+        return {"n_features": n_features}
 
     def n_scratch(self, n_features: int) -> int:
-        """Count the numbers that the kernel works with during a step."""
+        """Count the numbers of scratch memory that the kernel needs during a step."""
         return 3 * n_features
 
     def new_row(self, n_features: int) -> Floats:
-        """Make the memory of a model that has seen nothing yet."""
-        return self.layout.new_row(n_features, self.start())
+        """Return the memory of a model that has seen nothing yet: weights known to be 0, scalars as `start` says."""
+        return self.layout.new_row(self.start(), **self.dims(n_features))
+
+    def widened(self, row: Floats, n_features: int, more: int) -> Floats:
+        """Return a row with `more` features: what was learned stays, new weights start afresh."""
+        wide = self.new_row(n_features + more)
+        self.layout.copy_into(wide, row, self.dims(n_features), self.dims(n_features + more))
+        return wide
 
     def hyperparameters(self) -> dict[str, Any]:
-        """Give the hyperparameters by name."""
+        """Return the hyperparameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def changed(self) -> dict[str, Any]:
-        """Give the hyperparameters that differ from their defaults."""
+        """Return the hyperparameters that differ from their defaults."""
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) != field.default}
 
 
@@ -57,7 +71,7 @@ class PassiveAggressiveSpec(Spec):
     variant: Variant = "PA-I"
     C: float = 1.0
     epsilon: float = 0.1
-    layout: ClassVar[Layout] = Layout(scalars=())
+    layout: ClassVar[Layout] = Layout((*scalars("n_seen"), *vectors("mean")))
 
     def __post_init__(self) -> None:
         if self.variant not in get_args(Variant):
@@ -82,10 +96,7 @@ class BypassSpec(Spec):
     epsilon: float = 1.25
     max_sweeps: int | None = None
     tol: float = 1e-8
-    layout: ClassVar[Layout] = Layout(
-        scalars=("drift_prec", "noise_prec", "noise_mean", "noise_mean_var", "a", "b", "epsilon"),
-        matrices=("cov",),
-    )
+    layout: ClassVar[Layout] = Layout((*BYPASS_SCALARS, *vectors("mean"), *symmetric_matrices("cov")))
 
     def __post_init__(self) -> None:
         for name in ("a", "b", "epsilon"):
@@ -115,13 +126,18 @@ class AdaBypassSpec(BypassSpec):
     aggressiveness: float = 1e-3
     omega_min: float = 1e-8
     layout: ClassVar[Layout] = Layout(
-        scalars=BypassSpec.layout.scalars, matrices=("cov", "cov_gradient"), vectors=("mean", "mean_gradient")
+        (*BYPASS_SCALARS, *vectors("mean", "mean_gradient"), *symmetric_matrices("cov", "cov_gradient"))
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_positive(self, "aggressiveness", zero=True)
         _check_positive(self, "omega_min")
+
+    def new_row(self, n_features: int) -> Floats:
+        row = super().new_row(n_features)
+        self.layout.view(row, "cov_gradient", n_features=n_features)[:] = pack(np.eye(n_features))  # as in the paper
+        return row
 
     def constants(self) -> tuple[float, ...]:
         return (*super().constants(), self.aggressiveness, self.omega_min)
@@ -133,7 +149,9 @@ class SequentialKalmanSpec(Spec):
 
     noise_var: float = 1.0
     adapt_noise: bool = False
-    layout: ClassVar[Layout] = Layout(scalars=("drift_var", "noise_var"), matrices=("cov",))
+    layout: ClassVar[Layout] = Layout(
+        (*scalars("n_seen", "drift_var", "noise_var"), *vectors("mean"), *symmetric_matrices("cov"))
+    )
 
     def __post_init__(self) -> None:
         _check_positive(self, "noise_var")
@@ -155,7 +173,7 @@ class EvidenceBypassSpec(Spec):
     noise_scale: float = 1.0
     epsilon: float = 1.25
     prior_var: float = 1.0
-    layout: ClassVar[Layout] = Layout(scalars=(), matrices=("cov",))
+    layout: ClassVar[Layout] = Layout((*scalars("n_seen"), *vectors("mean"), *symmetric_matrices("cov")))
 
     def __post_init__(self) -> None:
         _check_positive(self, "drift", zero=True)
@@ -167,7 +185,7 @@ class EvidenceBypassSpec(Spec):
 
     def new_row(self, n_features: int) -> Floats:
         row = super().new_row(n_features)
-        row[1 + n_features :] = pack(self.prior_var * np.eye(n_features))
+        self.layout.view(row, "cov", n_features=n_features)[:] = pack(self.prior_var * np.eye(n_features))
         return row
 
     def constants(self) -> tuple[float, ...]:

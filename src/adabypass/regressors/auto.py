@@ -12,7 +12,7 @@ from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.predictive import Mixture, Normal
 from adabypass.model.trace import Trace
 from adabypass.regressors.base import Regressor, Weights
-from adabypass.validation import Floats, check_stream, check_target
+from adabypass.validation import check_stream, check_target
 
 
 class AutoBypass(Regressor):
@@ -137,6 +137,3 @@ class AutoBypass(Regressor):
         """
         row, layout = (None if self._cell is None else self._cell.row), self._spec.layout
         return MappingProxyType({name: 0.0 if row is None else layout.scalar(row, name) for name in self._spec.learned})
-
-    def _grown(self, row: Floats, n_features: int, more: int) -> Floats:
-        return self._spec.grown(row, n_features, more)

@@ -148,7 +148,7 @@ class Regressor:
                 "this model has no features to add to yet; give it n_features, or let it meet its first x."
             )
         n_features = self._cell.n_features
-        row = self._grown(self._cell.row, n_features, more)
+        row = self._spec.widened(self._cell.row, n_features, more)
         self._cell = self._new_cell(row, n_features + more)
 
     @property
@@ -167,11 +167,11 @@ class Regressor:
         if self._cell is None:
             raise NotReadyError("this model has no weights yet; give it n_features, or let it meet its first x.")
         layout, row, n = self._spec.layout, self._cell.row, self._cell.n_features
-        mean = layout.vector(row, "mean", n)
+        mean = layout.view(row, "mean", n_features=n).copy()
         mean.flags.writeable = False
         if not layout.matrices:
             return Weights(mean, None)
-        cov = layout.matrix(row, "cov", n)
+        cov = layout.matrix(row, "cov", n_features=n)
         cov.flags.writeable = False
         return Weights(mean, cov)
 
@@ -228,9 +228,6 @@ class Regressor:
 
     def _new_cell(self, row: Floats, n_features: int) -> Cell:
         return Cell(self._kernel, row, self._constants, n_features, self._spec.n_scratch(n_features))
-
-    def _grown(self, row: Floats, n_features: int, more: int) -> Floats:
-        return self._spec.layout.grown(row, n_features, more, self._spec.new_row(n_features + more))
 
     def _predictive(self, mean: Any, var: Any) -> Predictive:
         return Normal(mean, var)

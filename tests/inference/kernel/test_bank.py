@@ -43,7 +43,7 @@ def test_bank_kernel_equals_reference(n_features: int, seed: int, intercept: boo
         bank, log_density = reference.update(bank, x, target, spec)
         assert score == approx(log_density, rel=RELATIVE, abs=RELATIVE, nan_ok=True)
     row = model.__getstate__()["row"]
-    _, filters = spec._filters(row, n_features)
+    filters = spec.layout.view(row, "filters", **spec.dims(n_features))
     for block, each in zip(filters, bank.filters, strict=True):
         size = len(each.weights.mean)
         assert block[FILTER_SCALARS : FILTER_SCALARS + size] == approx(each.weights.mean, rel=1e-6, abs=1e-7)
@@ -62,7 +62,7 @@ def test_after_a_jump_failing_filters_go_on_from_the_best() -> None:
     for x, target in zip(X[W:], y[W:], strict=True):
         model.update(x, target)
         bank, _ = reference.update(bank, x, float(target), spec)
-        _, filters = spec._filters(model.__getstate__()["row"], 2)
+        filters = spec.layout.view(model.__getstate__()["row"], "filters", **spec.dims(2))
         assert filters[:, FILTER_SCALARS - 1] == approx([each.failures for each in bank.filters])
         most_failures = max(most_failures, *(each.failures for each in bank.filters))
     assert most_failures == spec.patience - 1  # so that some have given up

@@ -68,9 +68,9 @@ def test_kalman_kernel_equals_reference(stream: Stream, spec: SequentialKalmanSp
     model = cell(kalman_kernel.KERNEL, spec, n)
     for x, y in zip(stream.X, stream.y, strict=True):
         n_seen, drift_var, noise_var, *_ = model.row
-        cov = spec.layout.matrix(model.row, "cov", n)
+        cov = spec.layout.matrix(model.row, "cov", n_features=n)
         belief = kalman.Belief(
-            Weights(spec.layout.vector(model.row, "mean", n), cov), drift_var, noise_var, int(n_seen)
+            Weights(spec.layout.view(model.row, "mean", n_features=n).copy(), cov), drift_var, noise_var, int(n_seen)
         )
         assert model.forecast(x) == approx(kalman.predict(belief, x), rel=RELATIVE)
         model.absorb(x, y)
@@ -84,9 +84,11 @@ def govi_belief(model: Cell, spec: BypassSpec) -> govi.Belief:
     row, layout, n = model.row, spec.layout, model.n_features
     gradient = govi.Gradient(np.zeros(n), np.eye(n))
     if isinstance(spec, AdaBypassSpec):
-        gradient = govi.Gradient(layout.vector(row, "mean_gradient", n), layout.matrix(row, "cov_gradient", n))
+        gradient = govi.Gradient(
+            layout.view(row, "mean_gradient", n_features=n).copy(), layout.matrix(row, "cov_gradient", n_features=n)
+        )
     return govi.Belief(
-        Weights(layout.vector(row, "mean", n), layout.matrix(row, "cov", n)),
+        Weights(layout.view(row, "mean", n_features=n).copy(), layout.matrix(row, "cov", n_features=n)),
         govi.Theta(*(float(v) for v in row[1:5])),
         govi.Omega(*(float(v) for v in row[5:8])),
         gradient,
@@ -131,7 +133,9 @@ def test_evidence_kernel_equals_reference(stream: Stream, spec: EvidenceBypassSp
     n = stream.X.shape[1]
     model = cell(evidence_kernel.KERNEL, spec, n)
     for x, y in zip(stream.X, stream.y, strict=True):
-        belief = Weights(spec.layout.vector(model.row, "mean", n), spec.layout.matrix(model.row, "cov", n))
+        belief = Weights(
+            spec.layout.view(model.row, "mean", n_features=n).copy(), spec.layout.matrix(model.row, "cov", n_features=n)
+        )
         mean, var = evidence.predict(belief, x, spec)
         assert model.forecast(x) == approx((mean, var), rel=RELATIVE, abs=RELATIVE)
         model.absorb(x, y)
