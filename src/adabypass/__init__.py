@@ -7,7 +7,7 @@ from adabypass.model.forecast import Forecast
 from adabypass.model.noise import Family
 from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive
 from adabypass.model.trace import Change, Scores, Trace
-from adabypass.panel.series import forecast
+from adabypass.panel.forecasts import forecast
 from adabypass.regressors import (
     AdaBypass,
     AutoBypass,

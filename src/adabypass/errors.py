@@ -24,6 +24,10 @@ class ParameterError(AdabypassError, ValueError):
     """A hyperparameter, or another argument, lies outside its domain."""
 
 
+class NotEnoughDataError(AdabypassError, ValueError):
+    """A series is empty, or too short for what is asked of it."""
+
+
 class NotReadyError(AdabypassError, ValueError):
     """Something was asked that the model can only tell after it has met a feature vector."""
 
@@ -56,5 +60,13 @@ class IrregularTimeError(AdabypassError, ValueError):
     """Times lie on no regular grid, or on another one than was asked for."""
 
 
+class TimeRangeError(AdabypassError, ValueError):
+    """A time lies beyond the range that can be represented."""
+
+
 class MissingExtraError(AdabypassError, ImportError):
     """An optional library is not installed."""
+
+
+class SeriesWarning(UserWarning):
+    """Some series of a table could not be forecast, and are left out of the answer."""

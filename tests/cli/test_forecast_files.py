@@ -34,7 +34,7 @@ def test_a_blank_exogenous_cell_is_named(path: Path, name: str) -> None:
     done = command(name, str(path), "--exog", "x")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert 'row 61, column "x": blank' in done.stderr
+    assert 'row 61, column "x": is blank; fill it, or choose --missing mean' in done.stderr
 
 
 def test_no_models_are_nothing_to_evaluate(path: Path) -> None:
@@ -59,3 +59,23 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
             running.stdin.close()
         assert running.stderr.read() == ""
         assert running.wait() == -signal.SIGPIPE
+
+
+SHORT = "unique_id,y\n" + "".join(f"{key},{y}\n" for key in "abc" for y in [1, 4, 4, 1, 0, 1, 4, 4]) + "d,1\n"
+
+
+def test_a_series_that_fails_is_reported_and_the_others_are_forecast(path: Path) -> None:
+    path.write_text(SHORT)
+    done = command("forecast", str(path))
+    assert done.returncode == 1
+    assert [line.split(",")[0] for line in done.stdout.splitlines()] == ["unique_id", "a", "b", "c"]
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith('adabypass: left out: series "d": ')
+
+
+def test_a_series_that_fails_is_reported_and_the_others_are_evaluated(path: Path) -> None:
+    path.write_text(SHORT)
+    done = command("evaluate", str(path), "--models", "skf")
+    assert done.returncode == 1
+    assert done.stdout.count(" observations, one step ahead") == 3
+    assert done.stderr.startswith('adabypass: left out: series "d": ')

@@ -10,7 +10,14 @@ import pytest
 from pytest import approx
 
 from adabypass import Forecaster, SequentialKalman, forecast, load_dataset
-from adabypass.errors import IrregularTimeError, ParameterError, ShapeError, TimeOrderError, UnknownNameError
+from adabypass.errors import (
+    AdabypassError,
+    IrregularTimeError,
+    NotEnoughDataError,
+    ParameterError,
+    TimeOrderError,
+    UnknownNameError,
+)
 
 KINDS: dict[str, Any] = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -79,7 +86,7 @@ def test_the_future_of_exogenous_columns_stands_below_the_last_target() -> None:
     y = np.append(3 * rain[:100] + rng.normal(0, 0.1, 100), [np.nan] * 3)
     answer = forecast({"y": y, "rain": rain}, horizon=3, exog=["rain"])
     assert answer["mean"] == approx(3 * rain[100:], abs=0.3)
-    with pytest.raises(ShapeError, match="4 steps ahead need as many rows of rain after the last"):
+    with pytest.raises(NotEnoughDataError, match="4 steps ahead need as many rows of rain after the last"):
         forecast({"y": y, "rain": rain}, horizon=4, exog=["rain"])
 
 
@@ -108,8 +115,8 @@ def test_every_series_gets_a_fresh_copy_of_the_forecaster() -> None:
         ({"ds": [1, 2, 2], "y": [1.0, 2.0, 3.0]}, TimeOrderError, 'row 3, column "ds"'),
         ({"ds": [1.0, 2.0, 3.0, 3.4], "y": [1.0, 2.0, 3.0, 4.0]}, IrregularTimeError, "row 4"),
         ({"value": [1.0, 2.0]}, UnknownNameError, 'there is no column "y"'),
-        ({"y": [np.nan, np.nan]}, ShapeError, "nothing to learn from"),
-        ({"y": [1.0]}, ShapeError, "y has 1 observations, but forecasts begin after 1"),
+        ({"y": [np.nan, np.nan]}, NotEnoughDataError, "nothing to learn from"),
+        ({"y": [1.0]}, AdabypassError, "y has 1 observations, but forecasts begin after 1"),
     ],
 )
 def test_what_cannot_be_forecast_is_refused(data: Any, error: type[Exception], says: str) -> None:

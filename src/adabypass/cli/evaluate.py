@@ -12,7 +12,8 @@ from adabypass.cli import options
 from adabypass.cli.pictures import check_picture
 from adabypass.errors import UnknownNameError
 from adabypass.evaluation import Comparison, compare
-from adabypass.panel.series import Series, about, refuse_blanks, split
+from adabypass.panel.pipeline import each_series
+from adabypass.panel.series import Panel, Series
 
 SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
 
@@ -55,22 +56,20 @@ def evaluate(
     for name in models:
         if name not in options.MODELS:
             raise UnknownNameError(f'there is no model "{name}"; the models are {", ".join(options.MODELS)}.')
-    table = tables.read(file)
-    columns = options.columns(target, time, key, exog, calendar, step)
-    if missing == "raise":
-        refuse_blanks(table, columns)
-    all_series = list(split(table, columns))
-    n = 2 * sum(len(series.y) for series in all_series) * len(models)  # forecast, then scored
-    results: list[tuple[Series, Comparison]] = []
+    panel = Panel(tables.read(file), options.columns(target, time, key, exog, calendar, step))
+    n = 2 * len(panel.table) * len(models)  # forecast, then scored
     with options.progress("forecasting and scoring", n) as advance:
-        for series in all_series:
+
+        def work(series: Series) -> Comparison:
+            if missing == "raise":
+                series.check_exog(0, options.FILL_MISSING)
             contest = {name: options.forecaster(name, lags, seasonal_lags, difference, missing, ()) for name in models}
-            with about(series):
-                comparison = compare(
-                    contest, series.y, series.exog, horizon=horizon, skip=skip, loss=loss,
-                    progress=lambda _, done: advance(done),
-                )  # fmt: skip
-            results.append((series, comparison))
+            return compare(
+                contest, series.y, series.exog, horizon=horizon, skip=skip, loss=loss,
+                progress=lambda _, done: advance(done),
+            )  # fmt: skip
+
+        results, failures = each_series(panel, work)
     if plot is not None:
         _draw(results[0][1].evaluations[models[0]].traces[horizon], plot)
     if out is not None:
@@ -78,6 +77,7 @@ def evaluate(
     if out != "-":
         for series, comparison in results:
             options.console().print(_table(series, comparison, horizon))
+    options.report(failures)
 
 
 def _table(series: Series, comparison: Comparison, horizon: int) -> Table:

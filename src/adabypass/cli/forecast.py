@@ -12,7 +12,8 @@ from adabypass import tables
 from adabypass.cli import options
 from adabypass.cli.pictures import check_picture
 from adabypass.model.forecast import Forecast
-from adabypass.panel.series import Series, about, fresh, refuse_blanks, rows, split
+from adabypass.panel.pipeline import forecast_panel
+from adabypass.panel.series import Panel, Series
 
 
 @click.command()
@@ -44,25 +45,12 @@ def forecast(
     missing observations. With --exog, rows at the end whose target is blank say what is known of the future.
     """
     options.check_out(out)
-    table = tables.read(file)
-    columns = options.columns(target, time, key, exog, calendar, step)
-    if missing == "raise":
-        refuse_blanks(table, columns)
+    panel = Panel(tables.read(file), options.columns(target, time, key, exog, calendar, step))
     template = options.forecaster(model, lags, seasonal_lags, difference, missing, ())
-    parts: list[dict[str, Any]] = []
-    first: tuple[Series, Forecast] | None = None
-    all_series = list(split(table, columns))
-    with options.progress("series", len(all_series)) as advance:
-        for series in all_series:
-            each = fresh(template)
-            with about(series):
-                each.run(series.y, series.exog)
-                ahead = each.forecast(horizon, series.exog_ahead(horizon))
-            first = first or (series, ahead)
-            parts.append(rows(series, ahead.columns(levels), series.following(horizon)))
-            advance(1)
-    answer = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    if plot is not None and first is not None:
+    with options.progress("series", len(panel)) as advance:
+        found = forecast_panel(panel, horizon, template, levels, progress=advance, remedy=options.FILL_MISSING)
+    answer, first = found.columns, found.first
+    if plot is not None:
         _draw(*first, plot)
     if out is not None:
         tables.write(answer, out)
@@ -74,6 +62,7 @@ def forecast(
         tables.write(answer, "-")
     if plot is not None:
         click.echo(f"the picture is in {plot}", err=True)
+    options.report(found.failures)
 
 
 def _table(answer: dict[str, Any]) -> Table:

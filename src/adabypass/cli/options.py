@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from adabypass.forecasting import Forecaster
-from adabypass.panel.series import Columns
+from adabypass.panel.columns import Columns
+from adabypass.panel.pipeline import Failure
 from adabypass.regressors import (
     AdaBypass,
     AutoBypass,
@@ -27,6 +28,8 @@ MODELS: dict[str, Callable[[], Regressor]] = {
     "skf": lambda: SequentialKalman(adapt_noise=True),
     "pa": PassiveAggressive,
 }
+FILL_MISSING = "choose --missing mean or --missing last"
+"""What the commands advise about a missing exogenous value."""
 MODEL_HELP = "auto (AutoBypass), ada (ADA-BYPASS), bypass, skf (Kalman filter, noise adapted) or pa (points only)."
 
 Command = Callable[..., Any]
@@ -151,6 +154,14 @@ def check_out(out: str | None) -> None:
     """Refuse a file whose ending tells no format, before anything is computed or written."""
     if out is not None and out != "-":
         ending(out)
+
+
+def report(failures: list[Failure]) -> None:
+    """Print the series that were left out to standard error; if there are any, exit with code 1."""
+    for failure in failures:
+        click.echo(f"adabypass: left out: {failure}", err=True)
+    if failures:
+        click.get_current_context().exit(1)
 
 
 def console() -> Console:

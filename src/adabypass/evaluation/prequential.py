@@ -11,7 +11,9 @@ from adabypass.evaluation.compare import FEWEST_PAIRS, Difference, difference
 from adabypass.forecasting import Forecaster
 from adabypass.model.predictive import Point, concatenate
 from adabypass.model.trace import Scores, Trace
-from adabypass.panel.series import TARGET, Columns, names, split
+from adabypass.panel.columns import TARGET, Columns, as_names
+from adabypass.panel.pipeline import as_forecaster
+from adabypass.panel.series import Panel
 from adabypass.regressors import Regressor
 from adabypass.validation import Floats, check_array, check_int
 
@@ -125,7 +127,7 @@ def evaluate(
     >>> round(result.scores()["coverage_90"], 3)
     0.924
     """
-    copy = _as_forecaster(forecaster).copy()
+    copy = as_forecaster(forecaster).copy()
     series, known = _observations(data, exog, target, time)
     steps = check_int(horizon, "horizon", minimum=1, maximum=100_000)
     if steps == 1 and every is None:
@@ -243,17 +245,11 @@ def _observations(data: Any, exog: Any, target: str, time: str | None) -> tuple[
         series = check_array(data, "data")
         known = None if exog is None else check_array(exog, "exog")
         return series, known[:, None] if known is not None and known.ndim == 1 else known
-    columns = Columns(target, time, None, () if exog is None else names(exog))
-    found = list(split(tables.from_frame(data), columns))
-    if len(found) > 1:
-        raise ShapeError(f"the frame holds {len(found)} series, but they are evaluated one by one; choose one.")
-    return found[0].y, found[0].exog
-
-
-def _as_forecaster(given: Forecaster | Regressor | None) -> Forecaster:
-    if isinstance(given, Forecaster):
-        return given
-    return Forecaster(given.copy() if isinstance(given, Regressor) else given)  # a forecaster's model forgets first
+    panel = Panel(tables.from_frame(data), Columns(target, time, None, () if exog is None else as_names(exog, "exog")))
+    if len(panel) > 1:
+        raise ShapeError(f"the frame holds {len(panel)} series, but they are evaluated one by one; choose one.")
+    found = panel.series(panel.names[0])
+    return found.y, found.exog
 
 
 def _skippable(trace: Trace, skip: int) -> int:

@@ -1,48 +1,21 @@
-"""Series out of tables: one or many, each on a regular grid of time, and their forecasts as a table."""
+"""The series of a table, one or many, each on a regular grid of time."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adabypass import tables, timegrid
-from adabypass.errors import AdabypassError, ParameterError, ShapeError
-from adabypass.forecasting import Forecaster
+from adabypass import timegrid
+from adabypass.errors import NotEnoughDataError
+from adabypass.panel.columns import Columns
 from adabypass.tables import Array, Table
-from adabypass.validation import Floats, check_int
-
-TIME, ID, TARGET = "ds", "unique_id", "y"
-"""What the columns of a long frame are called, unless it is said otherwise."""
-
-
-class Columns(NamedTuple):
-    """Which columns mean what."""
-
-    target: str = TARGET
-    time: str | None = None
-    """None takes `ds` if there is such a column, and otherwise the order of the rows."""
-    id: str | None = None
-    """None takes `unique_id` if there is such a column."""
-    exog: tuple[str, ...] = ()
-    calendar: tuple[str, ...] = ()
-    """Periods whose sine and cosine are features: "day", "week", "year"."""
-    step: Any = None
-    """Between two times; the most common difference if None."""
-
-    def found_in(self, table: Table) -> "Columns":
-        """Choose the columns of time and of identity by their usual names, if they are there."""
-        time = TIME if self.time is None and TIME in table else self.time
-        key = ID if self.id is None and ID in table else self.id
-        if self.calendar and time is None:
-            raise ParameterError("calendar needs a column of times; say which one it is.")
-        return self._replace(time=time, id=key)
+from adabypass.validation import Floats
 
 
 class Series(NamedTuple):
     """One series on a regular grid; nan where nothing was observed."""
 
     name: str
+    """The id as text; "" if the table holds one series."""
     y: Floats
     exog: Floats | None
     time: Array | None
@@ -50,20 +23,23 @@ class Series(NamedTuple):
     future_exog: Floats | None
     """Exogenous values of the rows at the end that have no target yet."""
     columns: Columns
+    rows: "np.ndarray[Any, np.dtype[np.int64]]"
+    """The row of the table at each time, those of `future_exog` included, counted from 0; -1 where there is none."""
+    table: Table
 
     def following(self, n: int) -> Array:
-        """Give the next `n` times; without times, the numbers of the rows from 1."""
+        """Return the next `n` times; without times, the numbers of the rows, counted from 1."""
         if self.time is None:
             return len(self.y) + 1 + np.arange(n)
-        return timegrid.following(self.time, n, self.columns.step, name=self.columns.time or "time")
+        return timegrid.following(self.time, n, self.columns.freq, name=self.columns.time or "time")
 
     def exog_ahead(self, horizon: int) -> Floats | None:
-        """Exogenous values of the next `horizon` steps, calendar and all."""
+        """Return the exogenous values of the next `horizon` steps, with the calendar's features."""
         parts = []
         if self.columns.exog:
             given = np.empty((0, 0)) if self.future_exog is None else self.future_exog
             if len(given) < horizon:
-                raise ShapeError(
+                raise NotEnoughDataError(
                     f"{horizon} steps ahead need as many rows of {', '.join(self.columns.exog)} after the last "
                     f'"{self.columns.target}", with that cell blank; there are {len(given)}.'
                 )
@@ -72,159 +48,102 @@ class Series(NamedTuple):
             parts.append(timegrid.calendar(self.following(horizon), self.columns.calendar)[0])
         return np.column_stack(parts) if parts else None
 
+    def check_exog(self, horizon: int, remedy: str) -> None:
+        """Check that no exogenous value is missing, up to `horizon` steps ahead.
 
-def split(table: Table, columns: Columns) -> Iterator[Series]:
-    """Take a table apart into its series, in the order in which they first appear."""
-    columns = columns.found_in(table)
-    target = table.numbers(columns.target)
-    time = None if columns.time is None else table.times(columns.time)
-    exog = np.column_stack([table.numbers(name) for name in columns.exog]) if columns.exog else None
-    if columns.id is None:
-        yield _series("", np.arange(len(table)), target, time, exog, columns)
-        return
-    rows: dict[str, list[int]] = {}
-    for row, name in enumerate(table.text(columns.id)):
-        rows.setdefault(name, []).append(row)
-    for name, chosen in rows.items():
-        yield _series(name, np.array(chosen), target, time, exog, columns)
+        Parameters
+        ----------
+        horizon : int
+        remedy : str
+            What the error advises besides filling the value, in the words of the caller's interface.
+        """
+        if self.exog is None or not self.columns.exog:
+            return
+        known = self.exog[:, : len(self.columns.exog)]
+        ahead = np.empty((0, known.shape[1])) if self.future_exog is None else self.future_exog[:horizon]
+        missing = np.argwhere(np.isnan(np.concatenate([known, ahead])))
+        if not len(missing):
+            return
+        at, column = (int(i) for i in missing[0])
+        name = self.columns.exog[column]
+        if self.rows[at] >= 0:
+            self.table.raise_bad_cell(name, int(self.rows[at]), f"is blank; fill it, or {remedy}")
+        time = self.following(at + 1 - len(self.y))[-1] if at >= len(self.y) else self._time_at(at)
+        source = f"{self.table.source}: " if self.table.source else ""
+        raise NotEnoughDataError(
+            f'{source}there is no row for {time} ("{self.columns.time}"), so "{name}" is not known then; '
+            f"add the row, or {remedy}."
+        )
 
-
-def _series(
-    name: str, rows: Array, target: Floats, time: Array | None, exog: Floats | None, columns: Columns
-) -> Series:
-    y, x = target[rows], None if exog is None else exog[rows]
-    if np.isnan(y).all():
-        raise ShapeError(f'there is nothing to learn from: every "{columns.target}"{_of(name)} is blank.')
-    grid_time = None
-    if time is not None:  # the rows ahead too, so that what they say goes with its time
-        numbers = [int(row) + 1 for row in rows]
-        stamps = time[rows]
-        grid = timegrid.regular(stamps, _one_step(stamps, columns), name=str(columns.time), rows=numbers)
-        y, grid_time = grid.fill(y), grid.time
-        x = None if x is None else grid.fill(x)
-    future = None
-    if x is not None:  # rows at the end with a blank target are there for what they say of the future
-        n = len(y) - int(np.argmax(~np.isnan(y[::-1])))
-        y, x, future = y[:n], x[:n], x[n:]
-        grid_time = None if grid_time is None else grid_time[:n]
-    if columns.calendar and grid_time is not None:
-        cycles = timegrid.calendar(grid_time, columns.calendar)[0]
-        x = cycles if x is None else np.column_stack([x, cycles])
-    return Series(name, y, x, grid_time, future, columns)
+    def _time_at(self, at: int) -> Any:
+        return at + 1 if self.time is None else self.time[at]
 
 
-@contextmanager
-def about(series: Series) -> Iterator[None]:
-    """Say in errors which of many series they are about."""
-    try:
-        yield
-    except AdabypassError as error:
-        if not series.name:
-            raise
-        raise type(error)(f'series "{series.name}": {error}') from error
-
-
-def refuse_blanks(table: Table, columns: Columns) -> None:
-    """Refuse an exogenous cell that is blank beside a target, by its row and column in the table."""
-    observed = ~np.isnan(table.numbers(columns.target))
-    for name in columns.exog:
-        blank = np.flatnonzero(observed & np.isnan(table.numbers(name)))
-        if len(blank):
-            table.refuse(name, int(blank[0]), "blank; fill it, or choose missing as 'mean' or 'last'")
-
-
-def names(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Take names, or a single one."""
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _one_step(time: Array, columns: Columns) -> Any:
-    """Choose any step where a single time tells none."""
-    if columns.step is None and len(time) == 1:
-        return 1 if time.dtype.kind != "M" else np.timedelta64(1, "D")
-    return columns.step
-
-
-def _of(name: str) -> str:
-    return f' of "{name}"' if name else ""
-
-
-def forecast(
-    data: Any,
-    horizon: int,
-    forecaster: Forecaster | None = None,
-    *,
-    target: str = TARGET,
-    time: str | None = None,
-    id: str | None = None,
-    exog: Sequence[str] = (),
-    calendar: Sequence[str] = (),
-    levels: Sequence[float] = (0.9,),
-) -> Any:
-    """Forecast every series of a data frame, and give the forecasts as a frame of the same kind.
+class Panel:
+    """The series of a table, in the order in which they first appear; each is made when it is asked for.
 
     Parameters
     ----------
-    data : pandas, polars or pyarrow frame, dict of arrays, or an array (n,)
-        One row for each observation; many series may stand below each other. Times that are not regular but for gaps
-        are refused, gaps are missing observations.
-    horizon : whole number from 1
-    forecaster : Forecaster, optional
-        Each series gets a fresh copy of it. A new `Forecaster()` if not given.
-    target, time, id : str
-        Names of columns: `y`, and `ds` and `unique_id` if they are there.
-    exog : list of str
-        Exogenous columns. Their future values stand in rows at the end whose target is blank.
-    calendar : list of "day", "week", "year"
-        Cycles of the calendar to learn, by their sine and cosine.
-    levels
-        Of the intervals.
-
-    Returns
-    -------
-    frame
-        `id` and `time` (times with a zone in UTC), `mean`, `sd`, and `lower_90`, `upper_90` for each level. Of an
-        array, a dict.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from adabypass import load_dataset
-    >>> nile = load_dataset("nile")
-    >>> forecast(pl.DataFrame({"ds": nile.time, "y": nile.y}), horizon=2).columns
-    ['ds', 'mean', 'sd', 'lower_90', 'upper_90']
+    table : Table
+    columns : Columns
+        Which columns mean what.
     """
-    horizon = check_int(horizon, "horizon", minimum=1, maximum=100_000)
-    table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
-    columns = Columns(target, time, id, names(exog), names(calendar)).found_in(table)
-    if forecaster is None or forecaster.missing == "raise":
-        refuse_blanks(table, columns)
-    parts = []
-    for series in split(table, columns):
-        model = fresh(forecaster)
-        with about(series):
-            model.run(series.y, series.exog)
-            ahead = model.forecast(horizon, series.exog_ahead(horizon))
-        parts.append(rows(series, ahead.columns(levels), series.following(horizon)))
-    answer = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    if columns.id is not None and table.holds_integers(columns.id):
-        answer[columns.id] = answer[columns.id].astype(np.int64)
-    return table.like(answer)
+
+    def __init__(self, table: Table, columns: Columns) -> None:
+        self.table, self.columns = table, columns.found_in(table)
+        self._target = table.numbers(self.columns.target)
+        self._time = None if self.columns.time is None else table.times(self.columns.time)
+        exog = [table.numbers(name) for name in self.columns.exog]
+        self._exog = np.column_stack(exog) if exog else None
+        self._rows: dict[str, Any] = {}
+        if self.columns.id is None:
+            self._rows[""] = np.arange(len(table))
+        else:
+            for row, name in enumerate(table.text(self.columns.id)):
+                self._rows.setdefault(name, []).append(row)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def names(self) -> list[str]:
+        """The ids of the series."""
+        return list(self._rows)
+
+    def n_rows(self, name: str) -> int:
+        """Return how many rows of the table a series has."""
+        return len(self._rows[name])
+
+    def series(self, name: str) -> Series:
+        """Return a series on its grid of time."""
+        rows, columns = np.asarray(self._rows[name], dtype=np.int64), self.columns
+        y, x = self._target[rows], None if self._exog is None else self._exog[rows]
+        if np.isnan(y).all():
+            raise NotEnoughDataError(f'there is nothing to learn from: every "{columns.target}" is blank.')
+        grid_time = None
+        if self._time is not None:  # the rows ahead too, so that each value goes with its time
+            stamps = self._time[rows]
+            grid = timegrid.regular(
+                stamps, _default_freq(stamps, columns), name=str(columns.time), rows=[int(row) + 1 for row in rows]
+            )
+            y, grid_time = grid.fill(y), grid.time
+            x = None if x is None else grid.fill(x)
+            on_grid = np.full(len(y), -1)
+            on_grid[grid.place] = rows
+            rows = on_grid
+        future = None
+        if x is not None:  # rows at the end with a blank target hold the exogenous values of the future
+            n = len(y) - int(np.argmax(~np.isnan(y[::-1])))
+            y, x, future = y[:n], x[:n], x[n:]
+            grid_time = None if grid_time is None else grid_time[:n]
+        if columns.calendar and grid_time is not None:
+            cycles = timegrid.calendar(grid_time, columns.calendar)[0]
+            x = cycles if x is None else np.column_stack([x, cycles])
+        return Series(name, y, x, grid_time, future, columns, rows, self.table)
 
 
-def fresh(forecaster: Forecaster | None) -> Forecaster:
-    """Make a forecaster with the same settings that has seen nothing."""
-    if forecaster is None:
-        return Forecaster()
-    twin = forecaster.copy()
-    twin.reset()
-    return twin
-
-
-def rows(series: Series, values: dict[str, Floats], time: Array) -> dict[str, Array]:
-    """Put the series' name and the times before the values."""
-    head: dict[str, Array] = {}
-    if series.columns.id is not None:
-        head[series.columns.id] = np.array([series.name] * len(time))
-    head[series.columns.time or "step"] = time
-    return head | values
+def _default_freq(time: Array, columns: Columns) -> Any:
+    """Return any frequency where a single time has none."""
+    if columns.freq is None and len(time) == 1:
+        return 1 if time.dtype.kind != "M" else np.timedelta64(1, "D")
+    return columns.freq

@@ -90,7 +90,7 @@ class Table:
         column = self._column(name)
         return isinstance(column, np.ndarray) and column.dtype.kind in "iu"
 
-    def refuse(self, name: str, row: int, why: str) -> NoReturn:
+    def raise_bad_cell(self, name: str, row: int, why: str) -> NoReturn:
         """Raise an error about the cell in a row, counted from 0."""
         self._place(name).refuse(row, why)
 

@@ -1,0 +1,90 @@
+"""`forecast`: every series of a data frame, answered in kind."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from adabypass import tables
+from adabypass.errors import ParameterError, SeriesWarning
+from adabypass.forecasting import Forecaster
+from adabypass.panel.columns import TARGET, Columns, as_names
+from adabypass.panel.pipeline import Failure, forecast_panel
+from adabypass.panel.series import Panel
+from adabypass.regressors import Regressor
+from adabypass.validation import check_int
+
+LONGEST_HORIZON = 100_000
+MOST_REASONS = 10
+"""How many failures a warning lists."""
+
+
+def forecast(
+    data: Any,
+    horizon: int,
+    forecaster: Forecaster | Regressor | None = None,
+    *,
+    target: str = TARGET,
+    time: str | None = None,
+    id: str | None = None,
+    exog: str | Sequence[str] = (),
+    calendar: str | Sequence[str] = (),
+    levels: Sequence[float] = (0.9,),
+    on_error: Literal["warn", "raise"] = "warn",
+) -> Any:
+    """Forecast every series of a data frame, and return the forecasts as a frame of the same kind.
+
+    Parameters
+    ----------
+    data : pandas, polars or pyarrow frame, dict of arrays, or an array (n,)
+        One row for each observation; many series may stand below each other. Times that are not regular but for gaps
+        are refused, gaps are missing observations.
+    horizon : int
+        Number of steps ahead, from 1.
+    forecaster : Forecaster or Regressor, optional
+        Each series gets a copy of it that has seen nothing. A model is put into a forecaster with the default lags.
+        A new `Forecaster()` if not given.
+    target, time, id : str
+        Names of columns: `y`, and `ds` and `unique_id` if they are there.
+    exog : list of str
+        Exogenous columns. Their future values are in rows at the end whose target is blank.
+    calendar : list of "day", "week", "year"
+        Cycles of the calendar to learn, by their sine and cosine.
+    levels : sequence of numbers between 0 and 1
+        Probabilities of the intervals.
+    on_error : "warn" or "raise"
+        What to do about a series that cannot be forecast (too short, say): leave it out of the answer with a
+        `SeriesWarning` that names it and the reason, or raise the error. If every series fails, the error is raised.
+
+    Returns
+    -------
+    frame
+        `id` and `time`, `mean`, `sd`, and `lower_90`, `upper_90` for each level. For an array, a dict.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from adabypass import load_dataset
+    >>> nile = load_dataset("nile")
+    >>> forecast(pl.DataFrame({"ds": nile.time, "y": nile.y}), horizon=2).columns
+    ['ds', 'mean', 'sd', 'lower_90', 'upper_90']
+    """
+    horizon = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
+    if on_error not in ("warn", "raise"):
+        raise ParameterError(f"on_error is {on_error!r}, but must be 'warn' or 'raise'.")
+    table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
+    panel = Panel(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar")))
+    found = forecast_panel(panel, horizon, forecaster, levels)
+    if found.failures and on_error == "raise":
+        first = found.failures[0]
+        raise type(first.error)(str(first)) from first.error
+    if found.failures:
+        warnings.warn(_in_words(found.failures, len(panel)), SeriesWarning, stacklevel=2)
+    return table.like(found.columns)
+
+
+def _in_words(failures: list[Failure], n: int) -> str:
+    reasons = "\n".join(f"  {failure}" for failure in failures[:MOST_REASONS])
+    more = f"\n  and {len(failures) - MOST_REASONS} more" * (len(failures) > MOST_REASONS)
+    return f"{len(failures)} of {n} series could not be forecast and are left out:\n{reasons}{more}"
