@@ -3,12 +3,17 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# How many processes run the tests.
+JOBS   ?= auto
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+# Options in full: pip knows -C for --config-settings only from 23.1 on, and only one value for each key before.
+BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps
 
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-slow lint bench bench-accuracy docs checked fuzz-api clean
+.PHONY: help setup demo test test-slow lint bench bench-accuracy docs checked sanitize fuzz-sanitized fuzz-api clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -17,23 +22,25 @@ setup: $(VENV)/installed  ## Make the virtual environment and install the librar
 
 # The tools come first, so that changing a source file rebuilds the library and nothing else.
 $(VENV)/tools: pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@command -v "$(PYTHON)" > /dev/null || { echo "adabypass cannot be built: there is no $(PYTHON);" \
+		"install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" tools/check_prerequisites.py
+	@$(BIN)/python -c "import pip" 2> /dev/null || "$(PYTHON)" -m venv --clear $(VENV)
 	@echo "Installing the tools into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		$$($(PYTHON) tools/requirements.py build run plot dev)
+		$$($(BIN)/python tools/requirements.py build run plot dev)
 	@touch $@
 
 $(VENV)/installed: $(VENV)/tools $(PACKAGE)
 	@echo "Building the library ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
-		-Cbuild-dir=build/release .
+	@$(BUILD) --config-settings=build-dir=build/release .
 	@touch $@
 
 demo: setup  ## Reproduce the paper's Nile study: its table, and its figure
 	@$(BIN)/adabypass reproduce nile --out build/nile.png
 
 test: lint  ## Build, lint, and run every test but the slow ones
-	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow" -q
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow" -q
 
 test-slow: setup  ## Run the slow tests: ten million steps
 	@$(BIN)/python -m pytest -m slow -q
@@ -46,15 +53,15 @@ lint: setup  ## Check style, types and the direction of imports
 	@$(BIN)/lint-imports --no-logo
 
 bench: setup  ## Measure speed, as ratios in one run
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) tools/requirements.py bench)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py bench)
 	@$(BIN)/python -m benchmarks.speed
 
 bench-accuracy: setup  ## Measure accuracy beside other libraries, on every stream: some ten minutes
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) tools/requirements.py bench)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py bench)
 	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 docs: setup  ## Draw the documentation's pictures anew and build the reference of the interface
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(PYTHON) tools/requirements.py docs)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py docs)
 	@$(BIN)/adabypass reproduce nile --out docs/images/nile.png
 	@$(BIN)/adabypass reproduce wind --horizon 36 --out docs/images/wind.png
 	@$(BIN)/adabypass reproduce pairs --out docs/images/pairs.png
@@ -63,9 +70,28 @@ docs: setup  ## Draw the documentation's pictures anew and build the reference o
 
 checked: $(VENV)/tools  ## Run the tests on a build with bounds checks
 	@rm -rf build/checked-site
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
-		-Cbuild-dir=build/checked -Csetup-args=-Dchecked=true --target build/checked-site .
-	@PYTHONPATH=build/checked-site $(BIN)/python -m pytest -n auto -m "not slow" -q
+	@$(BUILD) --config-settings=build-dir=build/checked --config-settings=setup-args=-Dchecked=true \
+		--target build/checked-site .
+	@PYTHONPATH="$(CURDIR)/build/checked-site" $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow" -q
+
+# The compiler's run-time libraries must be loaded before Python, which was not built with them. Python's own allocator
+# would hide overruns within its blocks, and leaks of the interpreter at its end are none of ours.
+SANITIZED = LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONMALLOC=malloc \
+	PYTHONPATH="$(CURDIR)/build/sanitize-site"
+
+build/sanitize-site: $(VENV)/tools $(PACKAGE)
+	@rm -rf $@
+	@echo "Building the library with AddressSanitizer and UBSan ..."
+	@CC=cc CFLAGS="-g -fno-sanitize-recover=undefined" $(BUILD) --config-settings=build-dir=build/sanitize \
+		--config-settings=setup-args=-Db_sanitize=address,undefined --target $@ .
+	@touch $@
+
+sanitize: build/sanitize-site  ## Run the tests on a build with AddressSanitizer and UBSan; ARGS adds options of pytest
+	@$(SANITIZED) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow" -q $(ARGS)
+
+fuzz-sanitized: build/sanitize-site  ## Run fuzz-api on that build
+	@$(SANITIZED) $(BIN)/python tools/fuzz_api.py $(ARGS)
 
 fuzz-api: setup  ## Call the public interface at random with hostile arguments: ARGS="--calls 100000 --threads 8 --seed 1"
 	@$(BIN)/python tools/fuzz_api.py $(ARGS)
