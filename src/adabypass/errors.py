@@ -32,6 +32,14 @@ class NotReadyError(AdabypassError, ValueError):
     """Something was asked that the model can only tell after it has met a feature vector."""
 
 
+class ConcurrentUseError(AdabypassError, RuntimeError):
+    """A model was to be changed while another call, in this or another thread, runs it."""
+
+
+class StateError(AdabypassError, ValueError):
+    """A saved model is of another format or kind than this version of the library reads."""
+
+
 class PointForecastError(AdabypassError, AttributeError):
     """A distribution was asked of a model that forecasts a point."""
 

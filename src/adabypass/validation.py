@@ -16,15 +16,15 @@ Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Integers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 
-def check_array(value: object, name: str) -> Floats:
-    """Make a contiguous float64 array of `value`."""
+def check_array(value: object, name: str, *, copy: bool = False) -> Floats:
+    """Return `value` as a contiguous float64 array; a copy, if asked for, shares no memory with it."""
     try:
         # What a mask hides is missing, whatever number lies beneath it.
         masked = isinstance(value, np.ma.MaskedArray)
         array = np.asarray(np.ma.filled(np.ma.asarray(value, dtype=np.float64), np.nan) if masked else value)
         if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and not _holds_numbers(array)):
             raise NotANumberError(_not_numbers(name, value))
-        return np.ascontiguousarray(array, dtype=np.float64)
+        return np.array(array, dtype=np.float64, order="C") if copy else np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, NotANumberError):
             raise
@@ -60,9 +60,12 @@ def check_target(y: object) -> float:
     return value
 
 
-def check_stream(X: object, y: object, n_features: int | None) -> tuple[Floats, Floats]:
-    """Check the features (n, n_features) and targets (n,) of a whole stream."""
-    table, targets = check_array(X, "X"), check_array(y, "y")
+def check_stream(X: object, y: object) -> tuple[Floats, Floats]:
+    """Check the features (n, n_features) and targets (n,) of a whole stream, and return copies of them.
+
+    They are copied first and checked then, so that nobody can change them after they were checked.
+    """
+    table, targets = check_array(X, "X", copy=True), check_array(y, "y", copy=True)
     if table.ndim != 2:
         raise ShapeError(
             f"X has shape {table.shape}, but must be (n, n_features); for a single feature pass X.reshape(-1, 1)."
@@ -73,11 +76,6 @@ def check_stream(X: object, y: object, n_features: int | None) -> tuple[Floats, 
         raise ShapeError(f"X has {len(table)} rows and y has {len(targets)}; each row of X needs its y.")
     if table.shape[1] == 0:
         raise ShapeError(f"X has shape {table.shape}, but a model needs at least one feature.")
-    if n_features is not None and table.shape[1] != n_features:
-        raise ShapeError(
-            f"X has shape {table.shape}, but this model has {n_features} feature{'s' * (n_features != 1)}; "
-            f"pass shape (n, {n_features}), or {_remedy(table.shape[1], n_features)}."
-        )
     finite = np.isfinite(table)
     if not finite.all():
         row, column = (int(i) for i in np.argwhere(~finite)[0])
@@ -91,8 +89,17 @@ def check_stream(X: object, y: object, n_features: int | None) -> tuple[Floats, 
     return table, targets
 
 
+def check_width(table: Floats, n_features: int | None) -> None:
+    """Check that a stream has as many features as the model."""
+    if n_features is not None and table.shape[1] != n_features:
+        raise ShapeError(
+            f"X has shape {table.shape}, but this model has {n_features} feature{'s' * (n_features != 1)}; "
+            f"pass shape (n, {n_features}), or {_remedy(table.shape[1], n_features)}."
+        )
+
+
 def check_int(value: object, name: str, *, minimum: int, maximum: int) -> int:
-    """Check a count."""
+    """Check a whole number."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not minimum <= value <= maximum:
         raise ParameterError(f"{name} is {value!r}, but must be a whole number from {minimum} to {maximum}.")
     return int(value)

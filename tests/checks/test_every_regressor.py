@@ -21,7 +21,7 @@ from adabypass import (
     SequentialKalman,
 )
 from adabypass.errors import AdabypassError, NotANumberError, NotFiniteError, NotReadyError, ParameterError, ShapeError
-from adabypass.model.component import COMPONENT
+from adabypass.inference.kernel.cell import Cell
 from tests.strategies import Stream, powers, streams
 
 Make = Callable[[], Regressor]
@@ -430,16 +430,14 @@ def test_run_lets_other_threads_work(make: Make) -> None:
     X = np.random.default_rng(0).normal(size=(50_000, 8))
     y = X[:, 0].copy()
     model = make()
-    model.predict(X[0])
-    cell = model._copied_cell(8)
-    history = np.empty((len(X), 3 + len(model._spec.layout.scalars)))
+    cell = Cell(model.kernel, model.spec, model.spec.new_row(8), 8)
     turns, taken = 0, 0
 
     def run() -> None:
         nonlocal taken
         for _ in range(200):  # a busy machine may give this thread's fast runs no rival at first
             before = turns
-            cell.run(X, y, history, np.empty((0, 16)), 0, np.empty((0, 1), COMPONENT))
+            cell.run(X, y, False, False)
             taken = turns - before
             if taken:
                 break

@@ -23,10 +23,18 @@ from adabypass import (
     SequentialKalman,
     load_dataset,
 )
-from adabypass.errors import AdabypassError, NotFiniteError, NotReadyError, ParameterError, ShapeError
+from adabypass.errors import (
+    AdabypassError,
+    NotEnoughDataError,
+    NotFiniteError,
+    NotReadyError,
+    ParameterError,
+    ShapeError,
+)
 from adabypass.inference import multistep
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.noise import Family
+from adabypass.model.past import Design, Past
 from adabypass.validation import Floats
 
 MODELS: list[Callable[[], Regressor]] = [AutoBypass, AdaBypass, Bypass, EvidenceBypass, SequentialKalman]
@@ -76,7 +84,7 @@ def test_lags_and_bias_are_the_features_of_the_paper(make: Callable[[], Regresso
 
 @every_model
 @pytest.mark.parametrize("difference", [0, 1])
-def test_run_is_the_loop_of_predict_and_update(make: Callable[[], Regressor], difference: int) -> None:
+def test_run_is_the_loop_of_predict_and_update_bit_for_bit(make: Callable[[], Regressor], difference: int) -> None:
     y, exog = with_gaps(autoregression([0.6, 0.2], 80, 0), 0.2, 1), np.random.default_rng(2).normal(size=(80, 1))
     whole, steps = (Forecaster(make(), lags=[1, 3], difference=difference) for _ in range(2))
     trace = whole.run(y, exog)
@@ -87,9 +95,9 @@ def test_run_is_the_loop_of_predict_and_update(make: Callable[[], Regressor], di
             means.append(p.mean)
             variances.append(p.var)
         steps.update(value, known)
-    assert len(means) == len(trace)
-    assert trace.mean == approx(np.array(means), rel=1e-9, abs=1e-9)
-    assert trace.var == approx(np.array(variances), rel=1e-9)
+    assert trace.mean.tobytes() == np.array(means).tobytes()
+    assert trace.var.tobytes() == np.array(variances).tobytes()
+    assert whole.__getstate__()["row"].tobytes() == steps.__getstate__()["row"].tobytes()
 
 
 @every_model
@@ -105,18 +113,17 @@ def test_the_first_step_ahead_is_what_predict_says(make: Callable[[], Regressor]
 
 def test_a_known_autoregression_is_carried_ahead_by_hand() -> None:
     """Weights that are known exactly give the textbook's means and variances."""
-    model = SequentialKalman(noise_var=1.0)
-    forecaster = Forecaster(model, lags=1, bias=False)
-    forecaster.run([2.0, 1.0])  # weights start known at 0; give them 0.5 by hand
-    row = model.__getstate__()["row"]
-    row[1], row[3], row[4] = 0.0, 0.5, 0.0  # no drift, weight 0.5 without variance
-    model.__setstate__({**model.__getstate__(), "row": row})
+    forecaster = Forecaster(SequentialKalman(noise_var=1.0), lags=1, bias=False)
+    forecaster.run([2.0, 1.0])
+    state = forecaster.__getstate__()
+    state["row"][-4:] = [0.0, 1.0, 0.5, 0.0]  # no drift, noise 1, weight 0.5 without variance
+    forecaster.__setstate__(state)
     ahead = forecaster.forecast(3)
     assert ahead.mean == approx([0.5, 0.25, 0.125])
     assert ahead.var == approx([1.0, 1.25, 1.3125])
 
 
-def test_moments_of_uncertain_weights_agree_with_a_million_draws() -> None:
+def test_moments_of_uncertain_weights_agree_with_draws() -> None:
     model = SequentialKalman(noise_var=0.5)
     forecaster = Forecaster(model, lags=2)
     forecaster.run(autoregression([0.5, 0.2], 40, 3))
@@ -221,8 +228,8 @@ def test_weights_that_may_not_explode_turn_about_where_the_series_is() -> None:
         y_center=100.0,
         intercept=True,
     )
-    past = multistep.Past(np.array([1100.0]), np.empty(0, np.int64), np.empty((0, 0)))
-    steps = multistep.moments(belief, multistep.Design(np.zeros(1), np.ones((1, 1)), 0), past, np.zeros((2, 1)))
+    past = Past(np.array([1100.0]), np.empty(0, np.int64), np.empty((0, 0)))
+    steps = multistep.moments(belief, Design((1,)), past, np.zeros((2, 1)))
     # 22 up in the first step, as in the second but for Cov(w, y) = 0.0004 * 1000; about the centre it would be 2.
     assert steps["mean"][:, 0] == approx([1122.0, 1144.4])
 
@@ -294,7 +301,7 @@ def test_forecasts_wait_for_the_lags() -> None:
     forecaster = Forecaster(lags=3)
     with pytest.raises(NotReadyError, match="forecasts begin when 3 observations are there, and 0 are"):
         forecaster.predict()
-    with pytest.raises(ShapeError, match="y has 2 observations, but forecasts begin after 3"):
+    with pytest.raises(NotEnoughDataError, match="y has 2 observations, but forecasts begin after 3"):
         forecaster.run([1.0, 2.0])
     forecaster.run([1.0, 2.0, 3.0, 4.0])
     assert np.isfinite(forecaster.forecast(2).mean).all()
@@ -379,7 +386,7 @@ def test_gaps_in_any_unit_give_finite_forecasts(make: Callable[[], Regressor], u
     forecaster = Forecaster(make(), lags=2, difference=difference)
     trace, ahead = forecaster.run(y), forecaster.forecast(5)
     answers = [trace.mean, ahead.mean]
-    if not isinstance(forecaster.model, PassiveAggressive):
+    if not forecaster.is_point:
         paths = forecaster.forecast(5, method="paths", n_paths=20, rng=0)
         answers += [trace.var, ahead.var, *ahead.interval(0.9), paths.mean, paths.var, *paths.interval(0.9)]
     for values in answers:
@@ -413,9 +420,9 @@ def test_what_comes_later_does_not_change_a_forecast() -> None:
     y[[3, 4, 6, 9]] = np.nan
     later = y.copy()
     later[-1] = 1e12
-    calm, wild = Forecaster(lags=2).run(y), Forecaster(lags=2).run(later)
-    np.testing.assert_array_equal(calm.mean, wild.mean)
-    np.testing.assert_array_equal(calm.var, wild.var)
+    usual, changed = Forecaster(lags=2).run(y), Forecaster(lags=2).run(later)
+    np.testing.assert_array_equal(usual.mean, changed.mean)
+    np.testing.assert_array_equal(usual.var, changed.var)
 
 
 def test_exogenous_columns_alone_will_do_gaps_and_all() -> None:
@@ -434,7 +441,7 @@ def test_settings_that_would_fail_later_are_refused_at_once() -> None:
     assert Forecaster(exog="rain").exog == ("rain",)
     with pytest.raises(ParameterError, match="exog is 3, but must be a list of names"):
         Forecaster(exog=3)  # type: ignore[arg-type]
-    with pytest.raises(ShapeError, match="100000 lags that reach back 100000 observations are too many"):
+    with pytest.raises(ParameterError, match="100000 lags are too many: a model has at most 30000 features"):
         Forecaster(lags=100_000)
-    with pytest.raises(ShapeError, match="y has 3 observations, but all are missing"):
+    with pytest.raises(NotEnoughDataError, match="y has 3 observations, but all are missing"):
         Forecaster().run([np.nan] * 3)

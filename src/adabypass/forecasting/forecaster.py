@@ -1,40 +1,53 @@
 """Forecasts of a series from its own past: lags, exogenous features, missing values, many steps ahead."""
 
 from collections.abc import Sequence
-from math import isfinite, isnan
-from typing import Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from adabypass.errors import AdabypassError, NotFiniteError, NotReadyError, ParameterError, ShapeError
-from adabypass.forecasting.design import chosen_lags, design, names
-from adabypass.forecasting.exogenous import Exogenous, Missing
+from adabypass.errors import (
+    ConcurrentUseError,
+    NotEnoughDataError,
+    NotFiniteError,
+    NotReadyError,
+    ParameterError,
+    ShapeError,
+    StateError,
+)
+from adabypass.forecasting.exogenous import check_exog
+from adabypass.forecasting.lags import check_lags, check_names
 from adabypass.inference import multistep
-from adabypass.inference.multistep import Past
+from adabypass.inference.kernel.series import SeriesCell
 from adabypass.model.forecast import Forecast
-from adabypass.model.limits import LARGEST
-from adabypass.model.predictive import Insensitive, Mixture, Point, Predictive, concatenate, from_components
-from adabypass.model.trace import Trace, joined
+from adabypass.model.past import Design
+from adabypass.model.predictive import Predictive, from_components
+from adabypass.model.series_spec import LAYOUT, Missing, SeriesSpec
+from adabypass.model.trace import Trace
 from adabypass.regressors import AutoBypass, Regressor
+from adabypass.regressors.base import MOST_FEATURES, STATE_FORMAT
 from adabypass.validation import Floats, check_array, check_int, check_target
 
 Method = Literal["moments", "paths"]
 
 LONGEST_HORIZON = 100_000
-KNOWS_NOTHING = 1e4
-"""A forecast whose variance is so many times the square of the largest level says nothing."""
+MOST_PATHS = 10_000_000
+NO_EXOG = np.empty(0)
 
 
 class Forecaster:
-    """A model of a series: x is made of the series' own lags, and of what else is known.
+    """Forecasts a series from its own past values, and from what else is known.
 
     Features are, in this order: a bias of 1 where the model has no intercept of its own, the lags, the exogenous
-    columns. The first forecast is made when the longest lag is there.
+    columns. The first forecast is made when the longest lag is there. A forecast takes the place of a missing
+    observation among the lags, and its uncertainty is taken into account for as long as a lag reaches it.
+
+    All that a forecaster remembers is one row of numbers. As of a model, several threads may use it; while a `run` is
+    under way, what would change it is refused with a `ConcurrentUseError`.
 
     Parameters
     ----------
     model : Regressor, optional
-        What learns; it belongs to the forecaster from now on, and starts afresh. A new `AutoBypass` if not given.
+        Its hyperparameters are used; what it has learned is not. An `AutoBypass` if not given.
     lags : int or list of int
         The newest `lags` values, or just these: 1 is the value before. 0 or [] for none.
     exog : list of str, optional
@@ -44,7 +57,7 @@ class Forecaster:
     difference : int
         How often the series is differenced first; forecasts are those of the series itself.
     seasonal_lags : int or list of int, optional
-        Lags besides: 24 for the value of the same hour a day before.
+        Further lags: 24 for the value of the same hour of the day before.
     missing : "raise", "mean" or "last"
         What becomes of a missing exogenous value (nan): an error, the column's mean so far, or its last value.
 
@@ -69,56 +82,100 @@ class Forecaster:
         seasonal_lags: int | Sequence[int] | None = None,
         missing: Missing = "raise",
     ) -> None:
-        self.model = AutoBypass() if model is None else model
-        if not isinstance(self.model, Regressor):
+        model = AutoBypass() if model is None else model
+        if not isinstance(model, Regressor):
             raise ParameterError(f"model is {model!r}, but must be a model such as AutoBypass().")
-        if missing not in ("raise", "mean", "last"):
+        if missing not in get_args(Missing):
             raise ParameterError(f"missing is {missing!r}, but must be 'raise', 'mean' or 'last'.")
-        self.lags = chosen_lags(lags, seasonal_lags)
-        self.exog = None if exog is None else names(exog)
-        self.difference = check_int(difference, "difference", minimum=0, maximum=10)
-        self.missing = missing
-        own = isinstance(self.model, AutoBypass) and bool(self.model.hyperparameters["intercept"])
-        if own and not bias:
+        if not isinstance(bias, bool | np.bool_):
+            raise ParameterError(f"bias is {bias!r}, but must be True or False.")
+        if model.has_intercept and not bias:
             raise ParameterError(
-                "bias is False, but this AutoBypass has an intercept of its own; use AutoBypass(intercept=False)."
+                f"bias is False, but this {type(model).__name__} has an intercept of its own; use intercept=False."
             )
-        self.bias = bool(bias) and not own
-        self._design = design(self.lags, self.difference, int(self.bias))
-        self._plain = not self.bias and not self.difference and self.lags == tuple(range(1, len(self.lags) + 1))
+        names = None if exog is None else check_names(exog)
+        order = check_int(difference, "difference", minimum=0, maximum=10)
+        design = Design(check_lags(lags, seasonal_lags), order, bool(bias) and not model.has_intercept)
+        if len(design.lags) > MOST_FEATURES:
+            raise ParameterError(f"{len(design.lags)} lags are too many: a model has at most {MOST_FEATURES} features.")
+        if names is not None and not (names or design.lags or design.bias):
+            raise ParameterError("there are neither lags nor exogenous columns to forecast from; give lags or exog.")
+        self._untrained = model.untrained()
+        self._spec = SeriesSpec(self._untrained.spec, design, missing)
+        self._names = names
+        self._cell: SeriesCell | None = None
         self.reset()
 
-    def reset(self) -> None:
-        """Forget everything that was seen."""
-        self.model.reset()
-        self._levels = np.empty(0)  # newest first
-        self._largest = 0.0  # level so far, either sign
-        self._unknown = np.empty(0, dtype=np.int64)
-        self._cov = np.empty((0, 0))
-        self._exogenous = Exogenous(self.exog, self.missing, None if self.exog is None else len(self.exog))
+    @property
+    def lags(self) -> tuple[int, ...]:
+        """Which values before the next one are features: 1 is the value before."""
+        return self._spec.design.lags
 
-    def copy(self) -> Self:
-        """Make a forecaster that has learned the same, and goes its own way from here."""
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin.model = self.model.copy()
-        return twin
+    @property
+    def difference(self) -> int:
+        """How often the series is differenced first."""
+        return self._spec.design.difference
 
-    def __repr__(self) -> str:
-        parts = [repr(self.model), f"lags={list(self.lags)}"]
-        parts += [f"exog={list(self.exog)}"] if self.exog else []
-        parts += [f"difference={self.difference}"] if self.difference else []
-        return f"Forecaster({', '.join(parts)})"
+    @property
+    def bias(self) -> bool:
+        """Whether the first feature is constant, since the model has no intercept of its own."""
+        return self._spec.design.bias
+
+    @property
+    def missing(self) -> Missing:
+        """What becomes of a missing exogenous value."""
+        return self._spec.missing
+
+    @property
+    def exog(self) -> tuple[str, ...] | None:
+        """Names of the exogenous columns, if they were given."""
+        return self._names
+
+    @property
+    def model(self) -> Regressor:
+        """The model as it is now: a copy, so that what is done to it does not change the forecaster."""
+        cell = self._cell
+        if cell is None:
+            return self._untrained.copy()
+        return self._untrained.from_row(self._spec.model_row(cell.row, cell.n_exog), cell.n_features)
+
+    @property
+    def is_point(self) -> bool:
+        """Whether forecasts are points, without a distribution."""
+        return self._untrained.is_point
 
     @property
     def is_ready(self) -> bool:
         """Whether every lag is there, so that a forecast can be made."""
-        return len(self._levels) == self._n_levels
+        cell = self._cell
+        return self._spec.design.n_values == 0 if cell is None else bool(cell.is_ready)
 
     @property
     def n_seen(self) -> int:
         """How many observations the model has learned from."""
-        return self.model.n_seen
+        cell = self._cell
+        return 0 if cell is None else int(self._spec.model_row(cell.row, cell.n_exog)[0])
+
+    def reset(self) -> None:
+        """Forget everything that was seen."""
+        if self._cell is not None and self._cell.is_running:
+            raise ConcurrentUseError("this forecaster is running a series; wait until run returns, or copy() it.")
+        self._cell = None
+
+    def copy(self) -> Self:
+        """Return a forecaster that has learned the same, and is independent from here on."""
+        twin = type(self).__new__(type(self))
+        twin._untrained, twin._spec, twin._names, twin._cell = self._untrained, self._spec, self._names, None
+        cell = self._cell
+        if cell is not None:
+            twin._cell = twin._new_cell(cell.row.copy(), cell.n_exog)
+        return twin
+
+    def __repr__(self) -> str:
+        parts = [repr(self.model), f"lags={list(self.lags)}"]
+        parts += [f"exog={list(self._names)}"] if self._names else []
+        parts += [f"difference={self.difference}"] if self.difference else []
+        return f"Forecaster({', '.join(parts)})"
 
     def predict(self, exog: object = None) -> Predictive:
         """Forecast the next observation.
@@ -128,69 +185,39 @@ class Forecaster:
         exog : array (n_exog,), optional
             The exogenous values that go with it.
         """
+        known = self._check_row(exog)
         self._check_ready()
-        known = self._exog_rows(None if exog is None else [_row(exog)], 1, learn=False)[0]
-        return self._predict(self._features(known))
+        cell = self._cell_for(known)
+        forecast = cell.predict(known)
+        assert forecast is not None
+        return self._untrained.predictive(*forecast)
 
     def update(self, y: object, exog: object = None) -> None:
-        """Learn the next observation; nan if it is missing: then its forecast stands in for it among the lags.
+        """Learn the next observation; nan if it is missing.
 
         Parameters
         ----------
         y : number
         exog : array (n_exog,), optional
-            The exogenous values that went with it.
+            The exogenous values that go with it.
         """
-        value, before = _level(check_target(y)), self.__dict__.copy()
-        try:
-            known = self._exog_rows(None if exog is None else [_row(exog)], 1, learn=True)[0]
-            if not self.is_ready:
-                self._begin(value)
-            else:
-                self._update(self._features(known), value)
-        except AdabypassError:  # a refused observation changes nothing
-            self.__dict__.update(before)
-            raise
+        self._step(y, exog, want_forecast=False)
 
     def step(self, y: object, exog: object = None) -> Predictive | None:
-        """Forecast the next observation, then learn that it was `y`: `predict` and `update` in one go.
+        """Forecast the next observation, then learn that it was `y`: `predict` and `update` in one call.
 
         Returns
         -------
         Predictive
             The forecast that was made before; None while the lags are still to be filled.
         """
-        if not self.is_ready:
-            self.update(y, exog)
-            return None
-        value = _level(y if isinstance(y, float) and isfinite(y) else check_target(y))
-        if self._levels_are_features and exog is None and not isnan(value) and len(self._unknown) == 0:
-            forecast = self.model.step(self._levels, value)
-            self._largest = max(self._largest, abs(value))
-            self._push(value, None)
-            return forecast
-        before = self.__dict__.copy()
-        try:
-            return self._step(value, exog)
-        except AdabypassError:  # a refused observation changes nothing
-            self.__dict__.update(before)
-            raise
+        forecast = self._step(y, exog, want_forecast=True)
+        return None if forecast is None else self._untrained.predictive(*forecast)
 
-    def _step(self, value: float, exog: object) -> Predictive:
-        x = self._features(self._exog_rows(None if exog is None else [_row(exog)], 1, learn=True)[0])
-        if len(self._unknown) == 0 and not isnan(value):
-            base = float(self._design.base @ self._levels) if self.difference else 0.0
-            forecast = self.model.step(x, value - base)
-            self._largest = max(self._largest, abs(value))
-            self._push(value, None)
-            return forecast.plus(base) if self.difference else forecast
-        extra = self._extra_var(x)
-        forecast = self._predict(x, extra)
-        self._update(x, value, forecast, extra)
-        return forecast
-
-    def run(self, y: object, exog: object = None, *, keep_weights: bool = False) -> Trace:
+    def run(self, y: object, exog: object = None, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every observation in turn.
+
+        An error, or Ctrl-C, leaves the forecaster as it was.
 
         Parameters
         ----------
@@ -200,47 +227,22 @@ class Forecaster:
             The exogenous values that go with each.
         keep_weights
             Whether the trace also holds the weights after each observation.
+        keep_predictive
+            Whether the trace keeps the whole distribution of each forecast: of AutoBypass 2.6 kB each. Without it CRPS
+            and intervals are those of a normal with the same mean and variance.
 
         Returns
         -------
         Trace
             From the first observation that could be forecast on: `trace.first` is its number.
         """
-        series = check_array(y, "y")
-        if series.ndim != 1:
-            raise ShapeError(f"y has shape {series.shape}, but a series has shape (n,).")
-        if np.isinf(series).any():
-            at = int(np.flatnonzero(np.isinf(series))[0])
-            raise NotFiniteError(f"y[{at}] is {series[at]}, but must be finite, or nan if the observation is missing.")
-        within = np.clip(series, -LARGEST, LARGEST)
-        twin = self.copy()  # what goes wrong on the way leaves nothing half-learned
-        known = twin._exog_rows(exog, len(series), learn=True)
-        first = 0
-        while first < len(series) and not twin.is_ready:
-            twin._begin(within[first])
-            first += 1
-        pieces: list[Trace] = []
-        at = first
-        while at < len(series):
-            stop = twin._clean_until(within, at)
-            if stop > at:
-                pieces.append(twin._run_clean(within[at:stop], known[at:stop], keep_weights))
-            else:
-                stop = at + 1
-                pieces.append(twin._run_one(within[at], known[at], keep_weights))
-            at = stop
-        if not pieces and len(series) and np.isnan(series).all():
-            raise ShapeError(f"y has {len(series)} observations, but all are missing: there is nothing to learn from.")
-        if not pieces:
-            raise ShapeError(
-                f"y has {len(series)} observations, but forecasts begin after {self._n_levels - len(self._levels)}: "
-                "give a longer series, or shorter lags."
-            )
-        self.model.__setstate__(twin.model.__getstate__())
-        self.__dict__.update(twin.__dict__ | {"model": self.model})
-        trace = joined(pieces, first)
-        trace.y = series[first:].copy()
-        return trace
+        series = _check_series(y)
+        cell = self._cell
+        known = check_exog(exog, len(series), self._n_exog(cell), self._names, self.missing)
+        first, history, weights, components = self._run(series, known, keep_weights, keep_predictive)
+        return self._untrained.trace(
+            series[first:].copy(), history, weights, components if keep_predictive else None, first
+        )
 
     def forecast(
         self,
@@ -253,7 +255,7 @@ class Forecaster:
     ) -> Forecast:
         """Forecast `horizon` steps ahead, by iterating the one-step forecast.
 
-        The uncertainty of the weights, their drift, the noise and the forecasts that stand in for lags all go in.
+        The uncertainty of the weights, their drift, the noise and the forecasts among the lags are all included.
 
         Parameters
         ----------
@@ -261,202 +263,148 @@ class Forecaster:
         exog : array (horizon, n_exog), optional
             The exogenous values to come.
         method : "moments" or "paths"
-            Carry means and variances along, or draw `n_paths` futures.
+            Propagate means and variances, or draw `n_paths` futures.
         n_paths : whole number from 2
         rng : Generator or seed, optional
             Where draws come from. The same seed gives the same paths.
         """
         steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
-        if method not in ("moments", "paths"):
+        if method not in get_args(Method):
             raise ParameterError(f"method is {method!r}, but must be 'moments' or 'paths'.")
+        if method == "paths" and self.is_point:
+            raise ParameterError(f"{type(self._untrained).__name__} forecasts points: it has no paths to draw.")
+        known = check_exog(exog, steps, self._n_exog(self._cell), self._names, "raise")
         self._check_ready()
-        known = self._exog_rows(exog, steps, learn=False)
-        if self.model.n_features is None:
+        twin = self.copy()  # so that no other thread moves it meanwhile
+        cell = twin._cell
+        if cell is None:
             raise NotReadyError("this forecaster has learned nothing yet; let it see an observation after its lags.")
-        features = np.zeros((steps, self.model.n_features))
-        features[:, : self.bias] = 1.0
-        features[:, self.bias + len(self.lags) :] = known
-        belief = self.model.linear_mixture()
+        design, past = self._spec.design, self._spec.past(cell.row, cell.n_exog)
+        features = np.zeros((steps, cell.n_features))
+        features[:, : int(design.bias)] = 1.0
+        features[:, design.lag_columns.stop :] = known
+        mixture = twin.model.linear_mixture()
         if method == "paths":
-            if np.isnan(belief.noise_scale).any():
-                raise ParameterError(f"{type(self.model).__name__} forecasts points: it has no paths to draw.")
-            draws = check_int(n_paths, "n_paths", minimum=2, maximum=10_000_000)
+            draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
             return Forecast.from_paths(
-                multistep.paths(belief, self._design, self._past, features, draws, np.random.default_rng(rng))
+                multistep.paths(mixture, design, past, features, draws, np.random.default_rng(rng))
             )
-        components = multistep.moments(belief, self._design, self._past, features)
-        return Forecast(from_components(components, type(self.model).__name__))
+        components = multistep.moments(mixture, design, past, features)
+        return Forecast(from_components(components, type(self._untrained).__name__))
 
-    @property
-    def _n_levels(self) -> int:
-        return len(self._design.base)
+    def __getstate__(self) -> dict[str, Any]:
+        cell, design = self._cell, self._spec.design
+        return {
+            "format": STATE_FORMAT,
+            "model": self._untrained,
+            "lags": design.lags,
+            "difference": design.difference,
+            "bias": design.bias,
+            "missing": self.missing,
+            "exog": self._names,
+            "n_exog": None if cell is None else cell.n_exog,
+            "row": None if cell is None else cell.row.copy(),
+        }
 
-    @property
-    def _levels_are_features(self) -> bool:
-        """Whether x is simply the newest levels: the common case, which need not be assembled."""
-        return self._plain and self._exogenous.n_columns in (None, 0)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if not isinstance(state, dict) or state.get("format") != STATE_FORMAT:
+            raise StateError(
+                "this Forecaster was saved in another format than this version reads, which is number "
+                f"{STATE_FORMAT}; train it anew."
+            )
+        self._untrained, self._names, self._cell = state["model"], state["exog"], None
+        design = Design(state["lags"], state["difference"], state["bias"])
+        self._spec = SeriesSpec(self._untrained.spec, design, state["missing"])
+        if state["row"] is not None:
+            row = np.array(state["row"], dtype=np.float64)
+            if row.shape != (self._spec.row_size(state["n_exog"]),):
+                raise StateError(f"the row of this Forecaster has shape {row.shape}, which does not fit its settings.")
+            self._cell = self._new_cell(row, state["n_exog"])
 
-    @property
-    def _past(self) -> Past:
-        return Past(self._levels, self._unknown, self._cov)
+    def _step(self, y: object, exog: object, *, want_forecast: bool) -> Any:
+        known = self._check_row(exog)
+        cell = self._cell
+        if cell is None:
+            y = check_target(y)  # a refused y must not fix the number of exogenous columns
+            cell = self._cell_for(known)
+        return cell.step(y, known, want_forecast)
+
+    def _run(self, series: Floats, known: Floats, keep_weights: bool, keep_predictive: bool) -> Any:
+        """Run a copy of the row, then take it over."""
+        before, n_exog = self._cell, known.shape[1]
+        self._check_features(n_exog)
+        row = self._spec.new_row(n_exog) if before is None else before.start_run()
+        try:
+            cell = self._new_cell(row, n_exog)
+            answer = cell.run(series, known, keep_weights, keep_predictive)
+        finally:
+            if before is not None:
+                before.end_run()
+        if answer[0] == len(series):
+            self._explain_too_short(series, before)
+        if self._cell is not before:
+            raise ConcurrentUseError("this forecaster was changed while it ran; what it learned is dropped.")
+        self._cell = cell
+        return answer
+
+    def _explain_too_short(self, series: Floats, before: SeriesCell | None) -> None:
+        if len(series) and np.isnan(series).all():
+            raise NotEnoughDataError(
+                f"y has {len(series)} observations, but all are missing: there is nothing to learn from."
+            )
+        there = 0 if before is None else int(LAYOUT.scalar(before.row, "n_filled"))
+        raise NotEnoughDataError(
+            f"y has {len(series)} observations, but forecasts begin after {self._spec.design.n_values - there}: "
+            "give a longer series, or shorter lags."
+        )
+
+    def _n_exog(self, cell: SeriesCell | None) -> int | None:
+        """Return the number of exogenous columns, None until it is known."""
+        return cell.n_exog if cell is not None else None if self._names is None else len(self._names)
+
+    def _check_row(self, exog: object) -> Floats:
+        """Return a checked copy of the exogenous values of one observation."""
+        n_columns = self._n_exog(self._cell)
+        if exog is None and not n_columns:
+            return NO_EXOG
+        rows = None if exog is None else [np.atleast_1d(check_array(exog, "exog"))]
+        row: Floats = check_exog(rows, 1, n_columns, self._names, self.missing)[0]
+        return row
+
+    def _check_features(self, n_exog: int) -> None:
+        if self._spec.n_features(n_exog) == 0:
+            raise ShapeError("there are neither lags nor exogenous columns to forecast from; give lags or exog.")
+        if self._spec.n_features(n_exog) > MOST_FEATURES:
+            raise ShapeError(f"{self._spec.n_features(n_exog)} features are too many; at most {MOST_FEATURES} will do.")
 
     def _check_ready(self) -> None:
         if not self.is_ready:
+            cell = self._cell
+            there = 0 if cell is None else int(LAYOUT.scalar(cell.row, "n_filled"))
             raise NotReadyError(
-                f"forecasts begin when {self._n_levels} observations are there, and {len(self._levels)} are; "
+                f"forecasts begin when {self._spec.design.n_values} observations are there, and {there} are; "
                 "update with more first."
             )
 
-    def _features(self, known: Floats) -> Floats:
-        return np.concatenate([np.ones(int(self.bias)), self._design.lags @ self._levels, known])
+    def _cell_for(self, known: Floats) -> SeriesCell:
+        """Return the cell; if there is none yet, one for as many exogenous columns as `known` has."""
+        cell = self._cell
+        if cell is None:
+            self._check_features(len(known))
+            self._cell = cell = self._new_cell(self._spec.new_row(len(known)), len(known))
+        return cell
 
-    def _predict(self, x: Floats, extra: Floats | None = None) -> Predictive:
-        forecast = self.model.predict(x)
-        if not self.difference and len(self._unknown) == 0:
-            return forecast
-        extra = self._extra_var(x) if extra is None else extra
-        is_mixture = isinstance(forecast, Mixture) and not isinstance(forecast, Insensitive)
-        return forecast.plus(float(self._design.base @ self._levels), extra if is_mixture else float(extra[0]))
-
-    def _extra_var(self, x: Floats) -> Floats:
-        """Variance that the next observation gains, under each component, because lags are not known."""
-        if len(self._unknown) == 0:
-            return np.zeros(1)
-        if self.model.n_features is None:
-            self.model.predict(x)  # so that it knows its features
-        extra = multistep.extra_var(self.model.linear_mixture(), self._design, self._past, x)
-        return np.clip(np.nan_to_num(extra, nan=LARGEST), 0.0, LARGEST)
-
-    def _stand_in(self, forecast: Predictive) -> tuple[float, float]:
-        """Mean and variance of what stands in for an observation that is missing."""
-        mean, var = float(forecast.mean), 0.0 if isinstance(forecast, Point) else float(forecast.var)
-        seen_var = min(self._largest * self._largest, LARGEST)
-        if var > KNOWS_NOTHING * seen_var and len(self._levels):  # then what was seen says more
-            return float(self._levels.mean()), seen_var
-        return mean, var
-
-    def _update(self, x: Floats, y: float, forecast: Predictive | None = None, extra: Floats | None = None) -> None:
-        base = float(self._design.base @ self._levels)
-        self._largest = max(self._largest, abs(float(y)))
-        if not np.isnan(y) and len(self._unknown) == 0:
-            self.model.update(x, y - base)
-            self._push(y, None)
-            return
-        extra = self._extra_var(x) if extra is None else extra
-        mean, var = self._stand_in(self._predict(x, extra) if forecast is None else forecast)
-        belief = self.model.linear_mixture()
-        first = self._design.first + belief.intercept
-        weights = belief.share @ belief.mean[:, first : first + len(self.lags)]
-        slope = weights @ self._design.lags[:, self._unknown] + self._design.base[self._unknown]
-        with np.errstate(over="ignore", invalid="ignore"):
-            along = multistep.finite(self._cov @ slope)  # of the forecast with the unknown levels
-            due = float(multistep.finite(slope @ along))
-        self.model.update(x, y - base, extra_var=extra if len(extra) > 1 else None)
-        if np.isnan(y):
-            self._push(mean, np.append(along, var))
-            return
-        var = max(var, due)
-        if len(self._unknown) and var > 0:  # what was seen says something of what was not
-            self._levels = self._levels.copy()
-            with np.errstate(over="ignore", invalid="ignore"):
-                moved = self._levels[self._unknown] + along / var * (y - mean)
-                self._levels[self._unknown] = multistep.finite(moved)
-                self._cov = multistep.finite(self._cov - np.outer(along, along / var))
-        self._push(y, None)
-
-    def _push(self, level: float, cov: Floats | None) -> None:
-        """Let `level` be the newest; `cov`, if it is not known, is its covariance with the unknown ones and itself."""
-        levels = np.empty(len(self._levels))
-        if len(levels):
-            levels[0], levels[1:] = level, self._levels[:-1]
-        self._levels = levels
-        if cov is None and len(self._unknown) == 0:
-            return
-        ages = self._unknown + 1
-        if cov is not None:
-            u = len(ages)
-            wide = np.empty((u + 1, u + 1))
-            wide[:u, :u], wide[u, :], wide[:, u] = self._cov, cov, cov
-            ages, self._cov = np.append(ages, 0), wide
-        kept = ages < self._n_levels
-        self._unknown, self._cov = ages[kept], self._cov[np.ix_(kept, kept)]
-
-    def _begin(self, y: float) -> None:
-        """Fill the lags; observations that are missing among them take the others' mean, once all are there."""
-        if np.isnan(y) and len(self._levels) == 0:
-            return
-        self._levels = np.concatenate([[y], self._levels])
-        self._largest = max(self._largest, abs(float(y)))
-        if not self.is_ready:
-            return
-        self._unknown = np.flatnonzero(np.isnan(self._levels))
-        seen = self._levels[~np.isnan(self._levels)]
-        self._levels = np.where(np.isnan(self._levels), seen.mean(), self._levels)
-        with np.errstate(over="ignore"):
-            var = min(float(seen.var() or seen.mean() ** 2), LARGEST)
-        self._cov = np.eye(len(self._unknown)) * var
-
-    def _clean_until(self, series: Floats, at: int) -> int:
-        """Find the observation up to which every lag is known: so many can be run at once."""
-        if len(self._unknown):
-            return at
-        gaps = np.flatnonzero(np.isnan(series[at:]))
-        return len(series) if len(gaps) == 0 else at + int(gaps[0]) + 1
-
-    def _run_clean(self, series: Floats, known: Floats, keep_weights: bool) -> Trace:
-        """Run observations whose lags are all known; only the last may be missing."""
-        n, n_levels = len(series), self._n_levels
-        levels = np.concatenate([self._levels[::-1], series])
-        windows = np.lib.stride_tricks.sliding_window_view(levels, n_levels)[:n, ::-1] if n_levels else None
-        if windows is None:
-            lagged, base = np.empty((n, 0)), np.zeros(n)
-        else:
-            columns = np.flatnonzero((self._design.base != 0) | (self._design.lags != 0).any(axis=0))
-            lagged = windows[:, columns] @ self._design.lags[:, columns].T
-            base = windows[:, columns] @ self._design.base[columns]
-        X = np.column_stack([np.ones((n, int(self.bias))), lagged, known])
-        is_missing = bool(np.isnan(series[-1]))
-        trace = self.model.run(X, series - base, keep_weights=keep_weights)
-        if self.difference:
-            trace.y, trace.predictive = series.copy(), trace.predictive.plus(base)
-        seen = levels[: n_levels + n - is_missing]
-        self._largest = float(np.max(np.abs(series[: n - is_missing]), initial=self._largest))
-        self._levels = seen[::-1][:n_levels].copy()
-        if is_missing:
-            mean, var = self._stand_in(trace.predictive[n - 1])
-            self._push(mean, np.array([var]))
-        return trace
-
-    def _run_one(self, y: float, known: Floats, keep_weights: bool) -> Trace:
-        """Predict and update once, with lags that are not all known."""
-        x = self._features(known)
-        extra = self._extra_var(x)
-        forecast = self._predict(x, extra)
-        self._update(x, y, forecast, extra)
-        after = self.model.parameters
-        weights = self.model.weights if keep_weights else None
-        return Trace(
-            y=np.array([y]),
-            predictive=concatenate([forecast]),
-            history={name: np.array([value]) for name, value in after.items()},
-            weights_mean=None if weights is None else weights.mean[None],
-            weights_var=None if weights is None or weights.cov is None else weights.cov.diagonal()[None],
-        )
-
-    def _exog_rows(self, exog: object, n: int, *, learn: bool) -> Floats:
-        """Check exogenous values, fill what is missing among them as was agreed, and remember them if asked to."""
-        if exog is None and not self.lags and not self.bias and not self._exogenous.n_columns:
-            raise ShapeError("there are neither lags nor exogenous columns to forecast from; give lags or exog.")
-        known, after = self._exogenous.rows(exog, n)
-        if learn:
-            self._exogenous = after
-        return known
+    def _new_cell(self, row: Floats, n_exog: int) -> SeriesCell:
+        return SeriesCell(self._untrained.kernel, self._spec, row, n_exog)
 
 
-def _level(y: float) -> float:
-    """Keep an observation where differences of any order stay finite; nan stays nan."""
-    return min(max(y, -LARGEST), LARGEST)
-
-
-def _row(exog: object) -> Floats:
-    return np.atleast_1d(check_array(exog, "exog"))
+def _check_series(y: object) -> Floats:
+    """Return a checked copy of a series."""
+    series = check_array(y, "y", copy=True)
+    if series.ndim != 1:
+        raise ShapeError(f"y has shape {series.shape}, but a series has shape (n,).")
+    infinite = np.flatnonzero(np.isinf(series))
+    if len(infinite):
+        at = int(infinite[0])
+        raise NotFiniteError(f"y[{at}] is {series[at]}, but must be finite, or nan if the observation is missing.")
+    return series

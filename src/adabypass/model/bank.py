@@ -17,6 +17,10 @@ from adabypass.validation import Floats
 FILTER_SCALARS = 6
 
 
+LEARNED = ("noise_scale", "epsilon", "drift", *(f"drift_share_{index}" for index in range(6)))
+"""The scalars that say what was learned; the last are the mixture's weights of the drift rates."""
+
+
 class NoiseModel(NamedTuple):
     """How a filter of the bank sees the noise, and how fast it lets its scale move."""
 
@@ -53,13 +57,9 @@ class AutoBypassSpec(Spec):
     epsilon_rate: ClassVar[float] = 0.02
     slope_rate: ClassVar[float] = 0.02
 
-    learned: ClassVar[tuple[str, ...]] = (
-        "noise_scale", "epsilon", "drift", *(f"drift_share_{level}" for level in range(6)),
-    )  # fmt: skip
-    """The scalars that say what was learned; the last are the mixture's weights of the drift rates."""
     layout: ClassVar[Layout] = Layout(
         (
-            *scalars("n_seen", "n_warm", "phase", "y_center", "y_scale", "shocks", "log_score", *learned),
+            *scalars("n_seen", "n_warm", "phase", "y_center", "y_scale", "shocks", "log_score", *LEARNED),
             *vectors("x_center", "x_scale", "anchor_center", "anchor_var"),
             *vectors("shares", size="n_filters"),
             *vectors("rate_shares", size="n_rates"),
@@ -99,6 +99,14 @@ class AutoBypassSpec(Spec):
     def n_filters(self) -> int:
         """Size of the bank."""
         return len(self.filters())
+
+    @property
+    def n_components(self) -> int:
+        return self.n_filters
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        return LEARNED
 
     def start(self) -> dict[str, float]:
         return {}

@@ -10,7 +10,7 @@ import numpy as np
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.model.noise import Family
 
-Components: TypeAlias = "np.ndarray[Any, np.dtype[np.void]]"
+Components: TypeAlias = np.ndarray[Any, np.dtype[np.void]]
 """An array of records of type `COMPONENT`."""
 
 COMPONENT = np.dtype(

@@ -58,3 +58,12 @@ LARGEST_UNIT = 1e100
 SHOCK = (6.0, 0.25, 2.0, 5.0)
 """An observation so many standard deviations off is a shock; any other makes up for this share of one; after the last
 number of them AutoBypass takes the noise for so much larger that the newest was off by the third number."""
+
+KNOWS_NOTHING = 1e4
+"""A forecast whose variance is this many times the square of the largest value so far says less than the past does."""
+
+LARGEST_RESPONSE = 1e100
+"""Bound of an impulse response that is followed many steps ahead."""
+
+MOST_UNKNOWN = 256
+"""Missing values among the lags whose covariance is kept; beyond it the oldest are taken as known, as forecast."""

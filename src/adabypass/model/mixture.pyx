@@ -18,7 +18,7 @@ from adabypass.model import component, limits, noise
 
 if sizeof(Component) != component.COMPONENT.itemsize:
     raise ImportError(
-        f"a component has {sizeof(Component)} bytes in C, but {component.COMPONENT.itemsize} in NumPy; rebuild adabypass."
+        f"a component has {sizeof(Component)} bytes in C, but {component.COMPONENT.itemsize} in NumPy; rebuild it."
     )
 
 cdef enum:

@@ -37,9 +37,28 @@ class Spec(ABC):
     def constants(self) -> tuple[float, ...]:
         """Return the numbers that the kernel needs at each step and that never change."""
 
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """Names of the scalars that say what was learned."""
+        return self.layout.scalars
+
+    @property
+    def n_components(self) -> int:
+        """Number of components of a forecast."""
+        return 1
+
+    @property
+    def n_head(self) -> int:
+        """Count the numbers at the row's start that a trace keeps: `n_seen` and the other scalars."""
+        return 1 + len(self.layout.scalars)
+
     def dims(self, n_features: int) -> dict[str, int]:
         """Return the dimensions of a row's fields, by name."""
         return {"n_features": n_features}
+
+    def row_size(self, n_features: int) -> int:
+        """Count the numbers of a row."""
+        return self.layout.size(**self.dims(n_features))
 
     def n_scratch(self, n_features: int) -> int:
         """Count the numbers of scratch memory that the kernel needs during a step."""

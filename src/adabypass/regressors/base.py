@@ -5,19 +5,20 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from adabypass.errors import NotReadyError, ShapeError
-from adabypass.inference.kernel.step import Cell, Kernel
-from adabypass.model.component import COMPONENT
+from adabypass.errors import ConcurrentUseError, NotReadyError, StateError
+from adabypass.inference.kernel.cell import Cell
+from adabypass.inference.kernel.step import Kernel
+from adabypass.model.component import Components
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.predictive import Normal, Predictive
-from adabypass.model.row import triangle
 from adabypass.model.spec import Spec
 from adabypass.model.trace import Trace
-from adabypass.validation import Floats, check_features, check_int, check_stream, check_target
+from adabypass.validation import Floats, check_features, check_int, check_stream, check_target, check_width
 
 MOST_FEATURES = 30_000
 """A covariance of so many weights takes 3.6 GB."""
-NO_COMPONENTS = np.empty(0, COMPONENT)
+STATE_FORMAT = 2
+"""Number of the format of pickled models; it grows when a row's layout or meaning changes."""
 
 
 class Weights(NamedTuple):
@@ -32,20 +33,33 @@ class Weights(NamedTuple):
 class Regressor:
     """What every model has in common. Use one of its subclasses.
 
-    A model belongs to one thread at a time: what another thread teaches it during a `run` is lost.
+    A model may be used from several threads. `predict`, `update` and `step` take effect one after the other, each as a
+    whole. While a `run` is under way `predict` answers from before it, and what would change the model is refused with
+    a `ConcurrentUseError`.
     """
 
     _kernel: ClassVar[Kernel]
+    _spec_type: ClassVar[type[Spec]]
     _spec: Spec
     _cell: Cell | None
 
     def __init__(self, spec: Spec, n_features: int | None) -> None:
         self._spec = spec
-        self._constants = np.array(spec.constants())
-        self._given_features = (
-            None if n_features is None else check_int(n_features, "n_features", minimum=1, maximum=MOST_FEATURES)
-        )
+        if n_features is not None:
+            n_features = check_int(n_features, "n_features", minimum=1, maximum=MOST_FEATURES)
+        self._given_features = n_features
+        self._cell = None
         self.reset()
+
+    @property
+    def has_intercept(self) -> bool:
+        """Whether the model has an intercept of its own, so that no feature need be constant."""
+        return False
+
+    @property
+    def is_point(self) -> bool:
+        """Whether the model forecasts points, without a distribution."""
+        return False
 
     def predict(self, x: object) -> Predictive:
         """Forecast the observation at `x`, before it is seen.
@@ -54,9 +68,13 @@ class Regressor:
         ----------
         x : array (n_features,) of finite numbers; a plain number if there is one feature
         """
-        return self._predictive(*self._cell_for(x).forecast(x))
+        cell = self._cell
+        if cell is None:
+            x = check_features(x, None)
+            cell = self._cell_for(len(x))
+        return self.predictive(*cell.forecast(x))
 
-    def update(self, x: object, y: object, *, extra_var: Floats | None = None) -> None:
+    def update(self, x: object, y: object) -> None:
         """Learn from having seen `y` at `x`.
 
         Parameters
@@ -64,22 +82,15 @@ class Regressor:
         x : array (n_features,) of finite numbers
         y : number
             nan if the observation is missing: then only time passes.
-        extra_var : array (n_components,), optional
-            What y varies more, under each component of `belief`, because x is not known exactly. The paper's models
-            have no use for it.
         """
         cell = self._cell
         if cell is None:
-            features = check_features(x, None)
-            check_target(y)  # a refused y must not fix the number of features
-            cell = self._build(len(features))
-        if extra_var is None:
-            cell.absorb(x, y)
-        else:
-            cell.absorb(x, y, extra_var)
+            x, y = check_features(x, None), check_target(y)  # a refused y must not fix the number of features
+            cell = self._cell_for(len(x))
+        cell.absorb(x, y)
 
     def step(self, x: object, y: object) -> Predictive:
-        """Forecast the observation at `x`, then learn that it was `y`: `predict` and `update` in one go.
+        """Forecast the observation at `x`, then learn that it was `y`: `predict` and `update` in one call.
 
         Parameters
         ----------
@@ -87,11 +98,16 @@ class Regressor:
         y : number
             nan if the observation is missing.
         """
-        value = check_target(y)  # a refused y must not fix the number of features
-        return self._predictive(*self._cell_for(x).step(x, value, NO_COMPONENTS))
+        cell = self._cell
+        if cell is None:
+            x, y = check_features(x, None), check_target(y)
+            cell = self._cell_for(len(x))
+        return self.predictive(*cell.step(x, y))
 
-    def run(self, X: object, y: object, *, keep_weights: bool = False) -> Trace:
+    def run(self, X: object, y: object, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every row of `X` in turn.
+
+        An error, or Ctrl-C, leaves the model as it was.
 
         Parameters
         ----------
@@ -100,73 +116,100 @@ class Regressor:
             nan where the observation is missing.
         keep_weights
             Whether the trace also holds the weights after each observation.
+        keep_predictive
+            Whether the trace keeps the whole distribution of each forecast: of AutoBypass 2.6 kB each. Without it CRPS
+            and intervals are those of a normal with the same mean and variance.
 
         Returns
         -------
         Trace
             The forecasts made before each observation, and the parameters after it.
         """
-        table, targets = check_stream(X, y, self.n_features)
-        n, n_features = table.shape
-        cell = self._copied_cell(n_features)
-        layout = self._spec.layout
-        history = np.empty((n, 2 + 1 + len(layout.scalars)))
-        kept = np.empty((n if keep_weights else 0, n_features * (1 + bool(layout.matrices))))
-        cov_at = len(cell.row) - len(layout.matrices) * triangle(n_features)
-        cell.run(table, targets, history, kept, cov_at, np.empty((0, 1), COMPONENT))
+        table, targets = check_stream(X, y)  # which may run any code: from here on the model is looked at
+        before, n_features = self._cell, table.shape[1]
+        check_width(table, self.n_features)
+        row = self._spec.new_row(n_features) if before is None else before.start_run()
+        try:
+            cell = self._new_cell(row, n_features)
+            history, weights, components = cell.run(table, targets, keep_weights, keep_predictive)
+        finally:
+            if before is not None:
+                before.end_run()
+        if self._cell is not before:
+            raise ConcurrentUseError("this model was changed while it ran a stream; what the run learned is dropped.")
         self._cell = cell
+        return self.trace(targets, history, weights, components if keep_predictive else None)
+
+    def trace(
+        self, y: Floats, history: Floats, weights: Floats, components: Components | None, first: int = 0
+    ) -> Trace:
+        """Return what a cell has recorded of a stream as a trace."""
+        n_features = weights.shape[1] // 2
+        after = {name: history[:, 3 + i].copy() for i, name in enumerate(self._spec.layout.scalars)}
+        mean, var = history[:, 0].copy(), history[:, 1].copy()
+        kept = len(weights) > 0
         return Trace(
-            y=targets.copy(),
-            predictive=self._predictive(history[:, 0].copy(), history[:, 1].copy()),
-            history={name: history[:, 3 + i].copy() for i, name in enumerate(layout.scalars)},
-            weights_mean=kept[:, :n_features] if keep_weights else None,
-            weights_var=kept[:, n_features:] if keep_weights and layout.matrices else None,
+            y=y,
+            predictive=self.predictive(mean, var, components),
+            history={name: after[name] for name in self._spec.learned},
+            weights_mean=weights[:, :n_features] if kept else None,
+            weights_var=weights[:, n_features:] if kept and not self.is_point else None,
+            log_score=np.where(np.isnan(y), np.nan, after["log_score"]) if "log_score" in after else None,
+            first=first,
         )
 
     def reset(self) -> None:
         """Forget everything that was seen."""
+        self._check_idle()
         self._cell = None
         if self._given_features is not None:
             self._build(self._given_features)
 
     def copy(self) -> Self:
-        """Make a model that has learned the same, and goes its own way from here."""
+        """Return a model that has learned the same, and is independent from here on."""
         twin = type(self).__new__(type(self))
-        twin.__setstate__(self.__getstate__())
+        twin._spec, twin._given_features, twin._cell = self._spec, self._given_features, None
+        cell = self._cell
+        if cell is not None:
+            twin._cell = twin._new_cell(cell.row.copy(), cell.n_features)
         return twin
 
     def add_features(self, k: int = 1) -> None:
-        """Let the model grow by `k` features, after those it has: new weights start at the prior, the others stay.
+        """Add `k` features, after those that the model has: new weights start at the prior, the others stay.
 
         Parameters
         ----------
         k : whole number from 1
         """
         more = check_int(k, "k", minimum=1, maximum=MOST_FEATURES)
-        if self._cell is None:
+        cell = self._cell
+        if cell is None:
             raise NotReadyError(
                 "this model has no features to add to yet; give it n_features, or let it meet its first x."
             )
-        n_features = self._cell.n_features
-        row = self._spec.widened(self._cell.row, n_features, more)
-        self._cell = self._new_cell(row, n_features + more)
+        self._check_idle()
+        n_features = check_int(cell.n_features + more, "the number of features", minimum=1, maximum=MOST_FEATURES)
+        self._cell = self._new_cell(self._spec.widened(cell.row, cell.n_features, more), n_features)
 
     @property
     def n_features(self) -> int | None:
         """Number of features, None until it is known."""
-        return None if self._cell is None else int(self._cell.n_features)
+        cell = self._cell
+        return None if cell is None else int(cell.n_features)
 
     @property
     def n_seen(self) -> int:
         """How many observations were learned from; missing ones do not count."""
-        return 0 if self._cell is None else int(self._cell.row[0])
+        cell = self._cell
+        return 0 if cell is None else int(cell.row[0])
 
     @property
     def weights(self) -> Weights:
         """Belief about the weights: `mean` and `cov`, as read-only copies."""
-        if self._cell is None:
+        cell = self._cell
+        if cell is None:
             raise NotReadyError("this model has no weights yet; give it n_features, or let it meet its first x.")
-        layout, row, n = self._spec.layout, self._cell.row, self._cell.n_features
+        layout, row, n = self._spec.layout, cell.row, cell.n_features
         mean = layout.view(row, "mean", n_features=n).copy()
         mean.flags.writeable = False
         if not layout.matrices:
@@ -176,63 +219,106 @@ class Regressor:
         return Weights(mean, cov)
 
     def linear_mixture(self) -> LinearMixture:
-        """Give what is believed about the observations to come, in a form that can be carried many steps ahead."""
+        """Return what is believed about the observations to come, in a form that can be carried many steps ahead."""
         raise NotImplementedError
 
     @property
     def hyperparameters(self) -> MappingProxyType[str, Any]:
-        """What the model was told, by name; read-only."""
+        """The hyperparameters that the model was given, by name; read-only."""
         return MappingProxyType(self._spec.hyperparameters())
 
     @property
     def parameters(self) -> MappingProxyType[str, float]:
         """What the model has learned besides the weights, hyperparameters that adapt among it, by name; read-only."""
-        layout, start = self._spec.layout, self._spec.start()
-        if self._cell is None:
-            return MappingProxyType(start)
-        return MappingProxyType({name: layout.scalar(self._cell.row, name) for name in layout.scalars})
+        cell, layout = self._cell, self._spec.layout
+        if cell is None:
+            return MappingProxyType(self._spec.start())
+        return MappingProxyType({name: layout.scalar(cell.row, name) for name in self._spec.learned})
 
     def __repr__(self) -> str:
-        told = [f"{name}={_short(value)}" for name, value in self._spec.changed().items()]
+        given = [f"{name}={_short(value)}" for name, value in self._spec.changed().items()]
         known = [] if self.n_features is None else [f"n_features={self.n_features}", f"n_seen={self.n_seen}"]
-        return f"{type(self).__name__}({', '.join(told + known)})"
+        return f"{type(self).__name__}({', '.join(given + known)})"
 
     def __getstate__(self) -> dict[str, Any]:
-        row = None if self._cell is None else self._cell.row.copy()
-        return {"spec": self._spec, "n_features": self.n_features, "given": self._given_features, "row": row}
+        cell = self._cell
+        return {
+            "format": STATE_FORMAT,
+            "hyperparameters": self._spec.hyperparameters(),
+            "constants": self._spec.constants(),
+            "given_features": self._given_features,
+            "n_features": None if cell is None else cell.n_features,
+            "row": None if cell is None else cell.row.copy(),
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._spec = state["spec"]
-        self._constants = np.array(self._spec.constants())
-        self._given_features = state["given"]
-        self._cell = None
-        if state["row"] is not None:
-            # A copy: what is unpickled may lie in memory that is shared, or not to be written to.
-            row = np.array(state["row"], dtype=np.float64)
-            if row.shape != self._spec.new_row(state["n_features"]).shape:
-                raise ShapeError(f"the row has shape {row.shape}, which does not fit {state['n_features']} features.")
-            self._cell = self._new_cell(row, state["n_features"])
+        spec, given, n_features, row = check_state(state, self._spec_type, type(self).__name__)
+        self._spec, self._given_features, self._cell = spec, given, None
+        if row is not None and n_features is not None:
+            self._cell = self._new_cell(row, n_features)
 
-    def _cell_for(self, x: object) -> Cell:
-        """Give the cell, made for the features of `x` if there is none yet."""
-        return self._build(len(check_features(x, None))) if self._cell is None else self._cell
+    @property
+    def spec(self) -> Spec:
+        """The hyperparameters, as the kernel and the row's layout read them."""
+        return self._spec
+
+    @property
+    def kernel(self) -> Kernel:
+        """The compiled functions that forecast and learn."""
+        return self._kernel
+
+    def untrained(self) -> Self:
+        """Return a model with these hyperparameters that has seen nothing, not even its features."""
+        twin = type(self).__new__(type(self))
+        twin._spec, twin._given_features, twin._cell = self._spec, None, None
+        return twin
+
+    def from_row(self, row: Floats, n_features: int) -> Self:
+        """Return a model with these hyperparameters that has learned what a copy of `row` says."""
+        twin = self.untrained()
+        twin._cell = twin._new_cell(row.copy(), n_features)
+        return twin
+
+    def _check_idle(self) -> None:
+        if self._cell is not None and self._cell.is_running:
+            raise ConcurrentUseError("this model is running a stream; wait until run returns, or use a copy() of it.")
+
+    def _cell_for(self, n_features: int) -> Cell:
+        """Return the cell; if there is none yet, one for so many features."""
+        cell = self._cell
+        return self._build(n_features) if cell is None else cell
 
     def _build(self, n_features: int) -> Cell:
-        self._cell = self._new_cell(self._spec.new_row(n_features), n_features)
-        return self._cell
-
-    def _copied_cell(self, n_features: int) -> Cell:
-        """Make a cell to run on, so that an interrupted run leaves the model as it was."""
-        row = self._spec.new_row(n_features) if self._cell is None else self._cell.row.copy()
-        return self._new_cell(row, n_features)
+        self._cell = cell = self._new_cell(self._spec.new_row(n_features), n_features)
+        return cell
 
     def _new_cell(self, row: Floats, n_features: int) -> Cell:
-        return Cell(self._kernel, row, self._constants, n_features, self._spec.n_scratch(n_features))
+        return Cell(self._kernel, self._spec, row, n_features)
 
-    def _predictive(self, mean: Any, var: Any) -> Predictive:
+    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+        """Return the forecast, or the forecasts, that the kernel's numbers amount to."""
         return Normal(mean, var)
 
 
+def check_state(state: object, spec_type: type[Spec], name: str) -> tuple[Spec, int | None, int | None, Floats | None]:
+    """Check a pickled model: return its spec, the features it was given, those it has, and a copy of its row."""
+    if not isinstance(state, dict) or state.get("format") != STATE_FORMAT:
+        found = state.get("format", "none") if isinstance(state, dict) else "none"
+        raise StateError(
+            f"this {name} was saved in format {found}, but this version reads format {STATE_FORMAT}; train it anew."
+        )
+    spec = spec_type(**state["hyperparameters"])
+    if tuple(spec.constants()) != tuple(state["constants"]):
+        raise StateError(f"this {name} was saved by a version with another design; train it anew.")
+    n_features, row = state["n_features"], state["row"]
+    if row is None:
+        return spec, state["given_features"], None, None
+    row = np.array(row, dtype=np.float64)  # a copy: what is unpickled may lie in memory that is shared or read-only
+    if row.ndim != 1 or len(row) != spec.row_size(n_features):
+        raise StateError(f"the row of this {name} has shape {row.shape}, which does not fit {n_features} features.")
+    return spec, state["given_features"], n_features, row
+
+
 def _short(value: object) -> str:
-    """Write a hyperparameter as briefly as is exact."""
+    """Return a hyperparameter as briefly as is exact."""
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else repr(value)

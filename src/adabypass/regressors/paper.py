@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from adabypass.inference.kernel import govi, kalman, passive_aggressive
+from adabypass.model.component import Components
 from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.predictive import Point, Predictive
 from adabypass.model.spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
@@ -36,6 +37,7 @@ class PassiveAggressive(Regressor):
     """
 
     _kernel = passive_aggressive.KERNEL
+    _spec_type = PassiveAggressiveSpec
 
     def __init__(
         self, variant: Variant = "PA-I", C: float = 1.0, epsilon: float = 0.1, *, n_features: int | None = None
@@ -46,7 +48,11 @@ class PassiveAggressive(Regressor):
         mean = self.weights.mean
         return single(mean, np.zeros((len(mean), len(mean))), 0.0, np.nan)
 
-    def _predictive(self, mean: Any, var: Any) -> Predictive:
+    @property
+    def is_point(self) -> bool:
+        return True
+
+    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
         return Point(mean, model=type(self).__name__)
 
 
@@ -71,6 +77,7 @@ class SequentialKalman(Regressor):
     """
 
     _kernel = kalman.KERNEL
+    _spec_type = SequentialKalmanSpec
 
     def __init__(self, noise_var: float = 1.0, adapt_noise: bool = False, *, n_features: int | None = None) -> None:
         super().__init__(SequentialKalmanSpec(noise_var, adapt_noise), n_features)
@@ -107,6 +114,7 @@ class Bypass(Regressor):
     """
 
     _kernel = govi.BYPASS
+    _spec_type = BypassSpec
 
     def __init__(
         self,
@@ -149,6 +157,7 @@ class AdaBypass(Regressor):
     """
 
     _kernel = govi.ADA_BYPASS
+    _spec_type = AdaBypassSpec
 
     def __init__(
         self,
@@ -169,7 +178,7 @@ class AdaBypass(Regressor):
 
 
 def _variational(model: Bypass | AdaBypass) -> LinearMixture:
-    """Give what BYPASS believes: Gaussian noise of the mean and precision that were last inferred."""
+    """Return what BYPASS believes: Gaussian noise of the mean and precision that were last inferred."""
     mean, cov = model.weights
     assert cov is not None
     learned = model.parameters

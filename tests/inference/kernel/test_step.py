@@ -11,10 +11,11 @@ from adabypass.inference.kernel import evidence as evidence_kernel
 from adabypass.inference.kernel import govi as govi_kernel
 from adabypass.inference.kernel import kalman as kalman_kernel
 from adabypass.inference.kernel import passive_aggressive as pa_kernel
-from adabypass.inference.kernel.step import Cell, Kernel
+from adabypass.inference.kernel.cell import Cell
+from adabypass.inference.kernel.step import Kernel
 from adabypass.inference.reference import evidence, govi, kalman, passive_aggressive
 from adabypass.inference.reference.linear_gaussian import Weights
-from adabypass.model.component import COMPONENT
+from adabypass.model import noise
 from adabypass.model.row import pack
 from adabypass.model.spec import (
     AdaBypassSpec,
@@ -44,7 +45,7 @@ def close(ours: Floats, theirs: Floats, cancelled: float = 1e-12) -> bool:
 
 
 def cell(kernel: Kernel, spec: Spec, n_features: int) -> Cell:
-    return Cell(kernel, spec.new_row(n_features), np.array(spec.constants()), n_features, spec.n_scratch(n_features))
+    return Cell(kernel, spec, spec.new_row(n_features), n_features)
 
 
 def blocks(row: Floats, sizes: list[int]) -> list[Floats]:
@@ -72,7 +73,7 @@ def test_kalman_kernel_equals_reference(stream: Stream, spec: SequentialKalmanSp
         belief = kalman.Belief(
             Weights(spec.layout.view(model.row, "mean", n_features=n).copy(), cov), drift_var, noise_var, int(n_seen)
         )
-        assert model.forecast(x) == approx(kalman.predict(belief, x), rel=RELATIVE)
+        assert model.forecast(x)[:2] == approx(kalman.predict(belief, x), rel=RELATIVE)
         model.absorb(x, y)
         belief = kalman.update(belief, x, y, spec)
         assert model.row[1:3] == approx([belief.drift_var, belief.noise_var], rel=RELATIVE, abs=1e-300)
@@ -100,7 +101,7 @@ def check_govi(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
     model = cell(kernel, spec, stream.X.shape[1])
     for x, y in zip(stream.X, stream.y, strict=True):
         belief = govi_belief(model, spec)
-        assert model.forecast(x) == approx(govi.predict(belief, x), rel=RELATIVE, abs=1e-12)
+        assert model.forecast(x)[:2] == approx(govi.predict(belief, x), rel=RELATIVE, abs=1e-12)
         model.absorb(x, y)
         expected, got = govi.update(belief, x, y, spec), govi_belief(model, spec)
         assert got.omega == approx(expected.omega, rel=RELATIVE)
@@ -136,8 +137,12 @@ def test_evidence_kernel_equals_reference(stream: Stream, spec: EvidenceBypassSp
         belief = Weights(
             spec.layout.view(model.row, "mean", n_features=n).copy(), spec.layout.matrix(model.row, "cov", n_features=n)
         )
-        mean, var = evidence.predict(belief, x, spec)
-        assert model.forecast(x) == approx((mean, var), rel=RELATIVE, abs=RELATIVE)
+        mean, signal_var = evidence.predict(belief, x, spec)
+        var = signal_var + spec.noise_scale**2 * noise.var(spec.epsilon)
+        *moments, component = model.forecast(x)
+        assert moments == approx([mean, var], rel=RELATIVE, abs=RELATIVE)
+        assert component is not None
+        assert component["signal_var"][0] == approx(signal_var, rel=RELATIVE, abs=RELATIVE)
         model.absorb(x, y)
         expected = evidence.update(belief, x, y, spec)
         assert close(model.row[1 : 1 + n], expected.mean, cancelled=float(np.nan_to_num(abs(y))))
@@ -156,8 +161,7 @@ def test_whole_streams_equal_the_reference_at_the_defaults(stream: Stream) -> No
     n = stream.X.shape[1]
     spec = AdaBypassSpec()
     model = cell(govi_kernel.ADA_BYPASS, spec, n)
-    history, kept = np.empty((len(stream.y), 10)), np.empty((0, 2 * n))
-    model.run(stream.X, stream.y, history, kept, len(model.row) - n * (n + 1), np.empty((0, 1), COMPONENT))
+    model.run(stream.X, stream.y, False, False)
     expected = follow(govi.update, govi.start(spec, n), stream, spec)
     assert close(govi_belief(model, spec).weights.mean, expected.weights.mean)
     assert model.row[1:8] == approx([*expected.theta, *expected.omega], rel=RELATIVE, abs=RELATIVE)

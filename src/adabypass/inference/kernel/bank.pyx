@@ -3,19 +3,19 @@
 Inside, everything is in standard units: features and y less their centre, over their scale, both from the warm-up.
 """
 
-from libc.math cimport M_PI, fabs, isnan, log, sqrt
+from libc.math cimport M_PI, exp, fabs, isnan, log, sqrt
 from libc.stdint cimport int64_t
 
 from adabypass.model.component cimport GAUSSIAN, INSENSITIVE, Component
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.bank_state cimport (
-    Bank, FAMILY, FILTER_EPSILON, LOG_SCORE, N_SCALARS, N_SEEN, N_SETTINGS, N_WARM, PHASE, SETTLED,
-    UNSCALED, WARMING, WARM_UP, Y_CENTER, Y_SCALE, open_bank,
+    ANCHORED, Bank, DRIFT_LOG, FAMILY, FILTER_EPSILON, LOG_SCORE, N_SCALARS, N_SEEN, N_SETTINGS, N_WARM, open_bank,
+    PHASE, SETTLED, SLOW, UNSCALED, WARM_UP, WARMING, Y_CENTER, Y_SCALE,
 )
 from adabypass.inference.kernel.filters cimport forecast_filters, moves, noise_var, standardise
 from adabypass.inference.kernel.mixing cimport learn
-from adabypass.inference.kernel.step cimport LARGEST, Kernel, Step, saturate
+from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, saturate
 from adabypass.inference.kernel.warm_up cimport is_milestone, remember, start_over
 
 from adabypass.model import limits
@@ -117,4 +117,18 @@ cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:
         var[i] = var[i] * unit * unit if unit > 0.0 else LARGEST
 
 
-KERNEL = Kernel.of(forecast, absorb, scale_up=False, describe=describe, weigh=weigh)
+cdef void weights(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil:
+    cdef Bank bank = open_bank(<Step*>step)
+    cdef const double* filter = bank.filters + component * bank.stride
+    cdef const double* setting = bank.settings + component * N_SETTINGS
+    out.share = bank.weights[component]
+    out.mean = filter + N_SCALARS + bank.intercept
+    out.cov = filter + N_SCALARS + bank.size
+    out.offset = bank.intercept
+    out.drift_var = exp(setting[DRIFT_LOG] + 2.0 * filter[SLOW])                            # (52)
+    out.drift_divisor = bank.anchor_var if setting[ANCHORED] != 0.0 else NULL               # (53)
+    out.y_scale = bank.row[Y_SCALE] if bank.row[PHASE] != UNSCALED else 0.0
+    out.x_scale = bank.x_scale
+
+
+KERNEL = Kernel.of(forecast, absorb, weights, scale_up=False, learns_extra=True, describe=describe, weigh=weigh)

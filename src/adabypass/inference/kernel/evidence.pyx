@@ -6,7 +6,8 @@ from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer, dot, symv
 from adabypass.model.smoothed_noise cimport Pieces, pieces
-from adabypass.inference.kernel.step cimport Kernel, Step, guard, saturate, saturate_weight
+from adabypass.inference.kernel.step cimport Kernel, Linear, Step, guard, saturate, saturate_weight, single_component
+from adabypass.model.component cimport INSENSITIVE, Component
 
 from adabypass.model import limits, noise
 
@@ -112,7 +113,7 @@ cdef void move(
 
 
 cdef void forecast(Step* step) noexcept nogil:
-    """mean = x @ m, var = x @ P @ x: what the noise is then added to."""
+    """mean = x @ m, var = x @ P @ x + noise_scale² Var(η)"""
     cdef double* p = step.scratch
     cdef double drift_var = step.constants[DRIFT_VAR]
     cdef Py_ssize_t i
@@ -123,7 +124,18 @@ cdef void forecast(Step* step) noexcept nogil:
     if step.extra != NULL:
         step.prior_var += smaller(step.extra[0] / step.scale / step.scale, LARGEST_D)       # (66)
     step.mean = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
-    step.var = saturate(step.scale * (step.scale * step.prior_var))
+    step.var = saturate(_signal_var(step) + step.constants[NOISE_SCALE] * step.constants[NOISE_SCALE] * _unit_var(step))
+
+
+cdef inline double _signal_var(const Step* step) noexcept nogil:
+    """x @ P @ x"""
+    return saturate(step.scale * (step.scale * step.prior_var))
+
+
+cdef inline double _unit_var(const Step* step) noexcept nogil:
+    """Variance of noise of scale 1: equation (5)."""
+    cdef double e = step.constants[EPSILON]
+    return (e * (e * (e / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + e)
 
 
 cdef void absorb(Step* step, double y) noexcept nogil:
@@ -139,12 +151,22 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     if step.prior_var <= SMALLEST_V:
         return
     d = smaller(larger(saturate(y - step.mean) / noise_scale, -LARGEST_D), LARGEST_D)
-    v = smaller(larger(step.var / noise_scale / noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
+    v = smaller(larger(_signal_var(step) / noise_scale / noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
     seen = insensitive(d, v, step.constants[EPSILON])
     move(step.n, m, S, step.scratch, step.x, step.prior_var, noise_scale, &seen, v, step.scale)
 
 
-KERNEL = Kernel.of(forecast, absorb, scale_up=False)
+cdef void describe(Step* step, Component* out) noexcept nogil:
+    """Write the forecast's one component, after `forecast`."""
+    out.weight, out.mean, out.signal_var = 1.0, step.mean, _signal_var(step)
+    out.noise_scale, out.epsilon, out.family = step.constants[NOISE_SCALE], step.constants[EPSILON], INSENSITIVE
+
+
+cdef void weights(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil:
+    single_component(out, step.row + MEAN, step.row + MEAN + step.n, step.constants[DRIFT_VAR])
+
+
+KERNEL = Kernel.of(forecast, absorb, weights, scale_up=False, learns_extra=True, describe=describe)
 
 
 def insensitive_evidence(double d, double v, double epsilon):

@@ -8,7 +8,9 @@ from libc.math cimport fabs, isnan
 
 from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer_pair, dot, symv
 from adabypass.model.special cimport Moments, bessel_ratio, larger, smaller, truncated_moments
-from adabypass.inference.kernel.step cimport LARGEST, Kernel, Step, condition, saturate, saturate_weight
+from adabypass.inference.kernel.step cimport (
+    LARGEST, Kernel, Linear, Step, condition, saturate, saturate_weight, single_component,
+)
 
 from adabypass.model import limits
 
@@ -201,5 +203,13 @@ cdef void ada_absorb(Step* step, double y) noexcept nogil:
     _absorb(step, y, S, psi, S + step.n * (step.n + 1) // 2)
 
 
-BYPASS = Kernel.of(bypass_forecast, bypass_absorb, scale_up=False)
-ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, scale_up=False)
+cdef void bypass_weights(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil:
+    single_component(out, step.row + MEAN, step.row + MEAN + step.n, 1.0 / step.row[DRIFT_PREC])
+
+
+cdef void ada_weights(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil:
+    single_component(out, step.row + MEAN, step.row + MEAN + 2 * step.n, 1.0 / step.row[DRIFT_PREC])
+
+
+BYPASS = Kernel.of(bypass_forecast, bypass_absorb, bypass_weights)
+ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, ada_weights)

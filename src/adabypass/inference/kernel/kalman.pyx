@@ -5,7 +5,7 @@ from libc.math cimport isnan
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.linalg cimport add_diagonal, dot, symv
-from adabypass.inference.kernel.step cimport Kernel, Step, condition, saturate
+from adabypass.inference.kernel.step cimport Kernel, Linear, Step, condition, saturate, single_component
 
 from adabypass.model import limits
 
@@ -56,4 +56,8 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     step.row[N_SEEN] += 1.0
 
 
-KERNEL = Kernel.of(forecast, absorb, scale_up=False)
+cdef void weights(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil:
+    single_component(out, step.row + MEAN, step.row + MEAN + step.n, step.row[DRIFT_VAR])
+
+
+KERNEL = Kernel.of(forecast, absorb, weights)

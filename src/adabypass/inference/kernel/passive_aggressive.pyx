@@ -5,7 +5,7 @@ from libc.math cimport NAN, copysign, fabs, isnan
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.linalg cimport dot
-from adabypass.inference.kernel.step cimport Kernel, Step, saturate, saturate_weight
+from adabypass.inference.kernel.step cimport Kernel, Linear, Step, saturate, saturate_weight, single_component
 
 cdef enum:      # the row
     N_SEEN = 0
@@ -51,4 +51,8 @@ cdef void absorb(Step* step, double y) noexcept nogil:
         w[i] = saturate_weight(w[i] + step_length * step.x[i])              # (11)
 
 
-KERNEL = Kernel.of(forecast, absorb, scale_up=True)
+cdef void weights(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil:
+    single_component(out, step.row + MEAN, NULL, 0.0)
+
+
+KERNEL = Kernel.of(forecast, absorb, weights, scale_up=True)

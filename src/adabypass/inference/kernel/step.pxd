@@ -20,8 +20,22 @@ ctypedef struct Step:
     double square               # scratch  x'x, in units of scale²
     double product              # scratch  x'm
 
+
+ctypedef struct Linear:
+    # The weights of one component, as they stand in the row.
+    double share                # mixture weight
+    const double* mean          # of the features' weights
+    const double* cov           # packed triangle of all weights, or NULL if they are known
+    Py_ssize_t offset           # number of weights before the features' own: 1 with an intercept
+    double drift_var            # what a step of time adds to the variance of each
+    const double* drift_divisor  # and what that is divided by, for each feature; or NULL
+    double y_scale              # a weight in the user's units is that in the row times y_scale / x_scale
+    const double* x_scale       # or NULL if they stand in the user's units; not above 0: the weight is 0
+
+
 ctypedef void (*Forecast)(Step* step) noexcept nogil
 ctypedef void (*Absorb)(Step* step, double y) noexcept nogil
+ctypedef void (*Weights)(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil
 ctypedef void (*Describe)(Step* step, Component* out) noexcept nogil
 ctypedef void (*Weigh)(Step* step, double* mean, double* var) noexcept nogil
 
@@ -29,15 +43,20 @@ ctypedef void (*Weigh)(Step* step, double* mean, double* var) noexcept nogil
 cdef class Kernel:
     cdef Forecast forecast
     cdef Absorb absorb
+    cdef Weights weights
     cdef Describe describe      # NULL unless the forecast is a mixture
-    cdef Weigh weigh            # NULL if the weights stand in the row as they are
+    cdef Weigh weigh            # NULL unless the forecast is a mixture
     cdef bint scale_up          # whether tiny features are scaled as well as huge ones
+    cdef bint learns_extra      # whether `extra` goes into what is learned (66), not only into the forecast
 
     @staticmethod
-    cdef Kernel of(Forecast forecast, Absorb absorb, bint scale_up, Describe describe=*, Weigh weigh=*)
+    cdef Kernel of(
+        Forecast forecast, Absorb absorb, Weights weights, bint scale_up=*, bint learns_extra=*, Describe describe=*,
+        Weigh weigh=*,
+    )
 
 
-cdef double LARGEST, LARGEST_WEIGHT
+cdef double LARGEST, LARGEST_WEIGHT, LARGEST_UNIT
 
 
 cdef inline double saturate(double value) noexcept nogil:
@@ -50,8 +69,44 @@ cdef inline double saturate_weight(double value) noexcept nogil:
     return larger(-LARGEST_WEIGHT, smaller(value, LARGEST_WEIGHT))
 
 
+cdef inline void single_component(
+    Linear* out, const double* mean, const double* cov, double drift_var
+) noexcept nogil:
+    """The weights of a model that is no mixture, which stand in the user's units."""
+    out.share, out.mean, out.cov, out.offset, out.drift_var = 1.0, mean, cov, 0, drift_var
+    out.drift_divisor, out.y_scale, out.x_scale = NULL, 1.0, NULL
+
+
+cdef inline double unit_of(const Linear* linear, Py_ssize_t i) noexcept nogil:
+    """By what a feature's weight in the row is multiplied to stand in the user's units."""
+    if linear.x_scale == NULL:
+        return 1.0
+    return smaller(linear.y_scale / linear.x_scale[i], LARGEST_UNIT) if linear.x_scale[i] > 0.0 else 0.0
+
+
+cdef inline double weight_mean(const Linear* linear, Py_ssize_t i) noexcept nogil:
+    return linear.mean[i] * unit_of(linear, i)
+
+
+cdef inline double weight_cov(const Linear* linear, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    """Covariance of the weights of features i and j, in the user's units."""
+    cdef Py_ssize_t row = linear.offset + (i if i > j else j), column = linear.offset + (j if i > j else i)
+    if linear.cov == NULL:
+        return 0.0
+    return saturate(linear.cov[row * (row + 1) // 2 + column] * unit_of(linear, i) * unit_of(linear, j))
+
+
+cdef inline double weight_drift(const Linear* linear, Py_ssize_t i) noexcept nogil:
+    """Variance that a step of time adds to the weight of feature i, in the user's units."""
+    cdef double unit = unit_of(linear, i)
+    return saturate(
+        linear.drift_var / (linear.drift_divisor[i] if linear.drift_divisor != NULL else 1.0) * unit * unit
+    )
+
+
 cdef void condition(
     Py_ssize_t n, double* m, double* S, double* p, const double* x, double drift_var, double D, double move
 ) noexcept nogil
 
 cdef double guard(Py_ssize_t n, double* P, const double* x, double D) noexcept nogil
+cdef void aim(Step* step, const double* x, bint scale_up) noexcept nogil

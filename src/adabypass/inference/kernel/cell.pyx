@@ -1,0 +1,218 @@
+"""A model's row, and the way in for Python: one observation, or a whole stream.
+
+Memory stays safe whatever is passed, and from however many threads. What comes in is converted first, which may run any
+code; then it is copied into buffers of the cell's own and checked there; from then on no Python code runs until the
+kernel is done. A stream is run on a cell of its own, and on copies of the arrays.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport NAN, isfinite
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+cimport numpy as cnp
+
+from adabypass.inference.kernel.step cimport Kernel, Linear, Step, Weigh, Weights, aim, weight_cov, weight_mean
+from adabypass.model.component cimport Component
+
+import numpy as np
+
+from adabypass.errors import ConcurrentUseError
+from adabypass.model.component import COMPONENT
+from adabypass.validation import check_features, check_target
+
+cnp.import_array()
+
+cdef enum:
+    BETWEEN_SIGNALS = 1048576       # numbers of a row to go through between two checks for Ctrl-C
+    ROW_OVERHEAD = 256              # numbers that a step costs besides those of its row
+
+
+cdef class Cell:
+    """A row together with the kernel that moves it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    spec : Spec
+        What the row belongs to: it says how many numbers the row and the kernel's scratch have.
+    row : float64 array, changed in place
+        The model's memory.
+    n_features : int
+    """
+
+    def __cinit__(self, Kernel kernel not None, spec, cnp.ndarray row not None, Py_ssize_t n_features):
+        constants = np.array(spec.constants(), dtype=np.float64)
+        if n_features < 1 or not is_vector(row) or not cnp.PyArray_ISWRITEABLE(row):
+            raise TypeError("row must be a contiguous, writeable vector of float64, for at least one feature")
+        if row.shape[0] != spec.row_size(n_features):
+            raise ValueError(f"row has {row.shape[0]} numbers, but this model needs {spec.row_size(n_features)}")
+        self.kernel = kernel
+        self.row = row
+        self.constants = constants
+        self.n_features = n_features
+        self.n_components = spec.n_components
+        self.n_head = spec.n_head
+        self.n_scratch = spec.n_scratch(n_features)
+        self.memory = <double*>malloc((2 * self.n_features + self.n_scratch) * sizeof(double))
+        if self.memory == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.memory)
+
+    def start_run(self):
+        """Refuse whatever would change the row, until `end_run`; return a copy of the row."""
+        check_idle(self.is_running)
+        self.is_running = True
+        return self.row.copy()
+
+    def end_run(self):
+        """Let the row be changed again."""
+        self.is_running = False
+
+    def forecast(self, x):
+        """Return mean and variance of the observation at `x`, and its components if the forecast is a mixture."""
+        cdef Step step
+        components = self.new_components()
+        self.load(x)
+        self.begin(&step)
+        aim(&step, self.memory, self.kernel.scale_up)
+        self.kernel.forecast(&step)
+        if self.kernel.describe != NULL:
+            self.kernel.describe(&step, <Component*>cnp.PyArray_DATA(components))
+        return step.mean, step.var, components
+
+    def absorb(self, x, y):
+        """Learn from having seen `y` at `x`; nan is a missing observation."""
+        cdef Step step
+        cdef double target = as_target(y)
+        self.load(x)
+        check_idle(self.is_running)
+        self.begin(&step)
+        aim(&step, self.memory, self.kernel.scale_up)
+        self.kernel.forecast(&step)
+        self.kernel.absorb(&step, target)
+
+    def step(self, x, y):
+        """Forecast `y` at `x` as `forecast` does, then learn from it."""
+        cdef Step step
+        cdef double target = as_target(y), mean, var
+        components = self.new_components()
+        self.load(x)
+        check_idle(self.is_running)
+        self.begin(&step)
+        aim(&step, self.memory, self.kernel.scale_up)
+        self.kernel.forecast(&step)
+        mean, var = step.mean, step.var
+        if self.kernel.describe != NULL:
+            self.kernel.describe(&step, <Component*>cnp.PyArray_DATA(components))
+        self.kernel.absorb(&step, target)
+        return mean, var, components
+
+    def run(self, const double[:, ::1] X, const double[::1] y, bint keep_weights, bint keep_components):
+        """Forecast and absorb every row of X in turn. Cell, X and y are this call's own, and checked.
+
+        Returns
+        -------
+        history : array (n, 2 + n_head)
+            Mean and variance before each y, then the head of the row after it.
+        weights : array (n, 2 * n_features), or with no rows
+            Mean and variance of the weights after each y.
+        components : array (n, n_components) of COMPONENT, or with no rows
+        """
+        cdef Step step
+        cdef Py_ssize_t t = 0, stop, n = self.n_features, n_rows = y.shape[0]
+        if X.shape[0] != n_rows or X.shape[1] != n:
+            raise ValueError("X must have a row for each y, and a column for each feature")
+        kept = np.empty((n_rows, 2 + self.n_head))
+        kept_weights = np.empty((n_rows if keep_weights else 0, 2 * n))
+        keep_components = keep_components and self.kernel.describe != NULL
+        kept_components = np.empty((n_rows if keep_components else 0, self.n_components), dtype=COMPONENT)
+        cdef double[:, ::1] history = kept, weights = kept_weights
+        cdef Component[:, ::1] components = kept_components
+        self.begin(&step)
+        while t < n_rows:
+            stop = min(t + rows_between_signals(self.row.shape[0]), n_rows)
+            with nogil:
+                while t < stop:
+                    aim(&step, &X[t, 0], self.kernel.scale_up)
+                    self.kernel.forecast(&step)
+                    history[t, 0] = step.mean
+                    history[t, 1] = step.var
+                    if keep_components:
+                        self.kernel.describe(&step, &components[t, 0])
+                    self.kernel.absorb(&step, y[t])
+                    memcpy(&history[t, 2], step.row, self.n_head * sizeof(double))
+                    if keep_weights:
+                        write_weights(self.kernel.weigh, self.kernel.weights, &step, &weights[t, 0])
+                    t += 1
+            PyErr_CheckSignals()
+        return kept, kept_weights, kept_components
+
+    cdef void begin(self, Step* step) noexcept:
+        step.n = self.n_features
+        step.row = <double*>cnp.PyArray_DATA(self.row)
+        step.constants = <const double*>cnp.PyArray_DATA(self.constants)
+        step.scaled = self.memory + self.n_features
+        step.scratch = self.memory + 2 * self.n_features
+        step.extra = NULL
+        step.mean = step.var = NAN
+
+    cdef int load(self, object x) except -1:
+        """Copy the features into the cell's memory, and check them there."""
+        cdef Py_ssize_t i, n = self.n_features
+        cdef cnp.ndarray vector
+        if not is_vector(x) or cnp.PyArray_DIM(x, 0) != n:
+            x = check_features(x, n)
+        vector = x
+        memcpy(self.memory, cnp.PyArray_DATA(vector), n * sizeof(double))
+        for i in range(n):
+            if not isfinite(self.memory[i]):
+                check_features([self.memory[j] for j in range(n)], n)      # raises, and names the feature
+        return 0
+
+    cdef object new_components(self):
+        """Make room for the components of a forecast; None if it is no mixture."""
+        return None if self.kernel.describe == NULL else np.empty(self.n_components, dtype=COMPONENT)
+
+
+cdef void write_weights(Weigh weigh, Weights weights_of, Step* step, double* out) noexcept nogil:
+    """Write mean and variance of the weights, in the user's units."""
+    cdef Linear linear
+    cdef Py_ssize_t i
+    if weigh != NULL:
+        weigh(step, out, out + step.n)
+        return
+    weights_of(step, 0, &linear)
+    for i in range(step.n):
+        out[i] = weight_mean(&linear, i)
+        out[step.n + i] = weight_cov(&linear, i, i)
+
+
+cdef int check_idle(bint is_running) except -1:
+    if is_running:
+        raise ConcurrentUseError(
+            "this model is running a stream, in this thread or another; wait until run returns, or use a copy() of it."
+        )
+    return 0
+
+
+cdef double as_target(object y) except? -1.0:
+    """Check one observation; the common case without a call to Python."""
+    if isinstance(y, float) and isfinite(<double>y):
+        return <double>y
+    return check_target(y)
+
+
+cdef bint is_vector(object array):
+    return (
+        cnp.PyArray_CheckExact(array)
+        and cnp.PyArray_NDIM(array) == 1
+        and cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT64
+        and cnp.PyArray_ISCARRAY_RO(array)
+    )
+
+
+cdef Py_ssize_t rows_between_signals(Py_ssize_t row_size):
+    return 1 + BETWEEN_SIGNALS // (row_size + ROW_OVERHEAD)

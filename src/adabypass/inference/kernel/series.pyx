@@ -1,0 +1,255 @@
+"""A forecaster's row, and the way in for Python: the next observation of a series, or all of it.
+
+The row is the past of the series (past.pyx), then the model's own row. Memory stays safe as in cell.pyx.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport NAN, isnan
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+cimport numpy as cnp
+
+from adabypass.inference.kernel.cell cimport as_target, check_idle, is_vector, rows_between_signals, write_weights
+from adabypass.inference.kernel.past cimport (
+    Design, N_UNKNOWN, Past, Workspace, base_of, extra_var, features, fill, fill_exog, is_ready, observe, open_past,
+)
+from adabypass.inference.kernel.stability cimport n_response
+from adabypass.inference.kernel.step cimport LARGEST, Kernel, Step, aim, saturate
+from adabypass.model.component cimport Component
+from adabypass.model.special cimport smaller
+
+import numpy as np
+
+from adabypass.model.component import COMPONENT
+
+cnp.import_array()
+
+
+cdef class SeriesCell:
+    """A forecaster's row together with the kernel of its model.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of the model.
+    spec : SeriesSpec
+    row : float64 array, changed in place
+    n_exog : int
+        Number of exogenous columns.
+    """
+
+    cdef readonly cnp.ndarray row
+    cdef readonly Py_ssize_t n_features
+    cdef readonly Py_ssize_t n_exog
+    cdef readonly bint is_running   # a copy of the row runs a series, and will replace this one
+    cdef Kernel kernel
+    cdef cnp.ndarray constants, lags, taps
+    cdef Py_ssize_t n_components, n_head
+    cdef bint by_mean               # whether a missing exogenous value takes the column's mean, or its last value
+    cdef Design design
+    cdef Past past
+    cdef Workspace work
+    cdef double* memory
+    cdef double* exog
+    cdef double* scaled
+    cdef double* scratch
+
+    def __cinit__(self, Kernel kernel not None, spec, cnp.ndarray row not None, Py_ssize_t n_exog):
+        cdef Py_ssize_t most_touched, n_doubles
+        if not is_vector(row) or not cnp.PyArray_ISWRITEABLE(row):
+            raise TypeError("row must be a contiguous, writeable vector of float64")
+        if n_exog < 0 or row.shape[0] != spec.row_size(n_exog):
+            raise ValueError(f"row has {row.shape[0]} numbers, but this forecaster needs {spec.row_size(n_exog)}")
+        self.kernel, self.row, self.n_exog = kernel, row, n_exog
+        self.constants = np.array(spec.model.constants(), dtype=np.float64)
+        self.lags = np.array(spec.design.lags, dtype=np.intp)
+        self.taps = np.array(spec.design.taps, dtype=np.float64)
+        self.n_features = spec.n_features(n_exog)
+        self.n_components, self.n_head = spec.model.n_components, spec.model.n_head
+        self.by_mean = spec.missing == "mean"
+        self.design.n_values = spec.design.n_values
+        self.design.n_lags = self.lags.shape[0]
+        self.design.n_taps = self.taps.shape[0]
+        self.design.n_exog = n_exog
+        self.design.bias = spec.design.bias
+        self.design.capacity = spec.capacity
+        self.design.lags = <const Py_ssize_t*>cnp.PyArray_DATA(self.lags)
+        self.design.taps = <const double*>cnp.PyArray_DATA(self.taps)
+        self.past = open_past(<double*>cnp.PyArray_DATA(row), &self.design)
+        most_touched = min(self.design.n_lags, self.design.capacity * self.design.n_taps)
+        n_doubles = (
+            2 * self.n_features + spec.model.n_scratch(self.n_features) + n_exog + self.n_components
+            + most_touched * (most_touched + 1) + 2 * self.design.n_lags + 2 * self.design.capacity
+            + n_response(&self.design)
+        )
+        self.memory = <double*>malloc(n_doubles * sizeof(double) + most_touched * sizeof(Py_ssize_t))
+        if self.memory == NULL:
+            raise MemoryError()
+        self.scaled = self.memory + self.n_features
+        self.exog = self.scaled + self.n_features
+        self.work.most_touched = most_touched
+        self.work.spread = self.exog + n_exog
+        self.work.crossed = self.work.spread + most_touched * most_touched
+        self.work.typical = self.work.crossed + most_touched
+        self.work.damped = self.work.typical + self.design.n_lags
+        self.work.slope = self.work.damped + self.design.n_lags
+        self.work.along = self.work.slope + self.design.capacity
+        self.work.extra = self.work.along + self.design.capacity
+        self.work.response = self.work.extra + self.n_components
+        self.scratch = self.work.response + n_response(&self.design)
+        self.work.touched = <Py_ssize_t*>(self.memory + n_doubles)
+
+    def __dealloc__(self):
+        free(self.memory)
+
+    def start_run(self):
+        """Refuse whatever would change the row, until `end_run`; return a copy of the row."""
+        check_idle(self.is_running)
+        self.is_running = True
+        return self.row.copy()
+
+    def end_run(self):
+        """Let the row be changed again."""
+        self.is_running = False
+
+    @property
+    def is_ready(self):
+        """Whether every lag is there, so that a forecast can be made."""
+        return is_ready(&self.past, &self.design)
+
+    def predict(self, exog):
+        """Return mean, variance and, of a mixture, components of the next observation; None before it is ready.
+
+        `exog` is a vector of n_exog numbers that are finite, or nan if missing ones are to be filled.
+        """
+        cdef Step step
+        self._load(exog)
+        if not is_ready(&self.past, &self.design):
+            return None
+        components = None if self.kernel.describe == NULL else np.empty(self.n_components, dtype=COMPONENT)
+        fill_exog(&self.past, &self.design, self.exog, self.by_mean, False)
+        self._forecast(&step)
+        if components is not None:
+            self._describe(&step, <Component*>cnp.PyArray_DATA(components))
+        return self._mean(&step), self._var(&step), components
+
+    def step(self, y, exog, bint want_forecast=True):
+        """Forecast the next observation as `predict` does, then learn that it was `y`, or nan if it is missing."""
+        cdef Step step
+        cdef double target = as_target(y), mean, var
+        self._load(exog)
+        components = None
+        check_idle(self.is_running)
+        if want_forecast and self.kernel.describe != NULL:
+            components = np.empty(self.n_components, dtype=COMPONENT)
+        if not isnan(target):
+            target = saturate(target)
+        fill_exog(&self.past, &self.design, self.exog, self.by_mean, True)
+        if not is_ready(&self.past, &self.design):
+            fill(&self.past, &self.design, target)
+            return None
+        self._forecast(&step)
+        if components is not None:
+            self._describe(&step, <Component*>cnp.PyArray_DATA(components))
+        mean, var = self._mean(&step), self._var(&step)
+        self._learn(&step, target, mean, var)
+        return mean, var, components
+
+    def run(self, const double[::1] y, const double[:, ::1] exog, bint keep_weights, bint keep_components):
+        """Take `step` for every observation. Cell, y and exog are this call's own, and checked.
+
+        Returns
+        -------
+        first : int
+            Number of observations that filled the lags; the arrays begin with the observation after these.
+        history, weights, components
+            As `Cell.run` returns them.
+        """
+        cdef Step step
+        cdef Py_ssize_t t = 0, at, stop, first = 0, n = self.n_features, n_rows = y.shape[0]
+        cdef double target, mean, var
+        if exog.shape[0] != n_rows or exog.shape[1] != self.n_exog:
+            raise ValueError("exog must have a row for each y, and as many columns as the forecaster")
+        while first < n_rows and not is_ready(&self.past, &self.design):
+            if self.n_exog:
+                memcpy(self.exog, &exog[first, 0], self.n_exog * sizeof(double))
+            fill_exog(&self.past, &self.design, self.exog, self.by_mean, True)
+            fill(&self.past, &self.design, y[first] if isnan(y[first]) else saturate(y[first]))
+            first += 1
+        keep_components = keep_components and self.kernel.describe != NULL
+        kept = np.empty((n_rows - first, 2 + self.n_head))
+        kept_weights = np.empty((n_rows - first if keep_weights else 0, 2 * n))
+        kept_components = np.empty((n_rows - first if keep_components else 0, self.n_components), dtype=COMPONENT)
+        cdef double[:, ::1] history = kept, weights = kept_weights
+        cdef Component[:, ::1] components = kept_components
+        t = first
+        while t < n_rows:
+            stop = min(t + rows_between_signals(self.row.shape[0]), n_rows)
+            with nogil:
+                while t < stop:
+                    at = t - first
+                    if self.n_exog:
+                        memcpy(self.exog, &exog[t, 0], self.n_exog * sizeof(double))
+                    fill_exog(&self.past, &self.design, self.exog, self.by_mean, True)
+                    self._forecast(&step)
+                    history[at, 0] = mean = self._mean(&step)
+                    history[at, 1] = var = self._var(&step)
+                    if keep_components:
+                        self._describe(&step, &components[at, 0])
+                    target = y[t] if isnan(y[t]) else saturate(y[t])
+                    self._learn(&step, target, mean, var)
+                    memcpy(&history[at, 2], step.row, self.n_head * sizeof(double))
+                    if keep_weights:
+                        write_weights(self.kernel.weigh, self.kernel.weights, &step, &weights[at, 0])
+                    t += 1
+            PyErr_CheckSignals()
+        return first, kept, kept_weights, kept_components
+
+    cdef int _load(self, object exog) except -1:
+        cdef cnp.ndarray vector
+        if not is_vector(exog) or cnp.PyArray_DIM(exog, 0) != self.n_exog:
+            raise ValueError("exog must be a vector with a number for each exogenous column")
+        vector = exog
+        memcpy(self.exog, cnp.PyArray_DATA(vector), self.n_exog * sizeof(double))
+        return 0
+
+    cdef void _forecast(self, Step* step) noexcept nogil:
+        """Forecast the next value, less what differencing took away from it."""
+        step.n = self.n_features
+        step.row = self.past.model
+        step.constants = <const double*>cnp.PyArray_DATA(self.constants)
+        step.scaled = self.scaled
+        step.scratch = self.scratch
+        step.extra = NULL
+        step.mean = step.var = NAN
+        features(&self.past, &self.design, self.exog, self.memory)
+        if self.past.head[N_UNKNOWN] > 0.0:
+            extra_var(&self.past, &self.design, &self.work, step, self.kernel.weights, self.n_components)
+            step.extra = self.work.extra
+        aim(step, self.memory, self.kernel.scale_up)
+        self.kernel.forecast(step)
+
+    cdef double _mean(self, const Step* step) noexcept nogil:
+        """Expected value of the series itself; nan where nothing is known."""
+        if self.design.n_taps == 1 or isnan(step.mean):
+            return step.mean
+        return saturate(step.mean + base_of(&self.past, &self.design))
+
+    cdef double _var(self, const Step* step) noexcept nogil:
+        """Variance of the series itself; nan of a point."""
+        if step.extra == NULL or self.kernel.learns_extra or isnan(step.var):
+            return step.var
+        return smaller(step.var + self.work.extra[0], LARGEST)
+
+    cdef void _describe(self, Step* step, Component* out) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef double base = base_of(&self.past, &self.design)
+        self.kernel.describe(step, out)
+        if self.design.n_taps > 1:
+            for k in range(self.n_components):
+                out[k].mean = out[k].mean if isnan(out[k].mean) else saturate(out[k].mean + base)
+
+    cdef void _learn(self, Step* step, double y, double mean, double var) noexcept nogil:
+        self.kernel.absorb(step, y - base_of(&self.past, &self.design))
+        observe(&self.past, &self.design, &self.work, y, mean, var)

@@ -1,0 +1,11 @@
+# Weights of lags that do not let a series explode.
+
+from adabypass.inference.kernel.past cimport Design, Workspace
+from adabypass.inference.kernel.step cimport Step, Weights
+
+
+cdef Py_ssize_t n_response(const Design* design) noexcept nogil
+cdef void stabilised_gains(
+    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_components,
+    Py_ssize_t horizon, Py_ssize_t n_touched, double base_var,
+) noexcept nogil

@@ -1,0 +1,82 @@
+"""What a forecaster is given before it sees data, and the layout of its row."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from adabypass.model.limits import MOST_UNKNOWN
+from adabypass.model.past import Design, Past
+from adabypass.model.row import Layout, scalars, symmetric_matrices, triangle, unpack, vectors
+from adabypass.model.spec import Spec
+from adabypass.validation import Floats
+
+Missing = Literal["raise", "mean", "last"]
+
+LAYOUT = Layout(
+    (
+        *scalars("n_filled", "largest_value", "n_unknown"),
+        *vectors("values", size="n_values"),
+        *vectors("unknown_positions", size="capacity"),
+        *symmetric_matrices("unknown_cov", size="capacity"),
+        *vectors("exog_mean", "exog_last", "exog_count", size="n_exog"),
+        *vectors("model", size="model_size"),
+    )
+)
+"""The row of a forecaster.
+
+`n_filled` of the `values` that lags need are there, newest first. The observations of `n_unknown` of them are missing:
+their positions, oldest first, and covariance. Of each exogenous column the mean, the last value, and how many there
+were. The model's own row.
+"""
+
+
+@dataclass(frozen=True)
+class SeriesSpec:
+    """A model, the features it is given, and what becomes of missing exogenous values."""
+
+    model: Spec
+    design: Design
+    missing: Missing = "raise"
+
+    @property
+    def capacity(self) -> int:
+        """Most unknown values whose covariance is kept."""
+        return min(self.design.n_values, MOST_UNKNOWN)
+
+    def n_features(self, n_exog: int) -> int:
+        """Return the number of features of the model."""
+        return int(self.design.bias) + len(self.design.lags) + n_exog
+
+    def dims(self, n_exog: int) -> dict[str, int]:
+        """Return the dimensions of a row's fields, by name."""
+        return {
+            "n_values": self.design.n_values,
+            "capacity": self.capacity,
+            "n_exog": n_exog,
+            "model_size": self.model.row_size(self.n_features(n_exog)),
+        }
+
+    def row_size(self, n_exog: int) -> int:
+        """Count the numbers of a row."""
+        return LAYOUT.size(**self.dims(n_exog))
+
+    def new_row(self, n_exog: int) -> Floats:
+        """Return the memory of a forecaster that has seen nothing."""
+        row = LAYOUT.new_row({}, **self.dims(n_exog))
+        self.model_row(row, n_exog)[:] = self.model.new_row(self.n_features(n_exog))
+        return row
+
+    def model_row(self, row: Floats, n_exog: int) -> Floats:
+        """Return a view of the model's own row."""
+        return LAYOUT.view(row, "model", **self.dims(n_exog))
+
+    def past(self, row: Floats, n_exog: int) -> Past:
+        """Return copies of the past values and of what is unknown of them."""
+        n_unknown, dims = int(LAYOUT.scalar(row, "n_unknown")), self.dims(n_exog)
+        return Past(
+            values=LAYOUT.view(row, "values", **dims).copy(),
+            unknown=LAYOUT.view(row, "unknown_positions", **dims)[:n_unknown].astype(np.int64),
+            cov=unpack(LAYOUT.view(row, "unknown_cov", **dims)[: triangle(n_unknown)]),
+            largest=LAYOUT.scalar(row, "largest_value"),
+        )
