@@ -13,7 +13,7 @@ Y = np.array([10.0, 10.0, 11.0, 11.0, 11.0, 9.9])
 X = np.array([5.0, 5.0, 5.0, 5.5, 5.5, 5.5])
 SPREAD = np.array([0.0, -2.0, -1.5, 0.5, 2.0, 0.0])
 ONES = np.ones(6)
-RULES = Rules(entry=1.0, exit=0.0, quiet_days=1)
+RULES = Rules(entry=1.0, exit=0.0, costs_bp=0.0, warm_up_days=1)
 
 
 def by_hand(**changed: Any) -> Backtest:
@@ -91,8 +91,8 @@ def test_the_band_counts_in_standard_deviations_of_its_day() -> None:
     assert sides(spread, sd, RULES).tolist() == [0, 0, -1]
 
 
-def test_nothing_is_decided_on_quiet_days() -> None:
-    assert sides(np.full(5, 9.0), np.ones(5), RULES._replace(quiet_days=3)).tolist() == [0, 0, 0, -1, -1]
+def test_nothing_is_decided_on_warm_up_days() -> None:
+    assert sides(np.full(5, 9.0), np.ones(5), RULES._replace(warm_up_days=3)).tolist() == [0, 0, 0, -1, -1]
 
 
 def test_a_change_of_sides_is_one_trade_closed_and_one_opened() -> None:
@@ -132,7 +132,7 @@ def test_ruin_ends_the_history() -> None:
         ({"sizing": "shares"}, "sizing is 'shares'"),
         ({"costs_bp": -1.0}, "costs are -1.0 basis points"),
         ({"leverage": 0.0}, "leverage is 0.0"),
-        ({"quiet_days": 0}, "quiet_days is 0"),
+        ({"warm_up_days": 0}, "warm_up_days is 0"),
     ],
 )
 def test_rules_that_cannot_be_followed_are_refused(changed: dict[str, Any], words: str) -> None:

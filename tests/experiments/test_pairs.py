@@ -28,7 +28,7 @@ def simulated(n: int = 120, seed: int = 0) -> Prices:
 @pytest.mark.parametrize("day", [3, 19, 25, 80])
 def test_what_comes_after_a_day_changes_nothing_up_to_it(model: ModelName, intercept: bool, day: int) -> None:
     """Prices after `day` are replaced; what was decided and earned up to its close must not move by a bit."""
-    pair, rules = simulated(), Rules(entry=0.7, exit=0.2, costs_bp=3, quiet_days=1)
+    pair, rules = simulated(), Rules(entry=0.7, exit=0.2, costs_bp=3, warm_up_days=1)
     other = simulated(seed=9)
     past = np.arange(len(pair.y)) <= day
     changed = pair._replace(y=np.where(past, pair.y, 3 * other.y), x=np.where(past, pair.x, other.x))
@@ -41,14 +41,14 @@ def test_what_comes_after_a_day_changes_nothing_up_to_it(model: ModelName, inter
 
 def test_a_day_s_holdings_earn_the_next_day_s_returns() -> None:
     pair = simulated()
-    tested = pairs.trade(pairs.fit(pair, "skf"), Rules(entry=0.5, quiet_days=1))
+    tested = pairs.trade(pairs.fit(pair, "skf"), Rules(entry=0.5, costs_bp=0, warm_up_days=1))
     moves = np.column_stack([pair.y[1:] / pair.y[:-1], pair.x[1:] / pair.x[:-1]]) - 1
     assert len(tested.trades) > 5
     assert tested.returns[1:] == approx((tested.holdings[:-1] * moves).sum(axis=1))
 
 
 def test_trades_add_up_to_the_returns() -> None:
-    tested = pairs.trade(pairs.fit(simulated(), "skf"), Rules(entry=0.5, costs_bp=20, quiet_days=1))
+    tested = pairs.trade(pairs.fit(simulated(), "skf"), Rules(entry=0.5, costs_bp=20, warm_up_days=1))
     assert sum(trade.result for trade in tested.trades) == approx(tested.returns.sum())
 
 

@@ -101,7 +101,8 @@ def test_changes_are_marked_where_they_are_and_kinds_differ_in_shape() -> None:
         expected = [change.at + 1000.0 for change in found if change.kind == kind]
         assert sorted(at for at, look in uprights if look == style) == expected
     assert in_words(ax)[0] == "observed"
-    assert {f"{c.kind} {'up' if c.size > 0 else 'down'}" for c in found} == set(in_words(ax)[1:])
+    words = {"drift": ("slower drift", "faster drift"), "noise": ("smaller noise", "larger noise")}
+    assert {words[change.kind][change.size > 0] for change in found} == set(in_words(ax)[1:])
 
 
 def test_changes_of_other_models_are_refused() -> None:

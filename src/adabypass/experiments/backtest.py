@@ -16,26 +16,28 @@ from adabypass.validation import Floats, check_int
 
 Sides: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int8]]"
 Sizing = Literal["hedge", "units"]
+COSTS_BP_DEFAULT = 5.0
+"""Costs that are assumed unless others are given, in Python and by the command alike: modest ones of a liquid fund."""
 
 
 class Rules(NamedTuple):
     """How to trade."""
 
     entry: float = 1.0
-    """Enter when the spread lies more than so many predictive standard deviations from 0 ..."""
+    """Enter when the spread is more than this many predictive standard deviations from 0 ..."""
     exit: float = 0.0
-    """... and leave when it lies no further than so many on the side where it was entered: 0 waits for the forecast."""
+    """... and exit when it is within this many on the side where it was entered; 0 waits until it crosses 0."""
     sizing: Sizing = "hedge"
     """One unit of y against as many of x as the hedge ratio says, or against one unit ("units")."""
-    costs_bp: float = 0.0
-    """Cost of trading in basis points (hundredths of a percent) of the value traded, in either leg."""
+    costs_bp: float = COSTS_BP_DEFAULT
+    """Cost of trading in basis points (hundredths of a percent) of the value traded, in either leg; 5 by default."""
     leverage: float = 1.0
     """Value of both legs together, as a share of the capital."""
-    quiet_days: int = 20
-    """How many days pass before the first decision: forecasts made from nothing say nothing."""
+    warm_up_days: int = 20
+    """Days before the first decision: the first forecasts are made from hardly any data."""
 
     def checked(self) -> "Rules":
-        """Give the rules back, or say which of them cannot be followed."""
+        """Return the rules, or raise an error about one that cannot be followed."""
         for name in ("entry", "exit", "costs_bp", "leverage"):
             if not np.isfinite(getattr(self, name)):
                 raise NotFiniteError(f"{name} is {getattr(self, name)}, but must be a finite number.")
@@ -43,7 +45,7 @@ class Rules(NamedTuple):
             raise ParameterError(f"entry is {self.entry}, but must be above 0 standard deviations.")
         if not -self.entry < self.exit <= self.entry:
             raise ParameterError(
-                f"exit is {self.exit}, but must be above {-self.entry} and at most {self.entry}: a trade is left "
+                f"exit is {self.exit}, but must be above {-self.entry} and at most {self.entry}: a trade is exited "
                 "after it is entered, and before the opposite one is."
             )
         if self.sizing not in get_args(Sizing):
@@ -52,7 +54,7 @@ class Rules(NamedTuple):
             raise ParameterError(f"costs are {self.costs_bp} basis points, but must be 0 or more.")
         if not self.leverage > 0.0:
             raise ParameterError(f"leverage is {self.leverage}, but must be above 0.")
-        check_int(self.quiet_days, "quiet_days", minimum=1, maximum=2**31)
+        check_int(self.warm_up_days, "warm_up_days", minimum=1, maximum=2**31)
         return self
 
 
@@ -132,7 +134,7 @@ class Backtest(NamedTuple):
         )
 
     def sharpe_interval(self, rng: np.random.Generator, *, level: float = 0.9, draws: int = 1000) -> Interval:
-        """Say what the Sharpe ratio might have been, by a block bootstrap of the daily returns."""
+        """Compute an interval of the Sharpe ratio by a block bootstrap of the daily returns."""
         return performance.sharpe_interval(self.returns[1:], rng, level=level, draws=draws)
 
 
@@ -143,7 +145,7 @@ def sides(spread: Floats, sd: Floats, rules: Rules) -> Sides:
     """
     held = np.zeros(len(spread), dtype=np.int8)
     side = 0
-    for day in range(rules.quiet_days, len(spread)):
+    for day in range(rules.warm_up_days, len(spread)):
         if abs(spread[day]) > rules.entry * sd[day]:
             side = -1 if spread[day] > 0.0 else 1
         elif -side * spread[day] <= rules.exit * sd[day]:  # what the trade waited for has come

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from adabypass.errors import PriceError, UnknownNameError
-from adabypass.experiments.backtest import Backtest, Metrics, Rules, backtest
+from adabypass.experiments.backtest import COSTS_BP_DEFAULT, Backtest, Metrics, Rules, backtest
 from adabypass.experiments.performance import Interval
 from adabypass.experiments.prices import Prices, gold_silver, prices
 from adabypass.model.trace import Trace
@@ -22,10 +22,10 @@ ModelName = Literal["auto", "ada", "bypass", "skf"]
 __all__ = ["Backtest", "Fit", "Prices", "Result", "Rules", "Study", "fit", "gold_silver", "prices", "run", "trade"]
 
 LABELS: dict[ModelName, str] = {"ada": "ADA-BYPASS", "bypass": "BYPASS", "skf": "SKF", "auto": "AutoBypass"}
-RULES = Rules(entry=1.0, exit=1.0)
-"""Those of the study."""
+RULES = Rules(entry=1.0, exit=1.0, costs_bp=0.0)
+"""Those of the study; the paper mentions no costs."""
 ENTRIES = (0.5, 1.0, 1.5)
-COSTS_BP = (0.0, 5.0)
+COSTS_BP = (0.0, COSTS_BP_DEFAULT)
 SEED = 1509_02438
 """Of the bootstrap, so that a study prints the same intervals every time."""
 
@@ -43,7 +43,7 @@ CHOICES = (
     "Sharpe is the daily mean over the daily standard deviation times the root of 252, with a 90 % interval of the "
     "stationary block bootstrap (mean block 20 days). Drawdown days are the longest time below a peak.",
     "The choices were settled with the paper's figures for GLD and GDX in sight, so only the sensitivities below, and "
-    "other pairs, say how much hangs on them.",
+    "other pairs, say how much depends on them.",
 )
 
 
@@ -56,7 +56,7 @@ class Fit(NamedTuple):
     hedge_ratio: Floats
     """Units of x that explain one unit of y, after each close."""
     hedge_sd: Floats
-    """How unsure of it the model is."""
+    """Standard deviation of the hedge ratio."""
 
     @property
     def spread(self) -> Floats:
@@ -76,7 +76,7 @@ class Result(NamedTuple):
     max_drawdown: float
     drawdown_days: int
     metrics: Metrics | None
-    """None for a line of the paper, which tells no more."""
+    """None for a line of the paper, which gives no more."""
 
 
 class Sensitivity(NamedTuple):
@@ -125,7 +125,7 @@ def fit(pair: Prices, model: ModelName | Regressor = "auto", *, intercept: bool 
 
 
 def trade(fitted: Fit, rules: Rules | None = None) -> Backtest:
-    """Follow rules on what a model said.
+    """Backtest rules on the forecasts of a model.
 
     Examples
     --------
@@ -164,17 +164,17 @@ def run(
         ("auto", "as it comes", AutoBypass(intercept=False)),
     ]
     settings = [(leg, intercept) for leg in (pair, pair.swapped()) for intercept in (False, True)]
-    tell = _Teller(progress, len(lines) + len(settings))
+    counter = _Counter(progress, len(lines) + len(settings))
     results = list(PAPER) if beside_paper else []
     fits = {}
     for model, how, regressor in lines:
         fitted = fits[model, how] = fit(pair, regressor)
         results += [_result(LABELS[model], how, trade(fitted, RULES._replace(costs_bp=bp)), draws) for bp in COSTS_BP]
-        tell.one_more()
+        counter.one_more()
     sensitivities: list[Sensitivity] = []
     for leg, intercept in settings:
         sensitivities += _sensitivities(leg, intercept)
-        tell.one_more()
+        counter.one_more()
     shown = fits["bypass", "to convergence"]._replace(model=LABELS["bypass"])
     return Study(pair, results, sensitivities, (shown, trade(shown, RULES)))
 
@@ -186,7 +186,7 @@ PAPER = (
 """The paper's figures. It speaks of no costs."""
 
 
-class _Teller:
+class _Counter:
     def __init__(self, progress: Callable[[int, int], None] | None, total: int) -> None:
         self._progress, self._done, self._total = progress, 0, total
 

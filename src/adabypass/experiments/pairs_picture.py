@@ -6,7 +6,7 @@ import numpy as np
 
 from adabypass.experiments.backtest import Backtest
 from adabypass.experiments.pairs import Fit
-from adabypass.plots.canvas import BAND, MARK, OBSERVED, PREDICTED, Axes, Figure, LogLocator
+from adabypass.plots.canvas import BAND, MARK, OBSERVED, PREDICTED, Axes, Figure, LogLocator, plain
 
 BOUGHT, SOLD = "#1b7f3b", PREDICTED
 
@@ -24,15 +24,15 @@ def pair(fitted: Fit, tested: Backtest) -> Figure:
     Returns
     -------
     Figure
-        Write it with `figure.savefig(path)`.
+        Write it with `plots.save(figure, path)`.
     """
     figure = Figure(figsize=(10, 11), layout="constrained")
     panels: Any = figure.subplots(4, 1, sharex=True, height_ratios=[1.0, 0.8, 1.1, 1.1])
     _prices(panels[0], fitted)
-    _hedge_ratio(panels[1], fitted, tested.rules.quiet_days)
+    _hedge_ratio(panels[1], fitted, tested.rules.warm_up_days)
     _spread(panels[2], fitted, tested)
     _equity(panels[3], fitted, tested)
-    y, x = fitted.prices.names
+    y, x = map(plain, fitted.prices.names)
     figure.suptitle(f"{fitted.model}: {y} explained by {x}, and the spread traded", x=0.01, ha="left", fontsize=13)
     figure.align_ylabels(list(panels))
     return figure
@@ -42,7 +42,7 @@ def _prices(ax: Axes, fitted: Fit) -> None:
     """Both prices as multiples of their first, so that one axis serves both."""
     pair = fitted.prices
     for values, name, colour in ((pair.y, pair.names[0], OBSERVED), (pair.x, pair.names[1], MARK)):
-        ax.plot(pair.time, values / values[0], color=colour, linewidth=1.0, label=name)
+        ax.plot(pair.time, values / values[0], color=colour, linewidth=1.0, label=plain(name))
     ax.set_yscale("log")
     ax.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
     ax.yaxis.set_major_formatter("{x:g}")
@@ -51,11 +51,12 @@ def _prices(ax: Axes, fitted: Fit) -> None:
     _tidy(ax)
 
 
-def _hedge_ratio(ax: Axes, fitted: Fit, quiet_days: int) -> None:
+def _hedge_ratio(ax: Axes, fitted: Fit, warm_up_days: int) -> None:
     time, ratio, sd = fitted.prices.time, fitted.hedge_ratio, fitted.hedge_sd
     ax.fill_between(time, ratio - 2 * sd, ratio + 2 * sd, color=BAND, linewidth=0, label="± 2 sd")
-    ax.plot(time, ratio, color=PREDICTED, linewidth=1.0, label=f"{fitted.prices.names[1]} per {fitted.prices.names[0]}")
-    settled = slice(min(quiet_days, len(ratio) - 1), None)
+    y, x = map(plain, fitted.prices.names)
+    ax.plot(time, ratio, color=PREDICTED, linewidth=1.0, label=f"{x} per {y}")
+    settled = slice(min(warm_up_days, len(ratio) - 1), None)
     _frame(ax, (ratio - 2 * sd)[settled], (ratio + 2 * sd)[settled])
     ax.set_ylabel("hedge ratio")
     _tidy(ax)
@@ -68,9 +69,9 @@ def _spread(ax: Axes, fitted: Fit, tested: Backtest) -> None:
     ax.plot(time, spread, color="0.35", linewidth=0.6, label="spread")
     for side, colour, marker, word in ((1, BOUGHT, "^", "bought"), (-1, SOLD, "v", "sold")):
         at = [trade.entered for trade in tested.trades if trade.side == side]
-        name = fitted.prices.names[0]
+        name = plain(fitted.prices.names[0])
         ax.plot(time[at], spread[at], marker, color=colour, markersize=3.2, markeredgewidth=0, label=f"{name} {word}")
-    settled = slice(min(rules.quiet_days, len(spread) - 1), None)
+    settled = slice(min(rules.warm_up_days, len(spread) - 1), None)
     _frame(ax, np.minimum(spread, -band)[settled], np.maximum(spread, band)[settled])
     ax.set_ylabel("spread")
     _tidy(ax)

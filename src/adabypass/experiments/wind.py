@@ -18,13 +18,13 @@ from adabypass.model.trace import Trace
 from adabypass.regressors import AdaBypass, AutoBypass, Bypass, Regressor, SequentialKalman
 from adabypass.validation import Floats, check_int
 
-STAND_IN = (
-    "The paper's series, of a Danish wind turbine, is not public. This stand-in has its length and step, 40,174 values "
-    "10 minutes apart, and comes from La Haute Borne in France: the paper's figures are for orientation only."
+SUBSTITUTE = (
+    "The paper's series, of a Danish wind turbine, is not public. This substitute has its length and step, 40,174 "
+    "values 10 minutes apart, and comes from La Haute Borne in France: the paper's figures are for orientation only."
 )
 AHEAD_SETTING = (
     "From one value in 37, so that none overlap and every time of day has its turn; one-step forecasts iterated, gaps "
-    "left open, SKF with noise variance 1. It is taken that the series does not explode: a weight of the last value "
+    "left open, SKF with noise variance 1. It is assumed that the series does not explode: a weight of the last value "
     "that has drifted above 1, but not for certain, counts as 1 from the second step on."
 )
 MOST_LAGS = 36
@@ -119,7 +119,7 @@ class Study(NamedTuple):
         return f"{words} The last value repeated has RMSE {r.rmse:.3f}, MAD {r.mad:.3f} and MAE {r.mae:.3f}."
 
     def against_bypass(self) -> tuple[list[str], list[str]]:
-        """Name the scores in which AutoBypass is ahead of BYPASS, and the others."""
+        """Return the names of the scores in which AutoBypass is ahead of BYPASS, and the others."""
         by_line = {(r.model, r.how): _losses(r.score) for r in self.results if r.trace is not None}
         auto, bypass = by_line["AutoBypass", "gaps filled"], by_line["BYPASS", "to convergence"]
         ahead = [name for name in auto if auto[name] < bypass[name]]
@@ -132,7 +132,7 @@ def run(lags: int = 1, horizon: int = 1, progress: Progress | None = None, *, le
     Parameters
     ----------
     lags : whole number from 1 to 36
-        How many values before the next one it is foretold from; 1 in the paper.
+        How many values before it each value is forecast from; 1 in the paper.
     horizon : whole number from 1 to 36
         With more than one step, AutoBypass, BYPASS and SKF also forecast so many, from one value in 37.
     progress
@@ -150,10 +150,10 @@ def run(lags: int = 1, horizon: int = 1, progress: Progress | None = None, *, le
         n = check_int(length, "length", minimum=lags + SKIP + EVERY + horizon, maximum=n)
     speed = data.y[:n]
     filled = fill(speed)
-    tell = _Teller(progress, n if horizon == 1 else 4 * n + horizon * n // EVERY)
-    results = _results(speed, filled, lags, tell.advance)
-    ahead = [] if horizon == 1 else _ahead(speed, lags, horizon, tell.advance)
-    tell.all_done()
+    counter = _Counter(progress, n if horizon == 1 else 4 * n + horizon * n // EVERY)
+    results = _results(speed, filled, lags, counter.advance)
+    ahead = [] if horizon == 1 else _ahead(speed, lags, horizon, counter.advance)
+    counter.all_done()
     first = lags + SKIP
     return Study(results, ahead, data.time[lags:n], lags, _errors(speed[first:], filled[first - 1 : -1]))
 
@@ -186,7 +186,7 @@ def _results(speed: Floats, filled: Floats, lags: int, advance: Advance) -> list
 
 
 def _ahead(speed: Floats, lags: int, horizon: int, advance: Advance) -> list[Ahead]:
-    """Forecast many steps ahead, gaps left open: a forecast stands in for a missing lag, as in the paper."""
+    """Forecast many steps ahead, gaps left open: a missing lag is replaced by its forecast, as in the paper."""
 
     def scored(name: str, how: str, model: Regressor, mean: float) -> Ahead:
         forecaster = Forecaster(model, lags=lags)
@@ -242,7 +242,7 @@ def _crps(predictive: Predictive, y: Floats, advance: Advance) -> Floats:
 
 
 def _losses(score: Score) -> dict[str, float]:
-    """Give each score by its name, turned so that less is better."""
+    """Return each score by its name, with its sign such that less is better."""
     return {
         "RMSE": score.rmse,
         "MAD": score.mad,
@@ -257,8 +257,8 @@ def _listed(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names) or "nothing"
 
 
-class _Teller:
-    """Add up what is done, and tell."""
+class _Counter:
+    """Adds up what is done, and reports it."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress, self._done, self._total = progress, 0, total

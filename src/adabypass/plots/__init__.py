@@ -1,10 +1,10 @@
 """How it looks. Every function draws on the Axes it is given, or on new ones, and returns them.
 
-The only room that imports matplotlib. `time` may be numbers or dates; of a long trace, some 1,500 moments are drawn.
+The only package that imports matplotlib. `time` may be numbers or dates; of a long trace, some 1,500 moments are drawn.
 """
 
 from adabypass.plots.calibration import calibrated, coverage, pit, reliability
-from adabypass.plots.canvas import mark_span, save
+from adabypass.plots.canvas import label, mark_span, save
 from adabypass.plots.forecasts import fan, horizon, predictions
 from adabypass.plots.learned import changes, parameters, weights
 
@@ -14,6 +14,7 @@ __all__ = [
     "coverage",
     "fan",
     "horizon",
+    "label",
     "mark_span",
     "parameters",
     "pit",

@@ -1,4 +1,4 @@
-"""Whether forecasts mean what they say, beside what chance alone would give."""
+"""Whether forecasts are calibrated, beside what chance alone would give."""
 
 from typing import Any, TypeAlias
 
@@ -107,7 +107,7 @@ def coverage(trace: Trace, level: float = 0.9, window: int = 100, time: object =
 
 
 def calibrated(trace: Trace, time: object = None) -> Panels:
-    """Draw PIT, reliability and coverage over time on one figure, and give its three Axes.
+    """Draw PIT, reliability and coverage over time on one figure, and return its three Axes.
 
     Parameters
     ----------

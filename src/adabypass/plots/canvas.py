@@ -1,13 +1,18 @@
 """What every picture shares: colours, axes, time, and how a band, a legend and the data look."""
 
+import io
+import warnings
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from adabypass.errors import MissingExtraError, ShapeError
+from adabypass.errors import MissingExtraError, ParameterError, ShapeError
 from adabypass.model.limits import LARGEST
+from adabypass.tables.files import replace_file
+from adabypass.tables.text import printable
 from adabypass.validation import Floats
 
 try:
@@ -33,10 +38,12 @@ __all__ = [
     "dates",
     "frame",
     "known",
+    "label",
     "legend",
     "mark_span",
     "new_axes",
     "observations",
+    "plain",
     "save",
     "tidy",
     "times",
@@ -51,7 +58,8 @@ CHANCE = "0.88"
 MOST_MOMENTS = 1_500
 """As many moments as a figure has room for; a mixture's quantiles at more of them would take long and show nothing."""
 UNKNOWN_SD = LARGEST**0.5 / 1e10
-"""A standard deviation above this stands for: nothing is known yet."""
+"""A forecast with a standard deviation above this, or an infinite one, says that nothing is known yet."""
+FORMATS = (".png", ".pdf", ".svg")
 
 
 def new_axes(figsize: tuple[float, float] = (10, 4.5)) -> Axes:
@@ -61,7 +69,7 @@ def new_axes(figsize: tuple[float, float] = (10, 4.5)) -> Axes:
 
 
 def times(time: object, n: int, name: str = "time") -> Times:
-    """Give the moments of `n` observations: those given, or their numbers."""
+    """Return the moments of `n` observations: those given, or their numbers."""
     if time is None:
         return np.arange(n)
     at = np.asarray(time)
@@ -78,8 +86,20 @@ def chosen_moments(n: int) -> "np.ndarray[Any, np.dtype[np.int64]]":
 
 
 def known(values: Floats, sd: Floats) -> Floats:
-    """Blank what belongs to forecasts from nothing, which have no bounds to draw."""
-    return np.where(sd < UNKNOWN_SD, values, np.nan)
+    """Return values with nan where nothing is known yet: such a forecast has no place in a picture."""
+    return np.where(np.isfinite(values) & (sd < UNKNOWN_SD), values, np.nan)
+
+
+def plain(text: object) -> str:
+    """Return text that is drawn as it is: no mathematics between dollar signs, no control characters."""
+    return printable(text).replace("$", r"\$")
+
+
+def label(ax: Axes, x: object = "", y: object = "", title: object = "") -> None:
+    """Name the axes and the picture, with text that is drawn as it is."""
+    ax.set(xlabel=plain(x), ylabel=plain(y))
+    if title:
+        ax.set_title(plain(title), loc="left", fontsize=11)
 
 
 def tint(strength: float, color: str = PREDICTED) -> tuple[float, ...]:
@@ -164,9 +184,42 @@ def mark_span(ax: Axes, first: float, last: float, text: str) -> None:
     )  # fmt: skip
 
 
-def save(ax: "Axes | np.ndarray[Any, np.dtype[Any]]", path: Path) -> None:
-    """Write the figure that `ax` (or an array of Axes) belongs to, in the format of the file's ending."""
-    figure = np.ravel(np.asarray(ax, dtype=object))[0].figure
-    assert isinstance(figure, Figure)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=160)
+def save(picture: "Axes | Figure | np.ndarray[Any, np.dtype[Any]]", path: str | PathLike[str]) -> None:
+    """Write a picture to a file: .png, .pdf or .svg. The file appears when it is complete.
+
+    Parameters
+    ----------
+    picture : Axes, array of Axes, or Figure
+        What a function of this package returned.
+    path : str or Path
+        Folders are made as needed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from adabypass import AutoBypass, plots
+    >>> trace = AutoBypass().run([[1.0], [2.0], [3.0]], [1.1, 2.3, 2.9])
+    >>> plots.save(plots.fan(trace), tempfile.mkdtemp() + "/fan.png")
+    """
+    file = Path(path)
+    kind = file.suffix.lower()
+    if kind not in FORMATS:
+        raise ParameterError(f"path is {str(path)!r}, but must end in one of {', '.join(FORMATS)}.")
+    figure = picture if isinstance(picture, Figure) else _figure_of(picture)
+    content = io.BytesIO()
+    with warnings.catch_warnings():
+        # A letter that the font lacks is drawn as a box; the user can do nothing about it.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(content, format=kind[1:], dpi=160)
+    replace_file(content.getvalue(), file)
+
+
+def _figure_of(picture: Any) -> Figure:
+    axes = np.ravel(np.asarray(picture, dtype=object))
+    figure = getattr(axes[0], "figure", None) if len(axes) else None
+    if not isinstance(figure, Figure):
+        raise ParameterError(
+            f"picture is {picture!r}, but must be Axes, an array of Axes or a Figure; pass what a function of "
+            "adabypass.plots returned."
+        )
+    return figure

@@ -1,4 +1,4 @@
-"""Data beside what was said of them before they were seen, and what is said of those to come."""
+"""Observations beside their forecasts, and forecasts of the steps to come."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -28,10 +28,10 @@ class Ahead(Protocol):
         """Simulated futures, shape (n_paths, n_steps), or None."""
 
     def interval(self, level: float) -> tuple[Any, Any]:
-        """Give the ends of the central interval of each step, arrays (n_steps,)."""
+        """Return the bounds of the central interval of each step, arrays (n_steps,)."""
 
     def __len__(self) -> int:
-        """Count the steps."""
+        """Return the number of steps."""
 
 
 def predictions(trace: Trace, time: object = None, *, offset: float = 0.0, ax: Axes | None = None) -> Axes:
@@ -64,7 +64,7 @@ def predictions(trace: Trace, time: object = None, *, offset: float = 0.0, ax: A
 def fan(trace: Trace, time: object = None, levels: Sequence[float] = (0.5, 0.9), ax: Axes | None = None) -> Axes:
     """Draw the observations over the central intervals in which each was expected before it was seen.
 
-    Forecasts from nothing, before the first observations, have no bounds and are left out.
+    The first forecasts, made when nothing is known yet, have no bounds and are left blank.
 
     Parameters
     ----------
@@ -135,13 +135,14 @@ def horizon(
     )
     past, at = past[-shown:], at[-shown:]
     ordered = _widest_first(levels)
-    bands = [forecast.interval(level) for level in ordered]
+    mean, *bounds = _finite(forecast.mean, *(end for level in ordered for end in forecast.interval(level)))
+    bands = list(zip(bounds[::2], bounds[1::2], strict=True))
     ax = canvas.new_axes() if ax is None else ax
     _nested(ax, ahead, bands, ordered)
     for number, path in enumerate(drawn_paths):
         ax.plot(ahead, path, color="0.45", linewidth=0.6, alpha=0.8, label=None if number else "simulated")
     dot = {"marker": "o", "markersize": 3} if len(forecast) == 1 else {}
-    ax.plot(ahead, forecast.mean, color=PREDICTED, linewidth=1.4, label="forecast", **dot)  # type: ignore[arg-type]
+    ax.plot(ahead, mean, color=PREDICTED, linewidth=1.4, label="forecast", **dot)  # type: ignore[arg-type]
     if len(past):
         canvas.observations(ax, at, past, joined=True)
         ax.axvline(at[-1], color="0.6", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0.5)
@@ -151,6 +152,12 @@ def horizon(
     canvas.tidy(ax, ahead)
     canvas.legend(ax)
     return ax
+
+
+def _finite(*arrays: Floats) -> list[Floats]:
+    """Return arrays with nan where one of them is not finite: nothing is known of such a step."""
+    is_known = np.all([np.isfinite(array) for array in arrays], axis=0)
+    return [np.where(is_known, array, np.nan) for array in arrays]
 
 
 def _widest_first(levels: Sequence[float]) -> list[float]:
@@ -175,7 +182,7 @@ def _paths(forecast: Ahead, paths: int) -> Any:
 
 
 def _future(at: Times, time: object, future_time: object, n_steps: int) -> Times:
-    """Give the moments of the steps ahead: those given, or the past's steps repeated."""
+    """Return the moments of the steps ahead: those given, or the past's steps repeated."""
     if future_time is not None:
         if time is None and len(at):
             raise ShapeError("future_time is given but time is not; pass the moments of y as `time` too.")

@@ -14,9 +14,9 @@ from adabypass.plots.canvas import MARK, Axes, Figure, Line2D, Times
 from adabypass.validation import Floats
 
 LINES = ("#3b6ea5", "#d55e00", "#009e73", "#cc79a7", "#8c6d1f", "#56b4e9", "#555555")
-"""After Okabe and Ito: told apart by colour-blind readers too."""
+"""After Okabe and Ito: colour-blind readers can distinguish them, too."""
 STYLES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
-"""Line styles, so that nothing rests on colour alone."""
+"""Line styles, so that nothing depends on colour alone."""
 SHARES = "drift_shares"
 """Name of the panel that stacks all drift_share_0, drift_share_1, ... of a trace."""
 PASSING = ("noise_mean", "noise_mean_var")
@@ -25,7 +25,14 @@ CHANGE_STYLES: dict[str, tuple[str, Any, float]] = {
     "drift": (MARK, "-", 0.975),
     "noise": ("#d55e00", (0, (2, 2)), 0.93),
 }
-"""Colour, line style, and how high the triangles stand, by what changed."""
+"""Colour, line style, and height of the triangles, by what changed."""
+CHANGE_NAMES = {
+    ("drift", True): "faster drift",
+    ("drift", False): "slower drift",
+    ("noise", True): "larger noise",
+    ("noise", False): "smaller noise",
+}
+"""What the legend says, by what changed and whether it grew. A jump of the series is faster drift, up or down."""
 
 
 def weights(trace: Trace, names: Sequence[str] | None = None, time: object = None, ax: Axes | None = None) -> Axes:
@@ -59,7 +66,7 @@ def weights(trace: Trace, names: Sequence[str] | None = None, time: object = Non
             for reach, alpha in ((2, 0.16), (1, 0.22)):  # translucent: bands of several weights may cross
                 low, high = (mean[:, i] + side * reach * sd[:, i] for side in (-1, 1))
                 canvas.band(ax, at[chosen], low, high, color, alpha=alpha)
-        ax.plot(at[chosen], mean[:, i], color=color, linestyle=style, linewidth=1.3, label=name)
+        ax.plot(at[chosen], mean[:, i], color=color, linestyle=style, linewidth=1.3, label=canvas.plain(name))
     canvas.frame(ax, np.empty(0), mean - 2 * sd, mean + 2 * sd)
     ax.set_ylabel("weights, ± 1 and 2 sd" if trace.weights_var is not None else "weights")
     canvas.tidy(ax, at)
@@ -113,8 +120,9 @@ def changes(
 ) -> Axes:
     """Draw the observations, and mark when the regime changed.
 
-    A full line says that the weights' drift changed, a broken one with a lower triangle that the noise did; triangles
-    point up where it rose, down where it fell.
+    A full line says that the weights drift faster or slower from there, a broken one with a lower triangle that the
+    noise is larger or smaller; triangles point up where drift or noise grew, down where they fell. They do not say
+    whether the series itself went up or down.
 
     Parameters
     ----------
@@ -136,13 +144,13 @@ def changes(
     ax.set_ylim(low, high + 0.06 * (high - low))  # room for the triangles
     named = ax.get_legend_handles_labels()[0]
     for kind, (color, style, height) in CHANGE_STYLES.items():
-        for direction, marker, sign in (("up", "^", 1), ("down", "v", -1)):
-            moments = [change.at for change in found if change.kind == kind and change.size * sign > 0]
+        for grew, marker in ((True, "^"), (False, "v")):
+            moments = [change.at for change in found if change.kind == kind and (change.size > 0) == grew]
             for moment in moments:
                 ax.axvline(at[moment], color=color, linestyle=style, linewidth=1.0, zorder=1)
             ax.plot(at[moments], [height] * len(moments), marker, color=color, transform=ax.get_xaxis_transform())
             if moments:
-                name = f"{kind} {direction}"
+                name = CHANGE_NAMES[kind, grew]
                 named.append(Line2D([], [], color=color, linestyle=style, linewidth=1.0, marker=marker, label=name))
     canvas.tidy(ax, at)
     canvas.legend(ax, handles=named)
@@ -150,7 +158,7 @@ def changes(
 
 
 def _panels(trace: Trace, names: Sequence[str] | None) -> list[str]:
-    """Name the panels: those asked for, or all that was learned."""
+    """Return the names of the panels: those asked for, or all that was learned."""
     if not trace.history:
         raise NotReadyError("this trace has no history of parameters; its model learns nothing but weights.")
     shares = _shares(trace)

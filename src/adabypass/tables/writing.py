@@ -5,16 +5,15 @@ import gzip
 import io
 import json
 import os
-import shutil
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from adabypass.errors import MissingExtraError, NotFiniteError, ShapeError
 from adabypass.tables.cells import Array, is_missing
+from adabypass.tables.files import replace_file
 from adabypass.tables.frames import portable
 from adabypass.tables.reading import ending
 from adabypass.tables.table import check_names
@@ -35,7 +34,7 @@ def write(columns: Mapping[str, Array], path: str | os.PathLike[str]) -> None:
         sys.stdout.write(content.decode())
         sys.stdout.flush()
     else:
-        _put(gzip.compress(content, mtime=0) if target.lower().endswith(".gz") else content, target)
+        replace_file(gzip.compress(content, mtime=0) if target.lower().endswith(".gz") else content, target)
 
 
 def _check(arrays: Mapping[str, Array]) -> None:
@@ -86,20 +85,3 @@ def _parquet(arrays: Mapping[str, Array]) -> bytes:
     table = pyarrow.table({name: pyarrow.array(portable(array), from_pandas=True) for name, array in arrays.items()})
     pyarrow.parquet.write_table(table, out)
     return out.getvalue()
-
-
-def _put(content: bytes, target: str) -> None:
-    """Write a file beside its place, then move it there in one step."""
-    place = Path(os.path.realpath(target))
-    if place.exists() and not place.is_file():  # a device or a pipe, which cannot be replaced
-        place.write_bytes(content)
-        return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    draft = place.with_name(f".{place.name}.{os.getpid()}.part")
-    try:
-        draft.write_bytes(content)
-        if place.exists():
-            shutil.copymode(place, draft)
-        draft.replace(place)
-    finally:
-        draft.unlink(missing_ok=True)

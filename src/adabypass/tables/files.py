@@ -1,0 +1,25 @@
+"""Files that appear when they are complete."""
+
+import os
+import shutil
+from pathlib import Path
+
+
+def replace_file(content: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a file beside its place, then move it there in one step; folders are made as needed.
+
+    Nothing half-written is left behind, and an older file stays until the new one is complete.
+    """
+    place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_file():  # a device or a pipe, which cannot be replaced
+        place.write_bytes(content)
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    draft = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        draft.write_bytes(content)
+        if place.exists():
+            shutil.copymode(place, draft)
+        draft.replace(place)
+    finally:
+        draft.unlink(missing_ok=True)
