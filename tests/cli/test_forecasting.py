@@ -118,11 +118,20 @@ def test_models_are_compared(nile: Path, tmp_path: Path) -> None:
     done = run("evaluate", str(nile), "--target", "level", "--models", "auto,skf,pa", "--out", str(out))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("663 observations, one step ahead")
+    assert lines[0].rstrip() == "663 observations, 642 forecasts scored, one step ahead"
     assert [line.split()[0] for line in lines[1:]] == ["model", "auto", "skf", "pa"]
     assert "p = " in lines[3]
     assert tables.read(out).text("model") == ["auto", "skf", "pa"]
     assert run("evaluate", str(nile), "--models", "auto,nope").returncode == 2
+
+
+def test_a_score_says_of_how_many_forecasts_it_is(tmp_path: Path) -> None:
+    path, out = tmp_path / "short.csv", tmp_path / "scores.csv"
+    path.write_text("y\n" + "".join(f"{i % 7}\n" for i in range(60)))
+    for horizon, n in (("7", "1 forecast scored"), ("2", "9 forecasts scored")):
+        done = run("evaluate", str(path), "--horizon", horizon, "--models", "auto,skf", "--out", str(out))
+        assert done.stdout.startswith(f"60 observations, {n}, {horizon} steps ahead")
+        assert tables.read(out).numbers("n_scored").tolist() == [int(n.split()[0])] * 2
 
 
 def test_help_version_and_completion() -> None:

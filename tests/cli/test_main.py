@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 from click.testing import CliRunner
 
 import adabypass
-from adabypass.cli import commands
+from adabypass.cli import COMMANDS, commands
 
 
 def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -36,10 +38,33 @@ def test_version_is_printed() -> None:
     assert command("--version").stdout.strip() == f"adabypass, version {adabypass.__version__}"
 
 
-def test_help_lists_the_commands() -> None:
+def test_help_lists_the_commands_and_the_exit_codes() -> None:
     done = command("--help")
     assert done.returncode == 0
-    assert "reproduce" in done.stdout
+    for name in COMMANDS:
+        assert f"\n  {name} " in done.stdout
+    for code in ("0 all is done", "2 the input", "3 some series", "130 interrupted"):
+        assert code in " ".join(done.stdout.split())
+
+
+def every_command(found: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    yield name, found
+    for inner, each in getattr(found, "commands", {}).items():
+        yield from every_command(each, f"{name} {inner}")
+
+
+def test_every_option_of_every_command_has_a_help_text_in_whole_sentences() -> None:
+    context = commands.make_context("adabypass", ["datasets"])
+    for name in COMMANDS:
+        found = commands.get_command(context, name)
+        assert found is not None
+        assert found.name == name
+        for full_name, each in every_command(found, name):
+            assert each.help, full_name
+            for option in each.params:
+                if isinstance(option, click.Option):
+                    assert option.help, f"{full_name} {option.name}"
+                    assert option.help.split("  [default")[0].endswith("."), f"{full_name} {option.name}"
 
 
 def test_a_mistyped_command_ends_with_2() -> None:

@@ -47,7 +47,7 @@ def test_pairs_prints_a_summary_and_writes_days_and_picture(file: Path, tmp_path
 
 def test_options_reach_the_rules(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "days.csv"
-    options = "--model bypass --intercept --entry 0.8 --exit 0.3 --costs 7 --sizing units --leverage 2 --quiet-days 30"
+    options = "--model bypass --intercept --entry 0.8 --exit 0.3 --costs 7 --sizing units --leverage 2 --warm-up 30"
     assert command("pairs", file, *LEGS, *options.split(), "--out", out).exit_code == 0
     table = tables.read(file)
     pair = pairs.prices(table.numbers("GLD"), table.numbers("GDX"))

@@ -1,45 +1,93 @@
-"""The command `adabypass`: what the library does, from the shell."""
+"""The command `adabypass`: what the library does, from the shell.
 
+To add a command, write a module of its name in this package with a click command of that name, and enter it in
+`COMMANDS`.
+"""
+
+import importlib
+import io
+import os
 import signal
 import sys
+from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
 
-from adabypass.cli.datasets import datasets
-from adabypass.cli.evaluate import evaluate
-from adabypass.cli.forecast import forecast
-from adabypass.cli.pairs import pairs
-from adabypass.cli.reproduce import reproduce
-from adabypass.cli.stream import stream
+from adabypass.cli import terminal
 from adabypass.errors import AdabypassError
+from adabypass.tables.text import printable
+
+COMMANDS = ("forecast", "evaluate", "stream", "datasets", "reproduce", "pairs", "completion")
+"""In the order in which help lists them."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Interrupted(click.ClickException):
+    """Ctrl-C was pressed."""
+
+
+class Commands(click.Group):
+    """The commands; the module of each is imported when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"adabypass.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted; nothing more was written.") from None
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 all is done; 2 the input or an option is wrong, or a file cannot be read or written; 3 some "
+    "series could not be processed (they are named on standard error), the others are done; 130 interrupted by Ctrl-C.",
+)
 @click.version_option(package_name="adabypass")
 def commands() -> None:
     """Forecast a stream: a distribution before every observation, one update after it."""
 
 
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print what makes SHELL complete this command's options: eval "$(adabypass completion bash)"."""
-    found = get_completion_class(shell)
-    assert found is not None
-    click.echo(found(commands, {}, "adabypass", "_ADABYPASS_COMPLETE").source())
-
-
-for command in (forecast, evaluate, stream, datasets, reproduce, pairs, completion):
-    commands.add_command(command)
-
-
 def main() -> None:
-    """Run the command; a mistake of the user's ends in one line and exit code 2."""
-    if hasattr(signal, "SIGPIPE"):  # whoever read our output has seen enough: end as other filters do
+    """Run the command, and exit with its code; a mistake of the user's is reported in one line."""
+    if hasattr(signal, "SIGPIPE"):  # when whoever reads our output has seen enough, end as other filters do
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    terminal.open_standard_streams()
+    sys.exit(run())
+
+
+def run() -> int:
+    """Run the command; return its exit code."""
     try:
-        commands(prog_name="adabypass")
-    except (AdabypassError, OSError) as error:
-        click.echo(f"adabypass: {error}", err=True)
-        sys.exit(2)
+        code = commands(prog_name="adabypass", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except Interrupted as interrupted:
+        terminal.complain(interrupted.message)
+        return terminal.INTERRUPTED
+    except click.ClickException as mistake:
+        text = io.StringIO()
+        mistake.show(file=text)  # its usage and its message, on lines of their own
+        click.echo("\n".join(map(printable, text.getvalue().splitlines())), err=True)
+        return mistake.exit_code
+    except (AdabypassError, UnicodeError, OSError, MemoryError) as error:
+        terminal.complain(_in_words(error))
+        return terminal.MISTAKE
+
+
+def _in_words(error: BaseException) -> str:
+    """Say what went wrong, without Python's number of a system error."""
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return f"{where}{error.strerror}"
+    if isinstance(error, UnicodeDecodeError):
+        byte = error.object[error.start]
+        return f"the input holds the byte 0x{byte:02x}, which is not {error.encoding.upper()}; convert it to UTF-8."
+    return str(error) or f"{type(error).__name__}: there is not enough memory."

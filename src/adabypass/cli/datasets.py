@@ -2,10 +2,10 @@
 
 import click
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from adabypass import tables
+from adabypass.cli import outputs, terminal
 from adabypass.datasets import NAMES, Dataset, load_dataset
 
 HEADINGS = ("name", "length", "missing", "units", "what", "origin")
@@ -14,25 +14,23 @@ COUNTS = ("length", "missing")
 
 @click.command()
 @click.argument("name", required=False)
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, writable=True, allow_dash=True),
-    help="Where to write the series: CSV, TSV, JSON lines or Parquet, by the ending.  [default: CSV, printed]",
-)
+@outputs.out_option("the series", "printed as CSV")
 def datasets(name: str | None, out: str | None) -> None:
     """List the series that come with the library, or print the one called NAME.
 
     The columns are time, y and, where another series explains y, x.
     """
+    if out in (None, outputs.STANDARD):
+        outputs.check_stdout()
     if name is None:
         if out is not None:
             raise click.UsageError(f"--out needs the NAME of a series: {', '.join(NAMES)}.")
         _print_list([_row(load_dataset(each)) for each in NAMES])
         return
     series = load_dataset(name)
-    tables.write(_columns(series), out or "-")
-    if out not in (None, "-"):
-        click.echo(f"{len(series.y)} rows are in {out}", err=True)
+    outputs.write_table(_columns(series), out or outputs.STANDARD)
+    if out not in (None, outputs.STANDARD):
+        terminal.note(f"{len(series.y)} rows are in {out}")
 
 
 def _columns(series: Dataset) -> dict[str, tables.Array]:
@@ -49,7 +47,7 @@ def _row(series: Dataset) -> tuple[str, ...]:
 
 
 def _print_list(rows: list[tuple[str, ...]]) -> None:
-    console = Console()
+    console = terminal.console()
     if not console.is_terminal:
         _print_plain(rows)
         return

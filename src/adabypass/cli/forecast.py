@@ -9,68 +9,60 @@ import numpy as np
 from rich.table import Table
 
 from adabypass import tables
-from adabypass.cli import options
-from adabypass.cli.pictures import check_picture
+from adabypass.cli import options, outputs, terminal
 from adabypass.model.forecast import Forecast
 from adabypass.panel.pipeline import forecast_panel
 from adabypass.panel.series import Panel, Series
+from adabypass.tables.text import printable
 
 
 @click.command()
-@click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
+@options.file_argument
 @options.column_options
 @options.lag_options
-@click.option("--horizon", type=click.IntRange(1, 100_000), default=1, show_default=True, help="Steps ahead.")
+@options.horizon_option
 @click.option(
-    "--level", "levels", type=options.Level(), multiple=True, default=[90], show_default=True,
-    help="Of the intervals, in percent; may be given several times.",
+    "--level", "levels", type=options.Level(), multiple=True, default=[90], show_default=True, metavar="PERCENT",
+    help="Probability of the interval around each forecast, in percent; may be given several times.",
 )  # fmt: skip
-@click.option("--model", type=click.Choice(list(options.MODELS)), default="auto", help=options.MODEL_HELP)
-@click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), callback=check_picture,
-    help="Draw the first series and its forecast: PNG, PDF or SVG, by the ending.",
-)  # fmt: skip
-@click.option(
-    "--out", type=click.Path(allow_dash=True, dir_okay=False),
-    help="Where to write the forecasts: CSV, TSV, JSON lines or Parquet, by the ending.  [default: printed]",
-)  # fmt: skip
+@options.model_option
+@outputs.plot_option("the first series and its forecast")
+@outputs.out_option("the forecasts", "printed")
 def forecast(
     file: str, target: str, time: str | None, key: str | None, exog: Any, calendar: Any, step: str | None, lags: Any,
     seasonal_lags: Any, difference: int, missing: str, horizon: int, levels: tuple[float, ...], model: str,
     plot: Path | None, out: str | None,
-) -> None:  # fmt: skip
-    """Learn every series of FILE, and forecast what comes next.
+) -> int:  # fmt: skip
+    """Forecast the next values of every series in FILE.
 
-    FILE is CSV, TSV, JSON lines or Parquet, by its ending, or - for standard input. Blank cells of the target are
-    missing observations. With --exog, rows at the end whose target is blank say what is known of the future.
+    FILE is .csv, .tsv or .jsonl (each also with .gz) or .parquet, or - for standard input, CSV or JSON lines. Blank
+    cells of the target are missing observations. With --exog, rows at the end whose target is blank hold the values
+    that are known of the future.
     """
-    options.check_out(out)
+    if out in (None, outputs.STANDARD):
+        outputs.check_stdout()
     panel = Panel(tables.read(file), options.columns(target, time, key, exog, calendar, step))
     template = options.forecaster(model, lags, seasonal_lags, difference, missing, ())
-    with options.progress("series", len(panel)) as advance:
+    with terminal.progress("series", len(panel)) as advance:
         found = forecast_panel(panel, horizon, template, levels, progress=advance, remedy=options.FILL_MISSING)
-    answer, first = found.columns, found.first
-    if plot is not None:
-        _draw(*first, plot)
-    if out is not None:
-        tables.write(answer, out)
-        if out != "-":
-            click.echo(f"{len(next(iter(answer.values())))} forecasts are in {out}", err=True)
-    elif sys.stdout.isatty():
-        options.console().print(_table(answer))
+    if out is None and sys.stdout.isatty():
+        terminal.console().print(_table(found.columns))
     else:
-        tables.write(answer, "-")
+        outputs.write_table(found.columns, out or outputs.STANDARD)
+    if out not in (None, outputs.STANDARD):
+        terminal.note(f"{len(next(iter(found.columns.values())))} forecasts are in {out}")
     if plot is not None:
-        click.echo(f"the picture is in {plot}", err=True)
-    options.report(found.failures)
+        _draw(*found.first, plot)
+        terminal.note(f"the picture is in {plot}")
+    return options.report(found.failures)
 
 
-def _table(answer: dict[str, Any]) -> Table:
+def _table(columns: dict[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, values in answer.items():
-        table.add_column(name, justify="right" if np.asarray(values).dtype.kind in "fi" else "left")
-    for row in zip(*answer.values(), strict=True):
-        table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in row))
+    for name, values in columns.items():
+        table.add_column(printable(name), justify="right" if np.asarray(values).dtype.kind in "fi" else "left")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*(f"{cell:.6g}" if isinstance(cell, float) else printable(cell) for cell in row))
     return table
 
 
@@ -79,7 +71,5 @@ def _draw(series: Series, ahead: Forecast, path: Path) -> None:
 
     time = np.arange(1, len(series.y) + 1) if series.time is None else series.time
     ax = plots.horizon(ahead, y=series.y, time=time, future_time=series.following(len(ahead)))
-    ax.set(ylabel=series.columns.target, xlabel=series.columns.time or "row")
-    if series.name:
-        ax.set_title(series.name, loc="left", fontsize=11)
+    plots.label(ax, x=series.columns.time or "row", y=series.columns.target, title=series.name)
     plots.save(ax, path)

@@ -1,13 +1,11 @@
-"""Options that several commands share, and what they amount to."""
+"""Options that several commands share, and the objects they describe."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from adabypass.cli import terminal
 from adabypass.forecasting import Forecaster
 from adabypass.panel.columns import Columns
 from adabypass.panel.pipeline import Failure
@@ -19,7 +17,6 @@ from adabypass.regressors import (
     Regressor,
     SequentialKalman,
 )
-from adabypass.tables.reading import ending
 
 MODELS: dict[str, Callable[[], Regressor]] = {
     "auto": AutoBypass,
@@ -30,7 +27,10 @@ MODELS: dict[str, Callable[[], Regressor]] = {
 }
 FILL_MISSING = "choose --missing mean or --missing last"
 """What the commands advise about a missing exogenous value."""
-MODEL_HELP = "auto (AutoBypass), ada (ADA-BYPASS), bypass, skf (Kalman filter, noise adapted) or pa (points only)."
+MODEL_HELP = (
+    "auto: AutoBypass, needs no tuning; ada, bypass: the paper's ADA-BYPASS and BYPASS; skf: a Kalman filter; pa: "
+    "passive-aggressive regression, forecasts without intervals."
+)
 
 Command = Callable[..., Any]
 if TYPE_CHECKING:  # only newer versions know it as generic
@@ -67,7 +67,7 @@ class Numbers(ParamType):
 
 
 class Level(ParamType):
-    """A percentage; kept as a share."""
+    """The probability of an interval: given in percent, kept as a number between 0 and 1."""
 
     name = "percent"
 
@@ -81,19 +81,46 @@ class Level(ParamType):
         return percent / 100
 
 
+file_argument = click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
+
+horizon_option = click.option(
+    "--horizon", type=click.IntRange(1, 100_000), default=1, show_default=True, metavar="N",
+    help="How many steps ahead to forecast.",
+)  # fmt: skip
+
+model_option = click.option(
+    "--model", type=click.Choice(list(MODELS)), default="auto", show_default=True, help=MODEL_HELP
+)
+
+
 def column_options(command: Command) -> Command:
-    """Add the options that say which column means what."""
+    """Add the options that name the columns of the file."""
     for option in reversed(
         [
-            click.option("--target", default="y", show_default=True, metavar="COL", help="The column to forecast."),
-            click.option("--time", metavar="COL", help='The column of times.  [default: "ds", or the rows in order]'),
-            click.option("--id", "key", metavar="COL", help='Which series a row belongs to.  [default: "unique_id"]'),
-            click.option("--exog", type=Names(), default="", metavar="COL,...", help="Columns that help to forecast."),
+            click.option("--target", default="y", show_default=True, metavar="COL", help="Column to forecast."),
+            click.option(
+                "--time", metavar="COL",
+                help="Column of times: dates, times or whole numbers, increasing.  [default: ds if there is such a "
+                "column, otherwise the rows are in the order of time]",
+            ),
+            click.option(
+                "--id", "key", metavar="COL",
+                help="Column that says to which series a row belongs; each series is forecast by itself.  [default: "
+                "unique_id if there is such a column, otherwise all rows are one series]",
+            ),
+            click.option(
+                "--exog", type=Names(), default="", metavar="COL,...",
+                help="Columns of other quantities from which the target is forecast as well, such as a price or the "
+                "weather. Their values at the steps ahead must be in the file, in rows with a blank target.",
+            ),
             click.option(
                 "--calendar", type=Names(), default="", metavar="PERIOD,...",
-                help="Cycles of the calendar to learn: hour, day, week, month, year.",
+                help="Cycles of the calendar that the target may follow: hour, day, week, month, year.",
             ),
-            click.option("--step", metavar="SPAN", help='Between two times, such as "10 minutes" or "month".'),
+            click.option(
+                "--step", metavar="SPAN",
+                help='Time between two rows, such as "10 minutes", "day" or "month".  [default: the most common one]',
+            ),
         ]
     ):  # fmt: skip
         command = option(command)
@@ -101,21 +128,27 @@ def column_options(command: Command) -> Command:
 
 
 def lag_options(command: Command) -> Command:
-    """Add the options that say how the series hangs on its own past."""
+    """Add the options that say from which of its own past values a series is forecast."""
     for option in reversed(
         [
             click.option(
                 "--lags", type=Numbers(), default=1, show_default=True, metavar="N[,N...]",
-                help="So many values before, or just these.",
+                help="Forecast from the last N values of the target; with commas, from the values exactly that many "
+                "steps back.",
             ),
             click.option(
                 "--seasonal-lags", type=Numbers(), metavar="N[,N...]",
-                help="Further lags, such as 24 for the same hour of the day before.",
+                help="Forecast also from the values this many steps back: 24 is the same hour of the day before in "
+                "hourly data.",
             ),
-            click.option("--difference", type=click.IntRange(0, 10), default=0, help="How often to difference first."),
+            click.option(
+                "--difference", type=click.IntRange(0, 10), default=0, show_default=True, metavar="N",
+                help="Forecast changes from step to step instead of values; 2 for changes of changes.",
+            ),
             click.option(
                 "--missing", type=click.Choice(["raise", "mean", "last"]), default="raise", show_default=True,
-                help="What to do about a blank in an exogenous column.",
+                help="What to do about a blank cell in a column of --exog: stop with an error (raise), or fill it with "
+                "the mean of the cells before (mean) or the last one (last).",
             ),
         ]
     ):  # fmt: skip
@@ -124,12 +157,12 @@ def lag_options(command: Command) -> Command:
 
 
 def columns(target: str, time: str | None, key: str | None, exog: Any, calendar: Any, step: str | None) -> Columns:
-    """Put together which columns mean what."""
+    """Return which columns mean what."""
     return Columns(target, time, key, tuple(exog), tuple(calendar), _step(step))
 
 
 def _step(step: str | None) -> Any:
-    """Take a step that looks like a number for one."""
+    """Return a step that looks like a number as one."""
     try:
         return None if step is None else float(step) if "." in step else int(step)
     except ValueError:
@@ -150,34 +183,8 @@ def forecaster(
     )
 
 
-def check_out(out: str | None) -> None:
-    """Refuse a file whose ending tells no format, before anything is computed or written."""
-    if out is not None and out != "-":
-        ending(out)
-
-
-def report(failures: list[Failure]) -> None:
-    """Print the series that were left out to standard error; if there are any, exit with code 1."""
+def report(failures: list[Failure]) -> int:
+    """Print the series that could not be processed to standard error; return the exit code."""
     for failure in failures:
-        click.echo(f"adabypass: left out: {failure}", err=True)
-    if failures:
-        click.get_current_context().exit(1)
-
-
-def console() -> Console:
-    """Write to standard output: in full width where it is no terminal."""
-    out = Console()
-    return out if out.is_terminal else Console(width=200, no_color=True, highlight=False)
-
-
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show how far the work has come, on a terminal, on standard error."""
-    err = Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=err, transient=True, disable=not err.is_terminal,
-    )  # fmt: skip
-    with bar:
-        task = bar.add_task(what, total=total)
-        yield lambda n: bar.advance(task, n)
+        terminal.complain(f"left out: {failure}")
+    return terminal.INCOMPLETE if failures else 0

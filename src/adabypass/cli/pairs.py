@@ -5,81 +5,83 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from adabypass import tables
-from adabypass.cli.pictures import check_picture
+from adabypass.cli import outputs, terminal
 from adabypass.experiments import pairs as study
 from adabypass.experiments.backtest import Backtest, Rules, Sizing
+from adabypass.tables.text import printable
+
+DEFAULTS = Rules()
 
 
 @click.command()
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@click.option("--y", required=True, help="Column (or ticker) of the leg that is explained.")
-@click.option("--x", required=True, help="Column (or ticker) of the leg that explains it.")
-@click.option("--date", default="date", show_default=True, help="Column of the days.")
-@click.option("--download", is_flag=True, help="Take adjusted closes from Yahoo! Finance instead of FILE.")
-@click.option("--start", help="First day of a download, as 2006-05-22.  [default: all there is]")
-@click.option("--end", help="Day after the last day of a download.")
-@click.option("--model", type=click.Choice(["auto", "ada", "bypass", "skf"]), default="auto", show_default=True)
-@click.option("--intercept/--no-intercept", default=False, show_default=True, help="Whether y = w x + c.")
-@click.option("--entry", type=float, default=1.0, show_default=True, help="Enter beyond so many predictive sd.")
-@click.option("--exit", "leave", type=float, default=0.0, show_default=True, help="Leave within so many.")
-@click.option("--costs", type=float, default=5.0, show_default=True, help="Basis points of the value traded.")
+@click.option("--y", required=True, metavar="COL", help="Column (or ticker) of the price that is explained.")
+@click.option("--x", required=True, metavar="COL", help="Column (or ticker) of the price that explains it.")
+@click.option("--date", default="date", show_default=True, metavar="COL", help="Column of the trading days.")
+@click.option("--download", is_flag=True, help="Download adjusted closing prices from Yahoo! Finance instead of FILE.")
+@click.option("--start", metavar="DAY", help="First day of the download, such as 2006-05-22.  [default: the first]")
+@click.option("--end", metavar="DAY", help="Day after the last day of the download.  [default: up to now]")
 @click.option(
-    "--sizing",
-    type=click.Choice(["hedge", "units"]),
-    default="hedge",
-    show_default=True,
-    help="One unit of y against as many of x as the hedge ratio says, or against one.",
-)
-@click.option("--leverage", type=float, default=1.0, show_default=True, help="Both legs together, in capitals.")
-@click.option("--quiet-days", type=int, default=20, show_default=True, help="Days before the first decision.")
+    "--model", type=click.Choice(["auto", "ada", "bypass", "skf"]), default="auto", show_default=True,
+    help="auto: AutoBypass, needs no tuning; ada, bypass: the paper's ADA-BYPASS and BYPASS; skf: a Kalman filter.",
+)  # fmt: skip
 @click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    callback=check_picture,
-    help="Where to draw it: PNG, PDF or SVG, by the ending.",
-)
-@click.option("--out", type=click.Path(dir_okay=False, allow_dash=True), help="Where to write every day, as a table.")
+    "--intercept/--no-intercept", default=False, show_default=True,
+    help="Explain y by a multiple of x plus a constant, or by a multiple of x alone.",
+)  # fmt: skip
+@click.option(
+    "--entry", type=float, default=DEFAULTS.entry, show_default=True, metavar="SD",
+    help="Enter when the spread is more than this many predictive standard deviations from 0.",
+)  # fmt: skip
+@click.option(
+    "--exit", "exit_at", type=float, default=DEFAULTS.exit, show_default=True, metavar="SD",
+    help="Exit when the spread is within this many predictive standard deviations of 0, or beyond 0.",
+)  # fmt: skip
+@click.option(
+    "--costs", type=float, default=DEFAULTS.costs_bp, show_default=True, metavar="BP",
+    help="Costs of trading, in basis points (hundredths of a percent) of the value traded in each leg.",
+)  # fmt: skip
+@click.option(
+    "--sizing", type=click.Choice(["hedge", "units"]), default=DEFAULTS.sizing, show_default=True,
+    help="Hold one unit of y against as many units of x as the hedge ratio says (hedge), or against one unit (units).",
+)  # fmt: skip
+@click.option(
+    "--leverage", type=float, default=DEFAULTS.leverage, show_default=True, metavar="RATIO",
+    help="Value of both legs together, as a multiple of the capital.",
+)  # fmt: skip
+@click.option(
+    "--warm-up", "warm_up_days", type=int, default=DEFAULTS.warm_up_days, show_default=True, metavar="DAYS",
+    help="Days from which the model learns before the first trade.",
+)  # fmt: skip
+@outputs.plot_option("prices, hedge ratio, spread and capital")
+@outputs.out_option("spread, positions, returns and capital of every day", "not written")
 def pairs(
-    file: str | None,
-    y: str,
-    x: str,
-    date: str,
-    download: bool,
-    start: str | None,
-    end: str | None,
-    model: study.ModelName,
-    intercept: bool,
-    entry: float,
-    leave: float,
-    costs: float,
-    sizing: Sizing,
-    leverage: float,
-    quiet_days: int,
-    plot: Path | None,
-    out: str | None,
-) -> None:
-    """Explain one price by another, day by day, and trade the spread.
+    file: str | None, y: str, x: str, date: str, download: bool, start: str | None, end: str | None,
+    model: study.ModelName, intercept: bool, entry: float, exit_at: float, costs: float, sizing: Sizing,
+    leverage: float, warm_up_days: int, plot: Path | None, out: str | None,
+) -> None:  # fmt: skip
+    """Explain one price by another, day by day, and trade the spread between them.
 
-    FILE holds the prices of both legs and their days: CSV, TSV, JSON lines or Parquet, "-" for standard input.
+    FILE holds the prices of both legs and their days: .csv, .tsv, .jsonl or .parquet, or - for standard input.
     """
-    rules = Rules(entry, leave, sizing, costs, leverage, quiet_days).checked()
+    rules = Rules(entry, exit_at, sizing, costs, leverage, warm_up_days).checked()
     if download == (file is not None):
         raise click.UsageError("Give either FILE or --download.")
+    outputs.check_stdout()
     pair = read_prices(file, y, x, date) if file is not None else _download(y, x, start, end)
     fitted = study.fit(pair, model, intercept=intercept)
     tested = study.trade(fitted, rules)
-    # With the days on standard output, the summary must not mix with them.
-    console = Console(stderr=out == "-")
-    console.print(_summary(fitted, tested))
     if out is not None:
-        tables.write(_every_day(fitted, tested, date), out)
+        outputs.write_table(_every_day(fitted, tested, date), out)
+    # With the days on standard output, the summary must not mix with them.
+    console = terminal.console(stderr=out == outputs.STANDARD)
+    console.print(_summary(fitted, tested))
     if plot is not None:
         draw(fitted, tested, plot)
-        console.print(f"The picture is in {plot}", soft_wrap=True)
+        console.print(f"The picture is in {printable(plot)}", soft_wrap=True)
 
 
 def read_prices(file: str, y: str, x: str, date: str) -> study.Prices:
@@ -90,10 +92,10 @@ def read_prices(file: str, y: str, x: str, date: str) -> study.Prices:
 
 def draw(fitted: study.Fit, tested: Backtest, path: Path) -> None:
     """Write the picture of a pairs trade."""
-    from adabypass.experiments import pairs_picture  # noqa: PLC0415  (the tables need no matplotlib)
+    from adabypass import plots  # noqa: PLC0415  (the tables need no matplotlib)
+    from adabypass.experiments import pairs_picture  # noqa: PLC0415
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pairs_picture.pair(fitted, tested).savefig(path, dpi=130)
+    plots.save(pairs_picture.pair(fitted, tested), path)
 
 
 def _download(y: str, x: str, start: str | None, end: str | None) -> study.Prices:
@@ -105,7 +107,8 @@ def _download(y: str, x: str, start: str | None, end: str | None) -> study.Price
 def _summary(fitted: study.Fit, tested: Backtest) -> Table:
     metrics = tested.metrics
     low, high = tested.sharpe_interval(np.random.default_rng(study.SEED))
-    time, (y, x) = fitted.prices.time, fitted.prices.names
+    time = fitted.prices.time
+    y, x = (printable(name) for name in fitted.prices.names)
     now = {1: f"holds {y} against {x}", -1: f"holds {x} against {y}", 0: "nothing is held"}[int(tested.sides[-1])]
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, value in (
@@ -122,15 +125,16 @@ def _summary(fitted: study.Fit, tested: Backtest) -> Table:
         ("hedge ratio now", f"{fitted.hedge_ratio[-1]:.4g} ± {fitted.hedge_sd[-1]:.2g}"),
         ("position now", now),
     ):
-        table.add_row(name, value.replace("nan %", "none").replace("nan", "none"))
+        table.add_row(name, value if name == "prices" else value.replace("nan %", "none").replace("nan", "none"))
     return table
 
 
 def _every_day(fitted: study.Fit, tested: Backtest, date: str) -> dict[str, Any]:
+    sd = fitted.trace.sd
     return {
         date: fitted.prices.time,
         "spread": fitted.spread,
-        "sd": fitted.trace.sd,
+        "sd": np.where(np.isfinite(sd), sd, np.nan),  # blank where nothing is known yet
         "hedge_ratio": fitted.hedge_ratio,
         "side": tested.sides,
         "holding_y": tested.holdings[:, 0],

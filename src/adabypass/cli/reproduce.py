@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
-from adabypass.cli.pictures import check_picture, draw_figure
+from adabypass.cli import outputs, terminal
 from adabypass.cli.reproduce_pairs import pairs
 from adabypass.cli.reproduce_wind import wind
 from adabypass.experiments import nile as nile_study
@@ -22,21 +21,17 @@ reproduce.add_command(pairs)
 
 
 @reproduce.command()
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    callback=check_picture,
-    help="Where to write the figure: PNG, PDF or SVG, by the ending.  [default: nile.png]",
-)
+@outputs.plot_option("the figure", "--out", default="nile.png")
 def nile(out: Path | None) -> None:
     """One-year-ahead forecasts of the Nile's yearly minimum, AD 622-1284."""
+    outputs.check_stdout()
     study = nile_study.run()
-    console = Console(width=None if Console().is_terminal else 100)
+    console = terminal.console(pipe_width=100)
     console.print("The Nile's yearly minima, one year ahead", style="bold")
     console.print(nile_study.SETTING + "\n")
     console.print(_table(study))
     console.print("\n" + study.remark)
-    draw_figure(lambda path: _draw(study, path), out, "nile.png", console)
+    outputs.draw_default(lambda path: _draw(study, path), out, "nile.png")
 
 
 @reproduce.command(name="all")

@@ -4,13 +4,12 @@ from math import isnan
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
+from adabypass.cli import outputs, terminal
 from adabypass.cli.pairs import draw, read_prices
-from adabypass.cli.pictures import check_picture, draw_figure
 from adabypass.experiments import pairs as study
+from adabypass.tables.text import printable
 
 EMBEDDED = (
     "The prices of GLD and GDX may not be embedded, so this is the same study of gold and silver, 1977-2012, and the "
@@ -23,23 +22,21 @@ EMBEDDED = (
     "--prices",
     "file",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True),
-    help="Daily adjusted closes of GLD and GDX, 2006-05-22 to 2015-04-22.  [default: gold and silver, embedded]",
+    metavar="FILE",
+    help="File with the daily adjusted closing prices of GLD and GDX, 2006-05-22 to 2015-04-22.  [default: gold and "
+    "silver, which come with the library]",
 )
-@click.option("--y", default="GLD", show_default=True, help="Column of GLD in that file.")
-@click.option("--x", default="GDX", show_default=True, help="Column of GDX.")
-@click.option("--date", default="date", show_default=True, help="Column of the days.")
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    callback=check_picture,
-    help="Where to write the figure: PNG, PDF or SVG, by the ending.  [default: pairs.png]",
-)
+@click.option("--y", default="GLD", show_default=True, metavar="COL", help="Column of GLD in that file.")
+@click.option("--x", default="GDX", show_default=True, metavar="COL", help="Column of GDX in that file.")
+@click.option("--date", default="date", show_default=True, metavar="COL", help="Column of the trading days.")
+@outputs.plot_option("the figure", "--out", default="pairs.png")
 def pairs(file: str | None, y: str, x: str, date: str, out: Path | None) -> None:
     """Statistical arbitrage: GLD explained by GDX, and the spread traded."""
+    outputs.check_stdout()
     pair = study.gold_silver() if file is None else read_prices(file, y, x, date)
     found = _run(pair, beside_paper=file is not None)
-    console = Console(width=None if Console().is_terminal else 110)
-    names = pair.names
+    console = terminal.console(pipe_width=110)
+    names = [printable(name) for name in pair.names]
     console.print(f"{names[0]} explained by {names[1]}, {len(pair.y)} days, and the spread traded", style="bold")
     if file is None:
         console.print(EMBEDDED)
@@ -48,18 +45,12 @@ def pairs(file: str | None, y: str, x: str, date: str, out: Path | None) -> None
     console.print("\n", _results(found), "\n", sep="")
     console.print("Sharpe ratios without costs, under other choices (- where nothing was traded)", style="bold")
     console.print(_sensitivities(found))
-    draw_figure(lambda path: draw(*found.headline, path), out, "pairs.png", console)
+    outputs.draw_default(lambda path: draw(*found.headline, path), out, "pairs.png")
 
 
 def _run(pair: study.Prices, beside_paper: bool) -> study.Study:
-    errors = Console(stderr=True)
-    with Progress(console=errors, transient=True, disable=not errors.is_terminal) as bar:
-        task = bar.add_task("Trading", total=None)
-        return study.run(
-            pair,
-            beside_paper=beside_paper,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
+    with terminal.progress_of_total("trading") as progress:
+        return study.run(pair, beside_paper=beside_paper, progress=progress)
 
 
 def _results(found: study.Study) -> Table:
@@ -68,13 +59,21 @@ def _results(found: study.Study) -> Table:
         table.add_column(heading, justify="right")
     for result in found.results:
         metrics, interval = result.metrics, result.sharpe_interval
-        told = (_number(result.sharpe), "", f"{100 * result.max_drawdown:.2f} %", f"{result.drawdown_days}", "", "", "")
+        figures = (
+            _number(result.sharpe),
+            "",
+            f"{100 * result.max_drawdown:.2f} %",
+            f"{result.drawdown_days}",
+            "",
+            "",
+            "",
+        )
         if metrics is None or interval is None:
-            table.add_row(result.model, "the paper's figures", "", *told, style="dim")
+            table.add_row(result.model, "the paper's figures", "", *figures, style="dim")
             continue
         band = f"{_number(interval.low)} to {_number(interval.high)}" if metrics.n_trades else "-"
         more = (f"{100 * metrics.cagr:z.1f} %", f"{metrics.turnover:.0f}", f"{metrics.n_trades}")
-        table.add_row(result.model, result.how, f"{result.costs_bp:g} bp", told[0], band, *told[2:4], *more)
+        table.add_row(result.model, result.how, f"{result.costs_bp:g} bp", figures[0], band, *figures[2:4], *more)
     return table
 
 
@@ -84,7 +83,9 @@ def _sensitivities(found: study.Study) -> Table:
         table.add_column(label, justify="right")
     for row in found.sensitivities:
         ratios = (_number(row.sharpe[label]) for label in study.LABELS.values())
-        table.add_row(row.y, "yes" if row.intercept else "no", f"{row.entry:g} sd", f"{row.exit:g} sd", *ratios)
+        table.add_row(
+            printable(row.y), "yes" if row.intercept else "no", f"{row.entry:g} sd", f"{row.exit:g} sd", *ratios
+        )
     return table
 
 

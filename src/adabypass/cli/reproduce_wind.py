@@ -4,11 +4,9 @@ from math import ceil, isnan
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
-from adabypass.cli.pictures import check_picture, draw_figure
+from adabypass.cli import outputs, terminal
 from adabypass.experiments import wind as study
 
 MOST_ROWS = 12
@@ -18,25 +16,24 @@ MOST_ROWS = 12
 @click.command()
 @click.option(
     "--lags", type=click.IntRange(1, study.MOST_LAGS), default=1, show_default=True,
-    help="How many values before the next one it is foretold from.",
+    help="Forecast each value from this many values before it.",
 )  # fmt: skip
 @click.option(
     "--horizon", type=click.IntRange(1, study.LONGEST_HORIZON), default=1, show_default=True,
-    help="Steps of 10 minutes; more than one are forecast besides, which takes a minute more.",
+    help="Forecast up to this many steps of 10 minutes ahead; more than one takes about a minute longer.",
 )  # fmt: skip
-@click.option("--length", type=int, help="Use so many values, from the first on.  [default: all 40,174]")
 @click.option(
-    "--out",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    callback=check_picture,
-    help="Where to write the figure: PNG, PDF or SVG, by the ending.  [default: wind.png]",
+    "--length", type=int, metavar="N", help="Use only the first N values of the series.  [default: all 40,174]"
 )
+@outputs.plot_option("the figure", "--out", default="wind.png")
 def wind(lags: int, horizon: int, length: int | None, out: Path | None) -> None:
     """Wind speed, forecast 10 minutes ahead, and up to 6 hours."""
-    found = _run(lags, horizon, length)
-    console = Console(width=None if Console().is_terminal else 110, highlight=False)
+    outputs.check_stdout()
+    with terminal.progress_of_total("forecasting and scoring") as progress:
+        found = study.run(lags, horizon, progress=progress, length=length)
+    console = terminal.console(pipe_width=110)
     console.print("Wind speed, 10 minutes ahead", style="bold")
-    console.print(study.STAND_IN)
+    console.print(study.SUBSTITUTE)
     console.print(found.setting + "\n")
     console.print(_results(found))
     console.print("\n" + found.remark)
@@ -44,19 +41,7 @@ def wind(lags: int, horizon: int, length: int | None, out: Path | None) -> None:
         console.print(f"\nUp to {horizon} steps ahead, from {found.ahead[0].n_origins:,} origins", style="bold")
         console.print(study.AHEAD_SETTING + "\n")
         console.print(_ahead(found))
-    draw_figure(lambda path: _draw(found, path), out, "wind.png", console)
-
-
-def _run(lags: int, horizon: int, length: int | None) -> study.Study:
-    errors = Console(stderr=True)
-    with Progress(console=errors, transient=True, disable=not errors.is_terminal) as bar:
-        task = bar.add_task("Forecasting", total=None)
-        return study.run(
-            lags,
-            horizon,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-            length=length,
-        )
+    outputs.draw_default(lambda path: _draw(found, path), out, "wind.png")
 
 
 def _results(found: study.Study) -> Table:

@@ -215,7 +215,9 @@ def compare(
         lines.append(Line(name, result.scores(horizon), against))
         if progress is not None:
             progress(name, len(series))
-    return Comparison(lines, loss, evaluations)
+    # With what each skips, so that scoring them again gives the same numbers.
+    scored = {name: each._replace(skip=aligned[name].skip) for name, each in evaluations.items()}
+    return Comparison(lines, loss, scored)
 
 
 def _named(

@@ -1,0 +1,115 @@
+"""What the commands print: text from files made harmless, tables, progress, and standard streams that may be closed."""
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from adabypass.tables.text import printable
+
+MISTAKE, INCOMPLETE, INTERRUPTED = 2, 3, 130
+"""Exit codes besides 0; `adabypass --help` explains them."""
+PIPE_WIDTH = 200
+"""Characters of a line where there is no terminal whose width could be used."""
+
+
+def console(*, stderr: bool = False, pipe_width: int = PIPE_WIDTH) -> Console:
+    """Make a console for standard output (or error) that takes text as it is: no markup, no emoji codes.
+
+    Where there is no terminal, lines are `pipe_width` characters wide and without colours.
+    """
+    terminal = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    if terminal.is_terminal:
+        return terminal
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, no_color=True, width=pipe_width)
+
+
+def complain(message: object) -> None:
+    """Print one line to standard error, beginning with the program's name."""
+    click.echo(f"adabypass: {printable(message)}", err=True)
+
+
+def note(message: object) -> None:
+    """Print one line about what was done to standard error."""
+    click.echo(printable(message), err=True)
+
+
+@contextmanager
+def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Show how far the work has come, on a terminal, on standard error.
+
+    Yields a function that is called with the number of pieces of work done since the last call.
+    """
+    with _bar() as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda n: bar.advance(task, n)
+
+
+@contextmanager
+def progress_of_total(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how far the work has come; yields a function of the number of pieces done, and of all pieces."""
+    with _bar() as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _bar() -> Progress:
+    err = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=err, transient=True, disable=not err.is_terminal,
+    )  # fmt: skip
+
+
+class ClosedStream(io.TextIOBase):
+    """Takes the place of a standard stream that was closed when the command began; using it is an error."""
+
+    encoding = "utf-8"
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def _refuse(self) -> OSError:
+        return OSError(f"{self._name} is closed; redirect it to a file or to /dev/null.")
+
+    @property
+    def buffer(self) -> "ClosedStream":
+        """The stream of bytes below it, closed as well."""
+        return self
+
+    def read(self, size: int | None = -1, /) -> str:
+        raise self._refuse()
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+        raise self._refuse()
+
+    def write(self, text: str, /) -> int:
+        raise self._refuse()
+
+    def flush(self) -> None:
+        """Do nothing: nothing was written."""
+
+
+def open_standard_streams() -> None:
+    """Make standard streams that a command can use, whatever it was started with.
+
+    A closed descriptor is opened on /dev/null, so that no file of ours gets its number; a closed stream raises an
+    error when it is used. Characters that an encoding such as ASCII lacks are written as escapes.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+    if sys.stdin is None:
+        sys.stdin = ClosedStream("standard input")
+    if sys.stdout is None:
+        sys.stdout = ClosedStream("standard output")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
