@@ -24,7 +24,8 @@ def check_array(value: object, name: str, *, copy: bool = False) -> Floats:
         array = np.asarray(np.ma.filled(np.ma.asarray(value, dtype=np.float64), np.nan) if masked else value)
         if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and not _holds_numbers(array)):
             raise NotANumberError(_not_numbers(name, value))
-        return np.array(array, dtype=np.float64, order="C") if copy else np.ascontiguousarray(array, dtype=np.float64)
+        with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, which is refused by name
+            return np.array(array, dtype=np.float64, order="C", copy=True if copy else None)
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, NotANumberError):
             raise

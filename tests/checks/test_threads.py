@@ -1,0 +1,220 @@
+"""Several threads, and objects that call back, neither corrupt a model nor lose what it learned silently."""
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adabypass import AdaBypass, AutoBypass, EvidenceBypass, Forecaster, PassiveAggressive, Regressor, SequentialKalman
+from adabypass.errors import AdabypassError, ConcurrentUseError, NotFiniteError, ShapeError
+from adabypass.validation import Floats
+
+MODELS: list[Callable[[], Regressor]] = [AutoBypass, AdaBypass, EvidenceBypass, SequentialKalman, PassiveAggressive]
+every_model = pytest.mark.parametrize("make", MODELS)
+
+
+@pytest.fixture(autouse=True)
+def _switch_often() -> Iterator[None]:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def stream(n: int, k: int, seed: int = 0) -> tuple[Floats, Floats]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, k))
+    return X, X.sum(axis=1) + rng.normal(size=n)
+
+
+class Lazy:
+    """Becomes an array only when asked, and calls back on the way."""
+
+    def __init__(self, array: Floats, callback: Callable[[], Any]) -> None:
+        self.array, self.callback = array, callback
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        self.callback()
+        return self.array
+
+
+@every_model
+def test_meeting_other_features_while_a_table_is_converted_does_no_harm(make: Callable[[], Regressor]) -> None:
+    model = make()
+    X, y = stream(300, 40)
+    with pytest.raises(ShapeError, match="this model has 1 feature"):
+        model.run(Lazy(X, lambda: model.predict([1.0])), y)
+    assert model.n_features == 1
+
+
+@every_model
+def test_a_model_that_grows_while_x_is_converted_is_not_corrupted(make: Callable[[], Regressor]) -> None:
+    model = make()
+    model.run(*stream(30, 2))
+    model.update(Lazy(np.ones(2), lambda: model.add_features(50)), 1.0)
+    assert model.n_features == 52
+    assert np.isfinite(model.predict(np.ones(52)).mean)
+
+
+@every_model
+def test_numbers_that_change_after_the_check_are_never_seen(make: Callable[[], Regressor]) -> None:
+    """The stream was copied before it was checked, so what another thread writes into it comes too late."""
+    X, y = stream(60_000 if make is not AutoBypass else 6_000, 2)
+    expected = make()
+    expected.run(X, y, keep_predictive=False)
+    model = make()
+
+    def run() -> None:
+        with suppress(NotFiniteError):  # if the nan came before the copy
+            model.run(X, y, keep_predictive=False)
+
+    running = threading.Thread(target=run)
+    running.start()
+    while running.is_alive():
+        time.sleep(0.001)
+        X[-100:], y[-100:] = np.nan, np.inf
+    running.join()
+    if model.n_seen:
+        np.testing.assert_array_equal(model.weights.mean, expected.weights.mean)
+
+
+@every_model
+def test_what_would_overtake_a_run_is_refused(make: Callable[[], Regressor]) -> None:
+    X, y = stream(400_000 if make is not AutoBypass else 30_000, 2)
+    model = make()
+    model.run(X[:10], y[:10])
+    before = model.predict(X[0]).mean
+    running = threading.Thread(target=lambda: model.run(X, y, keep_predictive=False))
+    running.start()
+    while running.is_alive() and not model._cell.is_running:  # type: ignore[union-attr]
+        time.sleep(0.0005)
+    calls: list[Callable[[], Any]] = [
+        lambda: model.update(X[0], 1.0),
+        lambda: model.step(X[0], 1.0),
+        lambda: model.run(X[:5], y[:5]),
+        lambda: model.add_features(1),
+        model.reset,
+    ]
+    refused = 0
+    for call in calls:
+        if not running.is_alive():
+            break
+        if model._cell is not None and model._cell.is_running:
+            assert model.predict(X[0]).mean == before
+            try:
+                call()
+            except ConcurrentUseError:
+                refused += 1
+    running.join()
+    assert refused >= 1
+    assert model.n_seen >= 10
+
+
+@every_model
+def test_two_streams_of_different_width_on_a_fresh_model_do_no_harm(make: Callable[[], Regressor]) -> None:
+    narrow, wide = stream(100, 1), stream(100, 30)
+    for _ in range(10):
+        model, barrier = make(), threading.Barrier(2)
+
+        def run(data: tuple[Floats, Floats], model: Regressor = model, barrier: threading.Barrier = barrier) -> None:
+            barrier.wait()
+            with suppress(ConcurrentUseError, ShapeError):
+                model.run(*data)
+
+        threads = [threading.Thread(target=run, args=(data,)) for data in (narrow, wide)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert model.n_features in (1, 30)
+        assert model.n_seen == 100
+        assert np.isfinite(model.predict(np.ones(model.n_features)).mean)
+
+
+@every_model
+def test_updates_from_eight_threads_are_all_learned(make: Callable[[], Regressor]) -> None:
+    model = make()
+    model.predict([1.0, 2.0])
+
+    def learn(seed: int) -> None:
+        X, y = stream(100, 2, seed)
+        for x, target in zip(X, y, strict=True):
+            model.update(x, target)
+            model.predict(x)
+
+    threads = [threading.Thread(target=learn, args=(seed,)) for seed in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert model.n_seen == 800
+    assert np.isfinite(model.weights.mean).all()
+
+
+def test_a_forecaster_used_by_eight_threads_stays_whole() -> None:
+    forecaster = Forecaster(lags=[1, 3], missing="last")
+    forecaster.run(np.sin(np.arange(50.0)))
+    errors: list[BaseException] = []
+
+    def use(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for _ in range(60):
+            try:
+                match int(rng.integers(5)):
+                    case 0:
+                        forecaster.update(rng.normal())
+                    case 1:
+                        forecaster.run(np.where(rng.random(200) < 0.3, np.nan, rng.normal(size=200)))
+                    case 2:
+                        forecaster.forecast(3)
+                    case 3:
+                        forecaster.copy().reset()
+                    case _:
+                        forecaster.step(np.nan)
+            except AdabypassError:
+                pass
+            except BaseException as error:
+                errors.append(error)
+                raise
+
+    threads = [threading.Thread(target=use, args=(seed,)) for seed in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not errors
+    assert np.isfinite(forecaster.forecast(5).mean).all()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX signals")
+@pytest.mark.parametrize("what", ["AutoBypass.run", "AdaBypass.run", "Forecaster.run"])
+def test_ctrl_c_stops_a_run_within_a_second_and_changes_nothing(what: str) -> None:
+    X, y = stream(3_000_000, 2)
+    model: Any = {"AutoBypass.run": AutoBypass, "AdaBypass.run": AdaBypass, "Forecaster.run": Forecaster}[what]()
+    first = (y[:50],) if what == "Forecaster.run" else (X[:50], y[:50])
+    rest = (y,) if what == "Forecaster.run" else (X, y)
+    model.run(*first)
+    before, sent = model.n_seen, []
+
+    def interrupt(*_: Any) -> None:
+        sent.append(time.perf_counter())
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.run(*rest, keep_predictive=False)
+        assert time.perf_counter() - sent[0] < 1.0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert model.n_seen == before
+    model.update(*(first[0][:1] if what == "Forecaster.run" else (X[0], 1.0)))  # and it can be used again
+    assert model.n_seen == before + 1
