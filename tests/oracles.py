@@ -108,7 +108,7 @@ def insensitive_evidence(d: float, v: float, epsilon: float) -> ExactEvidence:
 
 def heavy_evidence(d: float, v: float) -> ExactEvidence:
     """Integrate N(η; d, v) p(η), p the mixture of normals with heavy tails, and its moments by Gauss-Legendre."""
-    share, sd = np.array(noise.HEAVY_SHARES), np.array(noise.HEAVY_SDS)
+    share, sd = (np.array(values) for values in noise.NORMALS[noise.Family.HEAVY])
     # The product peaks where that of each normal does: panels of half its width, out to 14 of them on either side.
     centers, widths = sd**2 * d / (sd**2 + v), np.sqrt(sd**2 * v / (sd**2 + v))
     edges = np.unique(np.concatenate([c + w * np.arange(-14, 14.1, 0.5) for c, w in zip(centers, widths, strict=True)]))

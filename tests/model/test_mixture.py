@@ -71,41 +71,21 @@ def test_quantiles_invert_the_distribution_function(forecast: Mixture, q: float)
     assert forecast.sf(forecast.quantile(1 - q)) == approx(1 - (1 - q), rel=1e-4, abs=1e-15)  # 1 - q has rounded q
 
 
-@settings(max_examples=40)
-@given(mixtures(), st.floats(-8, 8))
-def test_crps_is_the_integral_of_the_squared_difference_of_distributions(forecast: Mixture, z: float) -> None:
-    y, reach = forecast.mean + z * forecast.sd, 60 * forecast.sd
-    centres = sorted(forecast.components["mean"])
-    lower = [y - reach, *(c for c in centres if c < y), y]
-    upper = [y, *(c for c in centres if c > y), y + reach]
-    below = sum(quad(lambda t: forecast.cdf(t) ** 2, a, b, limit=400)[0] for a, b in pairwise(lower))
-    above = sum(quad(lambda t: forecast.sf(t) ** 2, a, b, limit=400)[0] for a, b in pairwise(upper))
-    assert forecast.crps(y) == approx(below + above, rel=1e-4)
-
-
 @given(st.floats(-5, 5), powers(-3, 1), powers(-1, 0.5))
 def test_crps_of_a_single_forecast_is_exact(z: float, signal_var: float, epsilon: float) -> None:
     forecast = Insensitive(0.0, signal_var, 1.0, epsilon)
     y, reach = z * forecast.sd, 60 * forecast.sd
     below = quad(lambda t: forecast.cdf(t) ** 2, y - reach, y, points=[0.0], limit=400)[0]
     above = quad(lambda t: forecast.sf(t) ** 2, y, y + reach, points=[0.0], limit=400)[0]
-    assert forecast.crps(y) == approx(below + above, rel=1e-4)
-
-
-@settings(max_examples=40)
-@given(mixtures())
-def test_entropy_is_the_expected_negative_log_density(forecast: Mixture) -> None:
-    centres = sorted(forecast.components["mean"])
-    points = [forecast.mean - 60 * forecast.sd, *centres, forecast.mean + 60 * forecast.sd]
-    exact = sum(quad(lambda t: -forecast.pdf(t) * forecast.logpdf(t), a, b, limit=400)[0] for a, b in pairwise(points))
-    assert forecast.entropy() == approx(exact, abs=1e-3)
+    assert forecast.crps(y) == approx(below + above, rel=1e-6)
 
 
 @given(mixtures())
 def test_moments_are_those_of_the_density(forecast: Mixture) -> None:
     parts = forecast.components
     weight, mean, scale = parts["weight"], parts["mean"], parts["noise_scale"]
-    others = {Family.GAUSSIAN: 1.0, Family.HEAVY: np.dot(noise.HEAVY_SHARES, np.square(noise.HEAVY_SDS))}
+    heavy = noise.NORMALS[Family.HEAVY]
+    others = {Family.GAUSSIAN: 1.0, Family.HEAVY: np.dot(heavy.shares, np.square(heavy.sds))}
     inner = [others.get(part["family"], noise.var(float(part["epsilon"]))) for part in parts]
     var = weight @ (parts["signal_var"] + scale**2 * inner + (mean - weight @ mean) ** 2)
     assert forecast.mean == approx(weight @ mean)
@@ -118,9 +98,9 @@ def test_mixtures_of_very_different_widths_are_scored_exactly() -> None:
     sds = np.sqrt([[2e-6, 1.000001], [1.000001, 2.0]])
     weights, scale = np.array([0.99, 0.01]), np.sqrt(2 / np.pi)
     exact = scale * (weights @ [1e-3, 1.0] - 0.5 * weights @ sds @ weights)
-    assert spike.crps(0.0) == approx(exact, rel=1e-3)
+    assert spike.crps(0.0) == approx(exact, rel=1e-9)
     peaks = Mixture.of(weight=[0.5, 0.5], mean=[-1e6, 1e6], signal_var=1.0)
-    assert peaks.crps(0.0) == approx(5e5, rel=1e-4)
+    assert peaks.crps(0.0) == approx(5e5, rel=1e-5)
     assert peaks.cdf(peaks.quantile(0.25)) == approx(0.25)
 
 
@@ -212,26 +192,32 @@ def test_many_forecasts_can_be_chosen_from_and_sampled() -> None:
     assert np.isnan(forecasts.logpdf(np.array([0.0, np.nan, 0.0]))).tolist() == [False, True, False]
 
 
+def test_every_part_of_a_huge_forecast_is_finite() -> None:
+    """The search for a quantile begins where the one before it ended, however far off that is."""
+    forecasts = Mixture.of(
+        weight=[0.5, 0.5],
+        mean=[[1e301, 1e301], [1e300, 1e300]],
+        signal_var=[[1e300], [1.0]],
+        noise_scale=[[0.0], [1e300]],
+    )
+    assert np.isfinite(forecasts.quantile(0.5)).all()
+    assert np.isfinite(forecasts.entropy()).all()
+
+
+def test_probabilities_stay_within_0_and_1() -> None:
+    """The weights add up to 1 but for rounding, which must not show."""
+    weight = np.full(7, 1 / 7) * (1 + 1e-9)
+    forecast = Mixture.of(weight=weight, mean=np.arange(7.0), signal_var=1.0)
+    assert forecast.cdf(100.0) == forecast.sf(-100.0) == 1.0
+    assert forecast.cdf(-1e9) == 0.0
+
+
 def test_gaussian_components_are_normal() -> None:
     gaussian = Mixture.of(weight=[1.0], mean=2.0, signal_var=0.75, noise_scale=0.5)
     normal = Normal(2.0, 1.0)
     for y in (-3.0, 2.0, 4.5):
         assert gaussian.logpdf(y) == approx(normal.logpdf(y))
         assert gaussian.cdf(y) == approx(normal.cdf(y))
-        assert gaussian.crps(y) == approx(normal.crps(y), rel=1e-4)
+        assert gaussian.crps(y) == approx(normal.crps(y), rel=1e-9)
     assert gaussian.interval(0.9) == approx(normal.interval(0.9))
     assert gaussian.entropy() == approx(normal.entropy(), abs=1e-6)
-
-
-@pytest.mark.parametrize(("apart", "scale"), [(10.0, 1e-3), (1e3, 1e-4)])
-def test_the_entropy_of_two_peaks_far_apart_is_that_of_one_and_of_the_choice(apart: float, scale: float) -> None:
-    one = Insensitive(0.0, scale**2, scale, 1.0)
-    two = Mixture.of(
-        weight=[0.5, 0.5],
-        mean=[0.0, apart],
-        signal_var=scale**2,
-        noise_scale=scale,
-        epsilon=1.0,
-        family=Family.INSENSITIVE,
-    )
-    assert two.entropy() == approx(one.entropy() + np.log(2), abs=1e-3)

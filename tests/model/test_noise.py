@@ -33,12 +33,13 @@ def test_prior_variance_of_the_mean_is_finite_for_the_widest_flat_top() -> None:
 
 
 def test_heavy_noise_is_nearly_students_t_with_four_degrees_of_freedom() -> None:
-    parts = list(zip(noise.HEAVY_SHARES, noise.HEAVY_SDS, strict=True))
+    heavy = noise.NORMALS[noise.Family.HEAVY]
+    parts = list(zip(heavy.shares, heavy.sds, strict=True))
     truth = stats.t(4)
 
     def gap(x: float) -> float:
         return float(truth.pdf(x) * (truth.logpdf(x) - np.log(sum(w * stats.norm.pdf(x, 0, sd) for w, sd in parts))))
 
     assert 2 * quad(gap, 0, 60, limit=200)[0] < 2e-4  # nats
-    assert sum(noise.HEAVY_SHARES) == approx(1.0, abs=1e-12)
-    assert approx(truth.var(), rel=0.01) == noise.HEAVY_VAR
+    assert sum(heavy.shares) == approx(1.0, abs=1e-12)
+    assert approx(truth.var(), rel=0.01) == heavy.var

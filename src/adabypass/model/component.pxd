@@ -11,8 +11,3 @@ cdef struct Component:
     double epsilon          # in units of noise_scale; 0 unless the noise is insensitive
     int64_t family          # `Family` in noise.py
 
-
-cdef enum:      # `Family` in noise.py
-    INSENSITIVE = 0
-    GAUSSIAN = 1
-    HEAVY = 2

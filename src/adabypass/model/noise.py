@@ -5,7 +5,7 @@ Every family is described at scale 1.
 
 from enum import IntEnum
 from math import exp
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,13 +21,27 @@ class Family(IntEnum):
     """A flat top of half-width epsilon with Laplace tails."""
     GAUSSIAN = 1
     HEAVY = 2
-    """Four normals of one mean, close to Student's t with 4 degrees of freedom: equation (67)."""
+    """A mixture of four normals, close to Student's t with 4 degrees of freedom."""
 
 
-HEAVY_SHARES = (0.4822, 0.4463, 0.0690, 0.0025)
-HEAVY_SDS = (0.8025, 1.4439, 2.9355, 8.0658)
-"""Four normals that come within 1.2e-4 nats of Student's t with 4 degrees of freedom: equation (67)."""
-HEAVY_VAR = sum(share * sd**2 for share, sd in zip(HEAVY_SHARES, HEAVY_SDS, strict=True))
+class Normals(NamedTuple):
+    """Noise that is a mixture of normals of mean 0."""
+
+    shares: tuple[float, ...]
+    sds: tuple[float, ...]
+
+    @property
+    def var(self) -> float:
+        """Variance of the mixture."""
+        return sum(share * sd**2 for share, sd in zip(self.shares, self.sds, strict=True))
+
+
+NORMALS = {
+    Family.GAUSSIAN: Normals((1.0,), (1.0,)),
+    # Within 1.2e-4 nats of Student's t with 4 degrees of freedom: equation (67).
+    Family.HEAVY: Normals((0.4822, 0.4463, 0.0690, 0.0025), (0.8025, 1.4439, 2.9355, 8.0658)),
+}
+"""The families that are mixtures of normals."""
 
 START_SCALE = {Family.INSENSITIVE: 0.3, Family.GAUSSIAN: 0.5, Family.HEAVY: 0.35}
 """Scale of the noise of AutoBypass's filters before anything is learned, in units of the scale of y."""
@@ -50,8 +64,10 @@ def mean_var(epsilon: float) -> float:
 
 def family_var(family: Integers, epsilon: Floats) -> Floats:
     """Return the variance of noise of any family; `epsilon` matters for the insensitive one alone."""
-    others = np.where(family == Family.HEAVY, HEAVY_VAR, 1.0)
-    return np.where(family == Family.INSENSITIVE, var(epsilon), others)
+    values = var(epsilon)
+    for each, normals in NORMALS.items():
+        values = np.where(family == each, normals.var, values)
+    return values
 
 
 def sample(family: Integers, epsilon: Floats, rng: np.random.Generator) -> Floats:
@@ -60,6 +76,8 @@ def sample(family: Integers, epsilon: Floats, rng: np.random.Generator) -> Float
     flat = rng.random(shape) * (1 + epsilon) < epsilon
     side = np.where(rng.random(shape) < 0.5, -1.0, 1.0)
     on_flat, on_tail = rng.uniform(-1, 1, shape) * epsilon, side * (epsilon + rng.exponential(size=shape))
-    normal, sd = rng.normal(size=shape), rng.choice(HEAVY_SDS, shape, p=HEAVY_SHARES)
-    others = normal * np.where(family == Family.HEAVY, sd, 1.0)
-    return np.where(family == Family.INSENSITIVE, np.where(flat, on_flat, on_tail), others)
+    drawn, normal = np.where(flat, on_flat, on_tail), rng.normal(size=shape)
+    for each, normals in NORMALS.items():
+        sd = rng.choice(normals.sds, shape, p=normals.shares) if len(normals.sds) > 1 else normals.sds[0]
+        drawn = np.where(family == each, normal * sd, drawn)
+    return drawn

@@ -4,9 +4,8 @@ A predictive may hold one forecast (numbers) or a whole trace of them (arrays): 
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from math import pi
-from os import cpu_count
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from adabypass.errors import ParameterError, PointForecastError
-from adabypass.model import mixture, noise
+from adabypass.model import crps, entropy, mixture, noise
 from adabypass.model.component import COMPONENT, Components, check_components
 from adabypass.model.limits import LARGEST
 from adabypass.model.noise import Family
@@ -24,8 +23,8 @@ Number: TypeAlias = float | Floats
 
 SQRT_2PI = (2.0 * pi) ** 0.5
 SQRT_PI = pi**0.5
-MANY_FORECASTS = 500
-"""Fewer are not worth a thread of their own."""
+CHUNK = 256
+"""So many forecasts are scored between two looks for Ctrl-C: some tenths of a second."""
 
 
 class Predictive(Protocol):
@@ -292,7 +291,7 @@ class Mixture:
 
     def crps(self, y: Number) -> Any:
         """Continuous ranked probability score at `y`: smaller is better, in the units of y."""
-        return self._each(_in_threads(mixture.crps), y)
+        return self._each(partial(_in_chunks, crps.crps), y)
 
     def pit(self, y: Number) -> Any:
         """Probability integral transform of `y`: uniform over a stream if the forecasts are calibrated."""
@@ -300,8 +299,8 @@ class Mixture:
 
     def entropy(self) -> Any:
         """Give the expected negative log density: the negative log score that the forecast expects of itself."""
-        entropy = _in_threads(lambda table, _: mixture.entropy(table))
-        return self._plain(entropy(self._table, np.zeros(len(self._table))))
+        table = self._table
+        return self._plain(_in_chunks(lambda part, _: entropy.entropy(part), table, np.zeros(len(table))))
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
@@ -430,18 +429,10 @@ class Point:
         )
 
 
-def _in_threads(function: Callable[[Components, Floats], Floats]) -> Callable[[Components, Floats], Floats]:
-    """Let a slow compiled function, which releases the interpreter's lock, use every processor on many forecasts."""
-
-    def divided(table: Components, at: Floats) -> Floats:
-        n_threads = min(cpu_count() or 1, len(table) // MANY_FORECASTS)
-        if n_threads < 2:
-            return function(table, at)
-        with ThreadPoolExecutor(n_threads) as pool:
-            parts = pool.map(function, np.array_split(table, n_threads), np.array_split(at, n_threads))
-            return np.concatenate(list(parts))
-
-    return divided
+def _in_chunks(function: Callable[[Components, Floats], Floats], table: Components, at: Floats) -> Floats:
+    """Call a slow compiled function on a part of the forecasts at a time, so that Ctrl-C is heard in between."""
+    parts = [function(table[i : i + CHUNK], at[i : i + CHUNK]) for i in range(0, len(table), CHUNK)]
+    return np.concatenate(parts) if parts else np.empty(0)
 
 
 def concatenate(forecasts: Sequence[Predictive]) -> Predictive:

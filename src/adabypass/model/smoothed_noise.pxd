@@ -14,3 +14,7 @@ cdef Pieces pieces(double distance, double v, double epsilon) noexcept nogil
 cdef double log_pdf(double d, double v, double epsilon) noexcept nogil
 cdef double lower_tail(double distance, double v, double epsilon, double* density) noexcept nogil
 cdef double mean_distance(double distance, double v, double epsilon) noexcept nogil
+
+cdef double pair_distance(
+    double distance, double v, double scale, double epsilon, double other_scale, double other_epsilon
+) noexcept nogil

@@ -7,7 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from adabypass.inference.reference.evidence import Evidence, gaussian, insensitive
+from adabypass.inference.reference.evidence import Evidence, insensitive, normals
+from adabypass.model.noise import NORMALS, Family
 from tests import oracles
 from tests.strategies import powers
 
@@ -61,10 +62,12 @@ def test_a_gross_outlier_moves_the_mean_by_a_bounded_amount(d: float, v: float) 
 
 @given(distances, powers(-6, 6))
 def test_gaussian_evidence_is_the_normal_density(d: float, v: float) -> None:
-    seen = gaussian(d, v)
+    seen = normals(d, v, NORMALS[Family.GAUSSIAN])
     assert seen.log_density == approx(-0.5 * (np.log(2 * np.pi * (1 + v)) + d**2 / (1 + v)))
     assert d + seen.shift == approx(d / (1 + v), abs=1e-9 * abs(d))
     assert seen.var == approx(v / (1 + v))
     step = 1e-5
-    wider, narrower = (gaussian(d / np.exp(s), v / np.exp(2 * s)).log_density - s for s in (step, -step))
+    wider, narrower = (
+        normals(d / np.exp(s), v / np.exp(2 * s), NORMALS[Family.GAUSSIAN]).log_density - s for s in (step, -step)
+    )
     assert seen.scale_slope == approx((wider - narrower) / (2 * step), rel=1e-4, abs=1e-4)

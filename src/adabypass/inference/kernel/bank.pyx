@@ -6,7 +6,8 @@ Inside, everything is in standard units: features and y less their centre, over 
 from libc.math cimport M_PI, exp, fabs, isnan, log, sqrt
 from libc.stdint cimport int64_t
 
-from adabypass.model.component cimport GAUSSIAN, INSENSITIVE, Component
+from adabypass.model.component cimport Component
+from adabypass.model.families cimport GAUSSIAN, noise_of
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.bank_state cimport (
@@ -94,7 +95,7 @@ cdef void describe(Step* step, Component* out) noexcept nogil:
             out[k].signal_var = saturate(unit * (unit * bank.h[k]))
             out[k].noise_scale = saturate(unit * bank.scale[k])
             out[k].family = <int64_t>bank.settings[k * N_SETTINGS + FAMILY]
-            out[k].epsilon = filter[FILTER_EPSILON] if out[k].family == INSENSITIVE else 0.0
+            out[k].epsilon = filter[FILTER_EPSILON] if noise_of(out[k].family).has_epsilon else 0.0
 
 
 cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:

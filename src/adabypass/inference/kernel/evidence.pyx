@@ -1,15 +1,15 @@
-"""The exact-evidence filter, in place on rows: equations (38)-(46)."""
+"""The exact-evidence filter, in place on rows: equations (45) and (46)."""
 
-from libc.math cimport INFINITY, M_PI, exp, fabs, isnan, log, sqrt
+from libc.math cimport isnan
 
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer, dot, symv
-from adabypass.model.smoothed_noise cimport Pieces, pieces
+from adabypass.model.component cimport Component
+from adabypass.model.families cimport INSENSITIVE, Evidence, Noise, noise_of
 from adabypass.inference.kernel.step cimport Kernel, Linear, Step, guard, saturate, saturate_weight, single_component
-from adabypass.model.component cimport INSENSITIVE, Component
 
-from adabypass.model import limits, noise
+from adabypass.model import limits
 
 cdef enum:      # the row
     N_SEEN = 0
@@ -20,81 +20,8 @@ cdef enum:      # the constants
     NOISE_SCALE = 1
     EPSILON = 2
 
-cdef enum:
-    N_HEAVY = 4
-
-cdef double[N_HEAVY] HEAVY_LOG_SHARE = [log(share) for share in noise.HEAVY_SHARES]
-cdef double[N_HEAVY] HEAVY_VAR = [sd * sd for sd in noise.HEAVY_SDS]
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
-cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
-
-
-cdef Evidence insensitive(double d, double v, double epsilon) noexcept nogil:
-    """Evidence under noise with a flat top and Laplace tails: equations (38)-(43)."""
-    cdef Evidence seen
-    cdef double distance = fabs(d), s = sqrt(v)
-    cdef Pieces split = pieces(distance, v, epsilon)
-    cdef double base = smaller(distance, epsilon)      # means are measured from here, to keep their differences
-    cdef double beyond_right = s * split.right_piece.mean, beyond_left = s * split.left_piece.mean
-    cdef double flat = -s * split.flat_piece.mean
-    cdef double right = epsilon - base + beyond_right
-    cdef double left = -(epsilon + base) - beyond_left
-    cdef double mean = split.flat * flat + split.right * right + split.left * left
-    seen.log_density = split.log_unit + log(split.total / (2.0 * (1.0 + epsilon)))          # (38)
-    seen.shift = v * (split.left - split.right) if v <= 1.0 else base - distance + mean     # (40)
-    seen.var = (                                                                            # (41)
-        split.flat * (v * split.flat_piece.var + (flat - mean) * (flat - mean))
-        + split.right * (v * split.right_piece.var + (right - mean) * (right - mean))
-        + split.left * (v * split.left_piece.var + (left - mean) * (left - mean))
-    )
-    seen.scale_slope = split.right * (epsilon + beyond_right) + split.left * (epsilon + beyond_left) - 1.0      # (42)
-    seen.epsilon_slope = split.right + split.left - 1.0 / (1.0 + epsilon)                   # (43)
-    if d < 0.0:
-        seen.shift = -seen.shift
-    return seen
-
-
-cdef Evidence gaussian(double d, double v) noexcept nogil:
-    """Evidence under Gaussian noise: equation (44)."""
-    cdef Evidence seen
-    cdef double D = 1.0 + v, mean = d / D
-    seen.log_density = -HALF_LOG_2PI - 0.5 * (log(D) + d * mean)
-    seen.shift = -v * mean
-    seen.var = v / D
-    seen.scale_slope = mean * mean + seen.var - 1.0
-    seen.epsilon_slope = 0.0
-    return seen
-
-
-cdef Evidence heavy(double d, double v) noexcept nogil:
-    """Evidence under noise with heavy tails, a mixture of normals: equations (68) and (69)."""
-    cdef Evidence seen
-    cdef double[N_HEAVY] weight, center
-    cdef double top = -INFINITY, total = 0.0, mean = 0.0, D
-    cdef Py_ssize_t j
-    for j in range(N_HEAVY):
-        D = HEAVY_VAR[j] + v
-        center[j] = d / D
-        weight[j] = HEAVY_LOG_SHARE[j] - 0.5 * (log(D) + d * center[j])
-        top = larger(top, weight[j])
-    for j in range(N_HEAVY):
-        weight[j] = exp(weight[j] - top)
-        total += weight[j]
-    seen.log_density = top + log(total) - HALF_LOG_2PI
-    seen.shift = seen.var = seen.epsilon_slope = 0.0
-    seen.scale_slope = -1.0
-    for j in range(N_HEAVY):
-        weight[j] /= total
-        seen.shift -= weight[j] * v * center[j]
-        center[j] *= HEAVY_VAR[j]           # of the noise, under each normal
-        mean += weight[j] * center[j]
-        D = v / (HEAVY_VAR[j] + v)
-        seen.scale_slope += weight[j] * (center[j] * center[j] / HEAVY_VAR[j] + D)
-        seen.var += weight[j] * HEAVY_VAR[j] * D
-    for j in range(N_HEAVY):
-        seen.var += weight[j] * (center[j] - mean) * (center[j] - mean)
-    return seen
 
 
 cdef void move(
@@ -144,6 +71,7 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     cdef double noise_scale = step.constants[NOISE_SCALE]
     cdef double d, v
     cdef Evidence seen
+    cdef const Noise* noise = noise_of(INSENSITIVE)
     add_diagonal(step.n, step.constants[DRIFT_VAR], S)
     if isnan(y):
         return
@@ -152,7 +80,7 @@ cdef void absorb(Step* step, double y) noexcept nogil:
         return
     d = smaller(larger(saturate(y - step.mean) / noise_scale, -LARGEST_D), LARGEST_D)
     v = smaller(larger(_signal_var(step) / noise_scale / noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
-    seen = insensitive(d, v, step.constants[EPSILON])
+    seen = noise.evidence(noise, d, v, step.constants[EPSILON])
     move(step.n, m, S, step.scratch, step.x, step.prior_var, noise_scale, &seen, v, step.scale)
 
 
@@ -167,15 +95,3 @@ cdef void weights(const Step* step, Py_ssize_t component, Linear* out) noexcept 
 
 
 KERNEL = Kernel.of(forecast, absorb, weights, scale_up=False, learns_extra=True, describe=describe)
-
-
-def insensitive_evidence(double d, double v, double epsilon):
-    """Give `insensitive` to Python: log density, shift, variance, slopes by log σ and by ε."""
-    cdef Evidence seen = insensitive(d, v, epsilon)
-    return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope
-
-
-def heavy_evidence(double d, double v):
-    """Give `heavy` to Python, likewise."""
-    cdef Evidence seen = heavy(d, v)
-    return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope

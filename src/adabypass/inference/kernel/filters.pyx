@@ -2,19 +2,18 @@
 
 from libc.math cimport copysign, exp, fabs, isnan, sqrt
 
-from adabypass.model.component cimport HEAVY, INSENSITIVE
+from adabypass.model.families cimport Evidence, Noise
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DRIFT_LOG, EPSILON_RATE, EPSILON_SLOPE_SQ, FAMILY, FAST, FAST_DECAY, FAST_RATE, FILTER_EPSILON,
+    ANCHORED, Bank, DRIFT_LOG, EPSILON_RATE, EPSILON_SLOPE_SQ, FAST, FAST_DECAY, FAST_RATE, FILTER_EPSILON,
     N_SCALARS, N_SEEN, N_SETTINGS, SCALE_SLOPE_SQ, SLOPE_RATE, SLOW, SLOW_RATE, Y_SCALE,
 )
-from adabypass.inference.kernel.evidence cimport Evidence, gaussian, heavy, insensitive, move
+from adabypass.inference.kernel.evidence cimport move
 from adabypass.inference.kernel.linalg cimport dot, symv
 
-from adabypass.model import limits, noise
+from adabypass.model import limits
 
-cdef double HEAVY_VAR = noise.HEAVY_VAR
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double LARGE_FEATURE = limits.LARGE_FEATURE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
@@ -107,7 +106,7 @@ cdef inline void _learn_noise(Bank* bank, const double* setting, double* filter,
     filter[SLOW] += larger(setting[SLOW_RATE], 1.0 / (n + 3.0)) * slope                       # (55)
     filter[SLOW] = smaller(larger(filter[SLOW], -LARGEST_LOG), LARGEST_LOG)
     filter[FAST] = setting[FAST_DECAY] * filter[FAST] + setting[FAST_RATE] * slope
-    if setting[FAMILY] == INSENSITIVE:
+    if filter_noise(setting).has_epsilon:
         slope = _normalised(seen.epsilon_slope, &filter[EPSILON_SLOPE_SQ], rate)
         filter[FILTER_EPSILON] *= exp(bank.constants[EPSILON_RATE] * slope)                 # (56)
         filter[FILTER_EPSILON] = smaller(larger(filter[FILTER_EPSILON], SMALLEST_EPSILON), LARGEST_EPSILON)
@@ -120,6 +119,7 @@ cdef void absorb_filters(Bank* bank, double y) noexcept nogil:
     cdef double* filter
     cdef double scale, d, v
     cdef Evidence seen
+    cdef const Noise* noise
     for k in range(bank.n_filters):
         setting, filter = bank.settings + k * N_SETTINGS, bank.filters + k * bank.stride
         _let_drift(bank, setting, filter, bank.drift_var[k])
@@ -129,21 +129,11 @@ cdef void absorb_filters(Bank* bank, double y) noexcept nogil:
         scale = bank.scale[k]
         d = smaller(larger((y - bank.mean[k]) / scale, -LARGEST_D), LARGEST_D)
         v = smaller(larger(bank.h[k] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
-        if setting[FAMILY] == INSENSITIVE:
-            seen = insensitive(d, v, filter[FILTER_EPSILON])
-        else:
-            seen = heavy(d, v) if setting[FAMILY] == HEAVY else gaussian(d, v)
+        noise = filter_noise(setting)
+        seen = noise.evidence(noise, d, v, filter[FILTER_EPSILON])
         bank.log_density[k] = seen.log_density - filter[SLOW] - filter[FAST]
         if bank.h[k] > SMALLEST_V:
             move(
                 J, filter + N_SCALARS, filter + N_SCALARS + J, bank.p + k * J, bank.z, bank.h[k], scale, &seen, v, 1.0
             )
         _learn_noise(bank, setting, filter, &seen)
-
-
-cdef double noise_var(const double* setting, const double* filter) noexcept nogil:
-    """Variance of a filter's noise, in units of its scale: equation (5) for the insensitive one."""
-    cdef double epsilon = filter[FILTER_EPSILON]
-    if setting[FAMILY] != INSENSITIVE:
-        return HEAVY_VAR if setting[FAMILY] == HEAVY else 1.0
-    return (epsilon * (epsilon * (epsilon / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + epsilon)

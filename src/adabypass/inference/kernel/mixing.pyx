@@ -3,15 +3,14 @@
 from libc.math cimport exp, fabs, isnan, log, sqrt
 from libc.string cimport memcpy
 
-from adabypass.model.component cimport INSENSITIVE
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHOR_RATE, Bank, DRIFT, DRIFT_LEVEL, DRIFT_LOG, DRIFT_SHARES, EPSILON, FAILURES, FAMILY, FAST, FILTER_EPSILON,
+    ANCHOR_RATE, Bank, DRIFT, DRIFT_LEVEL, DRIFT_LOG, DRIFT_SHARES, EPSILON, FAILURES, FAST, FILTER_EPSILON,
     LOG_SCORE, NOISE_SCALE, N_SCALARS, N_SEEN, N_SETTINGS, PATIENCE, PRIOR_WEIGHT, RESPAWN, SHARES, SHARE_SHARE,
     SHOCKS, SLOW, Y_CENTER, Y_SCALE,
 )
-from adabypass.inference.kernel.filters cimport absorb_filters, noise_var
+from adabypass.inference.kernel.filters cimport absorb_filters, filter_noise, noise_var
 from adabypass.inference.kernel.step cimport saturate
 
 from adabypass.model import limits
@@ -87,7 +86,7 @@ cdef void _summarise(Bank* bank) noexcept nogil:
         scale_log += bank.weights[k] * (filter[SLOW] + filter[FAST] + 0.5 * log(noise_var(setting, filter)))
         drift_log += bank.weights[k] * setting[DRIFT_LOG]
         bank.row[DRIFT_SHARES + <Py_ssize_t>setting[DRIFT_LEVEL]] += bank.weights[k]
-        if setting[FAMILY] == INSENSITIVE:
+        if filter_noise(setting).has_epsilon:
             epsilon += bank.weights[k] * filter[FILTER_EPSILON]
             insensitive_share += bank.weights[k]
     bank.row[NOISE_SCALE] = saturate(bank.row[Y_SCALE] * exp(scale_log))

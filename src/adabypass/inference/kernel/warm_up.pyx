@@ -6,18 +6,17 @@ from libc.string cimport memmove
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.bank_state cimport (
-    Bank, CAUTION, EPSILON_SLOPE_SQ, EPSILON_START, FAILURES, FAMILY, FAST, FILTER_EPSILON, MOST_WARM_UP, N_SCALARS,
+    Bank, CAUTION, EPSILON_SLOPE_SQ, EPSILON_START, FAILURES, FAST, FILTER_EPSILON, MOST_WARM_UP, N_SCALARS,
     N_SEEN, N_SETTINGS, N_WARM, PHASE, PRIOR_VAR, PRIOR_WEIGHT, SCALE_SLOPE_SQ, SETTLED, SHOCKS, SLOW, UNSCALED,
     WARMING, WARM_UP, Y_CENTER, Y_SCALE,
 )
-from adabypass.inference.kernel.filters cimport forecast_filters, standardise
+from adabypass.inference.kernel.filters cimport filter_noise, forecast_filters, standardise
 from adabypass.inference.kernel.mixing cimport learn
 from adabypass.inference.kernel.step cimport LARGEST, Step
 
-from adabypass.model import limits, noise
+from adabypass.model import limits
 
 cdef double CONSTANT = limits.CONSTANT
-cdef double[3] START_LOG = [log(noise.START_SCALE[family]) for family in noise.Family]
 
 
 cdef void _center_and_scale(
@@ -75,7 +74,7 @@ cdef void start_over(Bank* bank, double n_seen) noexcept nogil:
         for i in range(bank.n_shares):
             bank.rated[i * bank.n_filters + k] = bank.weights[k]
             bank.rate_weights[i] = 1.0 / bank.n_shares
-        filter[SLOW] = START_LOG[<Py_ssize_t>bank.settings[k * N_SETTINGS + FAMILY]]
+        filter[SLOW] = filter_noise(bank.settings + k * N_SETTINGS).start_log
         if bank.row[PHASE] == WARMING:      # few observations know little of their own scale
             filter[SLOW] += log(1.0 + bank.constants[CAUTION] / count)
         filter[FAST] = 0.0

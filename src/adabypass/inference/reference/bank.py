@@ -1,17 +1,16 @@
 """AutoBypass: a bank of exact-evidence filters in standard units, weighted by their evidence."""
 
-from functools import partial
 from math import copysign, exp, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.inference.reference.evidence import Evidence, absorb, gaussian, heavy, insensitive
+from adabypass.inference.reference.evidence import Evidence, absorb, evidence
 from adabypass.inference.reference.linear_gaussian import Weights, inner
 from adabypass.model import noise
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.limits import CONSTANT, EPSILON_RANGE, LARGEST_SLOPE, SHOCK, SMALLEST_ANCHOR_VAR
-from adabypass.model.noise import HEAVY_VAR, START_SCALE, Family
+from adabypass.model.noise import NORMALS, START_SCALE, Family
 from adabypass.validation import Floats
 
 
@@ -155,9 +154,7 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
             continue
         scale, h = each.noise_scale, inner(z, prior.cov @ z)
         d, v = (standard - inner(z, prior.mean)) / scale, h / scale**2
-        seen = {Family.GAUSSIAN: gaussian, Family.HEAVY: heavy}.get(
-            setting.family, partial(insensitive, epsilon=each.epsilon)
-        )(d, v)
+        seen = evidence(setting.family, d, v, each.epsilon)
         logs.append(seen.log_density - log(scale))
         weights = absorb(prior, z, seen, scale)
         filters.append(learn_noise(each._replace(weights=weights), setting, seen, bank.n_seen, spec))
@@ -175,7 +172,8 @@ def widen_after_shocks(bank: Bank, learned: list[Filter], z: Floats, y: float, s
     best = int(np.argmax(bank.mixture))
     each, setting = bank.filters[best], Setting(*spec.filters()[best])  # type: ignore[arg-type]
     prior = drifted(bank, each, setting, spec)
-    family_var = {Family.GAUSSIAN: 1.0, Family.HEAVY: HEAVY_VAR}.get(setting.family, noise.var(each.epsilon))
+    family = setting.family
+    family_var = NORMALS[family].var if family in NORMALS else noise.var(each.epsilon)
     noise_var = each.noise_scale**2 * family_var
     distance = abs(y - inner(z, prior.mean)) / sqrt(inner(z, prior.cov @ z) + noise_var)
     shocks = bank.shocks + 1.0 if distance >= bound else max(bank.shocks - decay, 0.0)
@@ -194,7 +192,7 @@ def learn_noise(each: Filter, setting: Setting, seen: Evidence, n_seen: int, spe
         fast=setting.fast_decay * each.fast + setting.fast_rate * slope,
         scale_slope_sq=scale_sq,
     )
-    if setting.family != Family.INSENSITIVE:
+    if setting.family in NORMALS:
         return learned
     epsilon_sq = each.epsilon_slope_sq + rate * (seen.epsilon_slope**2 - each.epsilon_slope_sq)
     slope = _bounded(seen.epsilon_slope / sqrt(epsilon_sq + 1e-12))

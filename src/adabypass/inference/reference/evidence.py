@@ -11,7 +11,7 @@ import numpy as np
 
 from adabypass.inference.reference.linear_gaussian import Weights, drift, guard, inner
 from adabypass.inference.reference.special import NEGLIGIBLE_LOG, NODES, WEIGHTS
-from adabypass.model import noise
+from adabypass.model.noise import NORMALS, Family, Normals
 from adabypass.model.spec import EvidenceBypassSpec
 from adabypass.validation import Floats
 
@@ -82,23 +82,9 @@ def insensitive(d: float, v: float, epsilon: float) -> Evidence:
     )
 
 
-def gaussian(d: float, v: float) -> Evidence:
-    """Evidence of an observation under Gaussian noise of variance σ²."""
-    D = 1.0 + v
-    mean, var = d / D, v / D
-    return Evidence(
-        log_density=-0.5 * (log(2 * pi) + log(D) + d * d / D),  # (44)
-        shift=-v * mean,
-        var=var,
-        tail=0.0,
-        scale_slope=mean**2 + var - 1.0,
-        epsilon_slope=0.0,
-    )
-
-
-def heavy(d: float, v: float) -> Evidence:
-    """Evidence of an observation under noise with heavy tails: a mixture of normals with variances τ²."""
-    share, tau_sq = np.array(noise.HEAVY_SHARES), np.array(noise.HEAVY_SDS) ** 2
+def normals(d: float, v: float, noise: Normals) -> Evidence:
+    """Evidence of an observation under noise that is a mixture of normals with variances τ²."""
+    share, tau_sq = np.array(noise.shares), np.array(noise.sds) ** 2
     D = tau_sq + v
     logs = np.log(share) - 0.5 * (np.log(2 * pi * D) + d * d / D)
     posterior = np.exp(logs - logs.max())
@@ -106,13 +92,18 @@ def heavy(d: float, v: float) -> Evidence:
     centers = tau_sq * d / D  # of η, under each normal
     mean = inner(posterior, centers)
     return Evidence(
-        log_density=float(logs.max()) + log(np.exp(logs - logs.max()).sum()),  # (68)
+        log_density=float(logs.max()) + log(np.exp(logs - logs.max()).sum()),  # (44), (68)
         shift=-v * inner(posterior, d / D),
         var=inner(posterior, tau_sq * v / D + (centers - mean) ** 2),
         tail=0.0,
         scale_slope=inner(posterior, centers**2 / tau_sq + v / D) - 1.0,  # (69)
         epsilon_slope=0.0,
     )
+
+
+def evidence(family: Family, d: float, v: float, epsilon: float) -> Evidence:
+    """Evidence of an observation under noise of any family."""
+    return normals(d, v, NORMALS[family]) if family in NORMALS else insensitive(d, v, epsilon)
 
 
 def start(spec: EvidenceBypassSpec, n_features: int) -> Weights:

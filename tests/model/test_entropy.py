@@ -1,0 +1,48 @@
+"""The entropy of a mixture is held to quadrature."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytest import approx
+
+from adabypass import Family, Insensitive, Mixture
+from tests.model.test_crps import LADDER, NODES, WEIGHTS, random_mixture
+
+
+def by_quadrature(forecast: Mixture) -> float:
+    """Integrate -p log p over panels as narrow as each part's own scales."""
+    edges = []
+    for part in forecast.components:
+        top = part["noise_scale"] * part["epsilon"]
+        for scale in (np.sqrt(part["signal_var"]), part["noise_scale"]):
+            edges += [part["mean"] + corner + sign * LADDER * scale for corner in (-top, 0.0, top) for sign in (-1, 1)]
+    total = 0.0
+    for low, high in pairwise(np.unique(np.concatenate(edges))):
+        t = low + (high - low) / 2 * (1 + NODES)
+        logs = forecast.logpdf(t)
+        total -= (high - low) / 2 * float(WEIGHTS @ (np.exp(logs) * logs))
+    return total
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 5]), st.sampled_from([(-1.0, 1.0), (-3.0, 6.0)]))
+def test_entropy_is_the_expected_negative_log_density(seed: int, n: int, scales: tuple[float, float]) -> None:
+    forecast = random_mixture(np.random.default_rng(seed), n, *scales)
+    assert forecast.entropy() == approx(by_quadrature(forecast), abs=1e-4)
+
+
+@pytest.mark.parametrize(("apart", "scale"), [(10.0, 1e-3), (1e3, 1e-4), (1e9, 1e-4)])
+def test_the_entropy_of_two_peaks_far_apart_is_that_of_one_and_of_the_choice(apart: float, scale: float) -> None:
+    one = Insensitive(0.0, scale**2, scale, 1.0)
+    two = Mixture.of(
+        weight=[0.5, 0.5],
+        mean=[0.0, apart],
+        signal_var=scale**2,
+        noise_scale=scale,
+        epsilon=1.0,
+        family=Family.INSENSITIVE,
+    )
+    assert two.entropy() == approx(one.entropy() + np.log(2), abs=1e-4)
