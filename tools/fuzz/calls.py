@@ -8,6 +8,7 @@ import inspect
 import math
 import pickle
 from collections.abc import Callable
+from enum import Enum
 from random import Random
 from typing import Any, NamedTuple
 
@@ -21,12 +22,14 @@ from adabypass import Forecaster, Regressor
 POOL = 25
 """So many models, and so many other objects, are kept to call; the oldest make room."""
 LONGEST_LABEL = 300
+TRUSTING = ("unchecked",)
+"""Methods that say that their caller must have checked the arguments."""
 
 FUNCTIONS = [
     value
     for module in (adabypass, adabypass.evaluation)
     for name in module.__all__
-    if callable(value := getattr(module, name)) and not (inspect.isclass(value) and issubclass(value, tuple))
+    if callable(value := getattr(module, name)) and not (inspect.isclass(value) and issubclass(value, tuple | Enum))
 ]
 CONSTRUCTORS = [value for value in FUNCTIONS if inspect.isclass(value) and value is not Regressor]
 MODELS: list[Any] = [value for value in CONSTRUCTORS if issubclass(value, Regressor)]
@@ -48,19 +51,24 @@ class Pool:
     """Objects to call, shared by every thread, and arrays that other threads write to meanwhile."""
 
     def __init__(self) -> None:
-        self.models: list[object] = [model() for model in MODELS]
-        self.others: list[object] = []
+        self._models: list[object] = [model() for model in MODELS]
+        self._others: list[object] = []
         self.arrays = [np.ones(3), np.ones((20, 3)), np.ones(20), np.ones((20, 1)), np.ones(1)]
 
     @property
+    def models(self) -> list[object]:
+        """The regressors and forecasters, as a list that no other thread changes."""
+        return list(self._models)
+
+    @property
     def objects(self) -> list[object]:
-        """Everything that can be called."""
-        return self.models + self.others
+        """Everything that can be called, as a list that no other thread changes."""
+        return self._models + self._others
 
     def add(self, value: object) -> None:
         """Keep an object of the library; drop the oldest."""
         if type(value).__module__.partition(".")[0] == "adabypass":
-            kept = self.models if isinstance(value, Regressor | Forecaster) else self.others
+            kept = self._models if isinstance(value, Regressor | Forecaster) else self._others
             kept.append(value)
             del kept[:-POOL]
 
@@ -225,7 +233,7 @@ class Caller:
 
 def _public_names(kind: type) -> list[str]:
     """Name the methods and attributes of a class, but for those that every tuple has."""
-    names = [name for name in dir(kind) if not name.startswith("_")] + ["__repr__", "__len__"]
+    names = [name for name in dir(kind) if not name.startswith("_") and name not in TRUSTING] + ["__repr__", "__len__"]
     return [name for name in names if hasattr(kind, name) and not (issubclass(kind, tuple) and hasattr(tuple, name))]
 
 

@@ -118,7 +118,10 @@ def run(seed: int, n: int, n_threads: int, path: str) -> dict[str, Any]:
             thread.join()
         stop.set()
         writer.join()
-    return summary(tallies)
+    counts = summary(tallies)
+    if counts["calls"] != n:
+        raise RuntimeError(f"{counts['calls']} of {n} calls were made: a thread of the fuzzer itself failed.")
+    return counts
 
 
 def summary(tallies: list[Tally]) -> dict[str, Any]:
