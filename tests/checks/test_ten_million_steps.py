@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adabypass import Point
-from tests.checks.test_every_regressor import Make, assert_sound, every_regressor
+from tests.checks.regressors import Make, assert_sound, every_regressor
 
 
 @pytest.mark.slow

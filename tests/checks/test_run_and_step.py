@@ -1,0 +1,114 @@
+"""`run` and `step` of every regressor equal `predict` and `update`, bit for bit."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from pytest import approx
+
+from adabypass import (
+    Point,
+)
+from adabypass.errors import NotFiniteError
+from adabypass.inference.kernel.cell import Cell
+from tests.checks.regressors import (
+    Make,
+    every_regressor,
+    row_of,
+    trained,
+)
+from tests.strategies import Stream, streams
+
+
+@every_regressor
+@given(stream=streams(max_features=30, max_length=15))
+@settings(max_examples=40)
+def test_run_equals_the_loop_bit_for_bit(make: Make, stream: Stream) -> None:
+    looped, ran = make(), make()
+    trace = ran.run(stream.X, stream.y, keep_weights=True)
+    assert trace.weights_mean is not None
+    for t, (x, y) in enumerate(zip(stream.X, stream.y, strict=True)):
+        forecast = looped.predict(x)
+        assert forecast.mean == trace.mean[t]
+        if not isinstance(forecast, Point):
+            assert forecast.var == trace.var[t]
+        looped.update(x, y)
+        assert {name: values[t] for name, values in trace.history.items()} == looped.parameters
+        assert trace.weights_mean[t] == approx(looped.weights.mean)
+        if looped.weights.cov is not None:
+            assert trace.weights_var is not None
+            assert trace.weights_var[t] == approx(looped.weights.cov.diagonal())
+    assert row_of(looped) == row_of(ran)
+
+
+@every_regressor
+@pytest.mark.parametrize("n_features", [33, 70])
+def test_run_equals_the_loop_with_many_features(make: Make, n_features: int) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, n_features)), rng.normal(size=30)
+    looped, ran = make(), make()
+    trace = ran.run(X, y)
+    for t, (x, target) in enumerate(zip(X, y, strict=True)):
+        assert looped.predict(x).mean == trace.mean[t]
+        looped.update(x, target)
+    assert row_of(looped) == row_of(ran)
+
+
+@every_regressor
+def test_step_is_predict_then_update(make: Make) -> None:
+    model, twin = trained(make), trained(make)
+    for x, y in (([1.0, 2.0, 3.0], 4.0), ([0.5, -1.0, 2.0], np.nan), ([1.0, 0.0, 0.0], -2.0)):
+        expected = twin.predict(x)
+        twin.update(x, y)
+        assert model.step(x, y).mean == expected.mean
+        assert row_of(model) == row_of(twin)
+    with pytest.raises(NotFiniteError):
+        model.step([1.0, 2.0, 3.0], np.inf)
+    assert row_of(model) == row_of(twin)
+
+
+@every_regressor
+def test_predicting_changes_nothing(make: Make) -> None:
+    model = trained(make)
+    before = row_of(model)
+    model.predict([1.0, 2.0, 3.0])
+    assert row_of(model) == before
+
+
+@every_regressor
+def test_a_missing_observation_only_lets_time_pass(make: Make) -> None:
+    model = trained(make)
+    weights, parameters, n_seen = model.weights, dict(model.parameters), model.n_seen
+    model.update([1.0, 2.0, 3.0], np.nan)
+    assert np.array_equal(model.weights.mean, weights.mean)
+    assert model.parameters == parameters
+    assert model.n_seen == n_seen
+    if weights.cov is not None:
+        assert model.weights.cov is not None
+        assert np.linalg.eigvalsh(model.weights.cov - weights.cov).min() > 0.0  # uncertainty grows in every direction
+
+
+@every_regressor
+def test_run_lets_other_threads_work(make: Make) -> None:
+    """This thread takes turns while nothing but compiled code runs in the other: with the lock held there are none."""
+    X = np.random.default_rng(0).normal(size=(50_000, 8))
+    y = X[:, 0].copy()
+    model = make()
+    cell = Cell(model.kernel, model.spec, model.spec.new_row(8), 8)
+    turns, taken = 0, 0
+
+    def run() -> None:
+        nonlocal taken
+        for _ in range(200):  # a busy machine may give this thread's fast runs no rival at first
+            before = turns
+            cell.run(X, y, False, False)
+            taken = turns - before
+            if taken:
+                break
+
+    running = threading.Thread(target=run)
+    running.start()
+    while running.is_alive():
+        turns += 1
+    assert taken
