@@ -41,8 +41,13 @@ every_sensible_regressor = pytest.mark.parametrize("make", SENSIBLE.values(), id
 
 
 def row_of(model: Regressor) -> bytes:
-    """Take the whole memory of a model."""
+    """Return the whole memory of a model, bit for bit."""
     return pickle.dumps(model.__getstate__()["row"])
+
+
+def bits(values: object) -> bytes:
+    """Return the bits of numbers: 0.0 differs from -0.0, and nan equals the same nan."""
+    return np.asarray(values, dtype=np.float64).tobytes()
 
 
 def trained(make: Make, n_features: int = 3) -> Regressor:

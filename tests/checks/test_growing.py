@@ -4,17 +4,9 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass import (
-    Bypass,
-)
+from adabypass import Bypass
 from adabypass.errors import NotReadyError, ParameterError, ShapeError
-from tests.checks.regressors import (
-    Make,
-    every_regressor,
-    every_sensible_regressor,
-    row_of,
-    trained,
-)
+from tests.checks.regressors import Make, every_regressor, every_sensible_regressor, row_of, trained
 
 
 @every_sensible_regressor

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from adabypass.errors import AdabypassError, NotANumberError, NotFiniteError, NotReadyError, ShapeError
-from tests.checks.regressors import (
-    Make,
-    every_regressor,
-    row_of,
-    trained,
-)
+from tests.checks.regressors import Make, every_regressor, row_of, trained
 
 
 @every_regressor

@@ -5,12 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from tests.checks.regressors import (
-    Make,
-    every_regressor,
-    row_of,
-    trained,
-)
+from tests.checks.regressors import Make, every_regressor, row_of, trained
 
 
 @every_regressor
@@ -73,7 +68,7 @@ def test_weights_are_read_only_copies(make: Make) -> None:
 
 
 @every_regressor
-def test_what_it_was_told_can_be_read(make: Make) -> None:
+def test_hyperparameters_can_be_read_and_not_written(make: Make) -> None:
     model = make()
     assert model.hyperparameters == model._spec.hyperparameters()
     with pytest.raises(TypeError):

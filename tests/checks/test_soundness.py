@@ -8,20 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from adabypass import (
-    AdaBypass,
-    Bypass,
-    EvidenceBypass,
-    Point,
-    Regressor,
-    SequentialKalman,
-)
-from tests.checks.regressors import (
-    Make,
-    assert_sound,
-    every_regressor,
-    hostile_streams,
-)
+from adabypass import AdaBypass, Bypass, EvidenceBypass, Point, Regressor, SequentialKalman
+from tests.checks.regressors import Make, assert_sound, every_regressor, hostile_streams
 from tests.strategies import powers
 
 
