@@ -1,33 +1,77 @@
-"""The examples of README and docs run, and their links lead somewhere."""
+"""The examples of README and docs run, the pages that promise examples have them, and links lead somewhere."""
 
 import doctest
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from adabypass import load_dataset, tables
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+PROMISED = [ROOT / "README.md", *ROOT.glob("docs/guides/*.md")]
+"""Pages that show how the library is used, and so must have examples."""
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
-@every_page
+def python_blocks(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.M | re.S)
+
+
+def shell_lines(page: Path) -> list[str]:
+    """Find the indented lines that run the command."""
+    lines = [line.strip() for line in page.read_text().splitlines() if line.startswith("    ")]
+    return [line for line in lines if re.search(r"(^|\| )adabypass ", line)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_examples_print_what_they_say(page: Path) -> None:
     """Run the fenced Python blocks of a page, one after another, as one session."""
-    session = "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.M | re.S))
-    test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
+    blocks = python_blocks(page)
+    for block in blocks:
+        assert ">>>" in block, f"a block of {page.name} has no prompt, so that nothing of it would be run:\n{block}"
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.name, str(page), 0)
     said: list[str] = []
     results = doctest.DocTestRunner().run(test, out=said.append)
     assert results.failed == 0, "".join(said)
+    assert results.attempted == sum(block.count(">>>") for block in blocks)
 
 
-@every_page
+@pytest.mark.parametrize("page", PROMISED, ids=name_of)
+def test_pages_about_use_have_examples(page: Path) -> None:
+    assert sum(block.count(">>>") for block in python_blocks(page)) >= 4, f"{page.name} has hardly any Python"
+    assert shell_lines(page), f"{page.name} has no example for the shell"
+
+
+def test_the_readme_s_shell_examples_run(tmp_path: Path) -> None:
+    """A `tail` that goes on for ever is let go at the end of the file; `log.csv` is longer than it shows by itself."""
+    minima = load_dataset("nile").y
+    days = np.datetime64("2024-01-01") + np.arange(60)
+    tables.write({"day": days, "sold": minima[:60]}, tmp_path / "sales.csv")
+    (tmp_path / "log.csv").write_text("load\n" + "".join(f"{y}\n" for y in minima[:30]))
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    lines = [re.sub(r"(tail.*) -f ", r"\1 ", line) for line in shell_lines(ROOT / "README.md")]
+    assert len(lines) >= 3
+    for line in lines:
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        if "stream" in line:
+            assert done.stdout.count("\n") == 30
+    assert {"sales.png", "next.csv"} <= {each.name for each in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
-
-
-def test_the_readme_has_examples() -> None:
-    assert (ROOT / "README.md").read_text().count(">>>") > 10
