@@ -7,24 +7,21 @@ import numpy as np
 
 from adabypass.errors import (
     ConcurrentUseError,
-    NotEnoughDataError,
-    NotFiniteError,
     NotReadyError,
     ParameterError,
     ShapeError,
-    StateError,
 )
-from adabypass.forecasting.exogenous import check_exog
-from adabypass.forecasting.lags import check_lags, check_names
-from adabypass.inference import multistep
+from adabypass.forecasting.horizon import forecast_horizon
+from adabypass.forecasting.observations import check_exog, check_series, too_short
+from adabypass.forecasting.settings import check_names, check_settings
+from adabypass.forecasting.state import check_state, state_of
 from adabypass.inference.kernel.series import SeriesCell
 from adabypass.model.forecast import Forecast
-from adabypass.model.past import Design
-from adabypass.model.predictive import Predictive, from_components
-from adabypass.model.series_spec import LAYOUT, Missing, SeriesSpec
+from adabypass.model.predictive import Predictive
+from adabypass.model.series_spec import LAYOUT, Missing
 from adabypass.model.trace import Trace
 from adabypass.regressors import AutoBypass, Regressor
-from adabypass.regressors.base import MOST_FEATURES, STATE_FORMAT
+from adabypass.regressors.base import MOST_FEATURES
 from adabypass.validation import Floats, check_array, check_int, check_target
 
 Method = Literal["moments", "paths"]
@@ -85,26 +82,12 @@ class Forecaster:
         model = AutoBypass() if model is None else model
         if not isinstance(model, Regressor):
             raise ParameterError(f"model is {model!r}, but must be a model such as AutoBypass().")
-        if missing not in get_args(Missing):
-            raise ParameterError(f"missing is {missing!r}, but must be 'raise', 'mean' or 'last'.")
-        if not isinstance(bias, bool | np.bool_):
-            raise ParameterError(f"bias is {bias!r}, but must be True or False.")
-        if model.has_intercept and not bias:
-            raise ParameterError(
-                f"bias is False, but this {type(model).__name__} has an intercept of its own; use intercept=False."
-            )
-        names = None if exog is None else check_names(exog)
-        order = check_int(difference, "difference", minimum=0, maximum=10)
-        design = Design(check_lags(lags, seasonal_lags), order, bool(bias) and not model.has_intercept)
-        if len(design.lags) > MOST_FEATURES:
-            raise ParameterError(f"{len(design.lags)} lags are too many: a model has at most {MOST_FEATURES} features.")
-        if names is not None and not (names or design.lags or design.bias):
-            raise ParameterError("there are neither lags nor exogenous columns to forecast from; give lags or exog.")
+        self._names = None if exog is None else check_names(exog)
         self._untrained = model.untrained()
-        self._spec = SeriesSpec(self._untrained.spec, design, missing)
-        self._names = names
+        self._spec = check_settings(model, lags, seasonal_lags, difference, bias, missing)
+        if self._names is not None:
+            self._check_features(len(self._names))
         self._cell: SeriesCell | None = None
-        self.reset()
 
     @property
     def lags(self) -> tuple[int, ...]:
@@ -236,7 +219,7 @@ class Forecaster:
         Trace
             From the first observation that could be forecast on: `trace.first` is its number.
         """
-        series = _check_series(y)
+        series = check_series(y)
         cell = self._cell
         known = check_exog(exog, len(series), self._n_exog(cell), self._names, self.missing)
         first, history, weights, components = self._run(series, known, keep_weights, keep_predictive)
@@ -279,47 +262,17 @@ class Forecaster:
         cell = twin._cell
         if cell is None:
             raise NotReadyError("this forecaster has learned nothing yet; let it see an observation after its lags.")
-        design, past = self._spec.design, self._spec.past(cell.row, cell.n_exog)
-        features = np.zeros((steps, cell.n_features))
-        features[:, : int(design.bias)] = 1.0
-        features[:, design.lag_columns.stop :] = known
-        mixture = twin.model.linear_mixture()
-        if method == "paths":
-            draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
-            return Forecast.from_paths(
-                multistep.paths(mixture, design, past, features, draws, np.random.default_rng(rng))
-            )
-        components = multistep.moments(mixture, design, past, features)
-        return Forecast(from_components(components, type(self._untrained).__name__))
+        draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS) if method == "paths" else None
+        return forecast_horizon(twin.model, self._spec, cell.row, known, draws, np.random.default_rng(rng))
 
     def __getstate__(self) -> dict[str, Any]:
-        cell, design = self._cell, self._spec.design
-        return {
-            "format": STATE_FORMAT,
-            "model": self._untrained,
-            "lags": design.lags,
-            "difference": design.difference,
-            "bias": design.bias,
-            "missing": self.missing,
-            "exog": self._names,
-            "n_exog": None if cell is None else cell.n_exog,
-            "row": None if cell is None else cell.row.copy(),
-        }
+        cell = self._cell
+        row, n_exog = (None, None) if cell is None else (cell.row.copy(), cell.n_exog)
+        return state_of(self._untrained, self._spec, self._names, row, n_exog)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if not isinstance(state, dict) or state.get("format") != STATE_FORMAT:
-            raise StateError(
-                "this Forecaster was saved in another format than this version reads, which is number "
-                f"{STATE_FORMAT}; train it anew."
-            )
-        self._untrained, self._names, self._cell = state["model"], state["exog"], None
-        design = Design(state["lags"], state["difference"], state["bias"])
-        self._spec = SeriesSpec(self._untrained.spec, design, state["missing"])
-        if state["row"] is not None:
-            row = np.array(state["row"], dtype=np.float64)
-            if row.shape != (self._spec.row_size(state["n_exog"]),):
-                raise StateError(f"the row of this Forecaster has shape {row.shape}, which does not fit its settings.")
-            self._cell = self._new_cell(row, state["n_exog"])
+        self._untrained, self._spec, self._names, row, n_exog = check_state(state)
+        self._cell = None if row is None or n_exog is None else self._new_cell(row, n_exog)
 
     def _step(self, y: object, exog: object, *, want_forecast: bool) -> Any:
         known = self._check_row(exog)
@@ -341,22 +294,12 @@ class Forecaster:
             if before is not None:
                 before.end_run()
         if answer[0] == len(series):
-            self._explain_too_short(series, before)
+            there = 0 if before is None else int(LAYOUT.scalar(before.row, "n_filled"))
+            raise too_short(series, self._spec.design.n_values - there)
         if self._cell is not before:
             raise ConcurrentUseError("this forecaster was changed while it ran; what it learned is dropped.")
         self._cell = cell
         return answer
-
-    def _explain_too_short(self, series: Floats, before: SeriesCell | None) -> None:
-        if len(series) and np.isnan(series).all():
-            raise NotEnoughDataError(
-                f"y has {len(series)} observations, but all are missing: there is nothing to learn from."
-            )
-        there = 0 if before is None else int(LAYOUT.scalar(before.row, "n_filled"))
-        raise NotEnoughDataError(
-            f"y has {len(series)} observations, but forecasts begin after {self._spec.design.n_values - there}: "
-            "give a longer series, or shorter lags."
-        )
 
     def _n_exog(self, cell: SeriesCell | None) -> int | None:
         """Return the number of exogenous columns, None until it is known."""
@@ -396,15 +339,3 @@ class Forecaster:
 
     def _new_cell(self, row: Floats, n_exog: int) -> SeriesCell:
         return SeriesCell(self._untrained.kernel, self._spec, row, n_exog)
-
-
-def _check_series(y: object) -> Floats:
-    """Return a checked copy of a series."""
-    series = check_array(y, "y", copy=True)
-    if series.ndim != 1:
-        raise ShapeError(f"y has shape {series.shape}, but a series has shape (n,).")
-    infinite = np.flatnonzero(np.isinf(series))
-    if len(infinite):
-        at = int(infinite[0])
-        raise NotFiniteError(f"y[{at}] is {series[at]}, but must be finite, or nan if the observation is missing.")
-    return series

@@ -38,8 +38,11 @@ ctypedef struct Workspace:      # scratch of the functions below, owned by the c
     double* spread              # (most_touched²)       covariance of these lags
     double* crossed             # (most_touched,)       and of them with the base
     double* typical             # (n_lags,)             mean weights of the lags under the mixture
-    double* damped              # (n_lags,)             a component's weights
-    double* response            # (n_response,)         to an impulse
+    double* weights             # (n_lags, n_components)      weights of the lags
+    double* response            # (n_response, n_components)  to an impulse
+    double* growth              # (n_components,)       of an impulse
+    double* size                # (n_components,)       sum of the absolute weights of the lags
+    double* sd                  # (n_components,)       of the weights of the lags, up to the horizon
     double* slope               # (capacity,)           of the forecast by each unknown value
     double* along               # (capacity,)           covariance of the forecast with each
     double* extra               # (n_components,)

@@ -79,9 +79,9 @@ cdef class SeriesCell:
         self.past = open_past(<double*>cnp.PyArray_DATA(row), &self.design)
         most_touched = min(self.design.n_lags, self.design.capacity * self.design.n_taps)
         n_doubles = (
-            2 * self.n_features + spec.model.n_scratch(self.n_features) + n_exog + self.n_components
-            + most_touched * (most_touched + 1) + 2 * self.design.n_lags + 2 * self.design.capacity
-            + n_response(&self.design)
+            2 * self.n_features + spec.model.n_scratch(self.n_features) + n_exog + most_touched * (most_touched + 1)
+            + self.design.n_lags + 2 * self.design.capacity
+            + self.n_components * (4 + self.design.n_lags + n_response(&self.design))
         )
         self.memory = <double*>malloc(n_doubles * sizeof(double) + most_touched * sizeof(Py_ssize_t))
         if self.memory == NULL:
@@ -92,12 +92,15 @@ cdef class SeriesCell:
         self.work.spread = self.exog + n_exog
         self.work.crossed = self.work.spread + most_touched * most_touched
         self.work.typical = self.work.crossed + most_touched
-        self.work.damped = self.work.typical + self.design.n_lags
-        self.work.slope = self.work.damped + self.design.n_lags
+        self.work.slope = self.work.typical + self.design.n_lags
         self.work.along = self.work.slope + self.design.capacity
         self.work.extra = self.work.along + self.design.capacity
-        self.work.response = self.work.extra + self.n_components
-        self.scratch = self.work.response + n_response(&self.design)
+        self.work.growth = self.work.extra + self.n_components
+        self.work.size = self.work.growth + self.n_components
+        self.work.sd = self.work.size + self.n_components
+        self.work.weights = self.work.sd + self.n_components
+        self.work.response = self.work.weights + self.design.n_lags * self.n_components
+        self.scratch = self.work.response + n_response(&self.design) * self.n_components
         self.work.touched = <Py_ssize_t*>(self.memory + n_doubles)
 
     def __dealloc__(self):

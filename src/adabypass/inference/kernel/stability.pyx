@@ -15,43 +15,78 @@ cdef enum:
 
 
 cdef Py_ssize_t n_response(const Design* design) noexcept nogil:
-    """Most steps for which an impulse is followed."""
+    """Most steps for which an impulse is followed: none for a single lag."""
+    if design.n_lags < 2:
+        return 0
     return max(max(design.capacity + 1, 2 * design.n_values), LEAST_STEPS)
 
 
-cdef double _growth(const Design* design, const double* weights, double* response, Py_ssize_t n_steps) noexcept nogil:
-    """Factor by which an impulse grows in a step, in the long run."""
-    cdef Py_ssize_t i, step, half = n_steps // 2
-    cdef double early = 0.0, late = SMALLEST, value
+cdef void _growths(
+    const Design* design, Py_ssize_t m, const double* weights, double* response, Py_ssize_t n_steps, double* growth,
+    double* early,
+) noexcept nogil:
+    """Factor by which an impulse grows in a step, in the long run, for each of m sets of weights (n_lags, m).
+
+    `response` (n_steps, m) and `early` (m,) are scratch.
+    """
+    cdef Py_ssize_t i, k, step, half = n_steps // 2
+    cdef const double* weight
+    cdef const double* before
+    cdef double* now
+    cdef double value
     if design.n_lags == 1:
-        return pow(larger(fabs(weights[0]), SMALLEST), 1.0 / design.lags[0])
-    response[0] = early = 1.0
+        for k in range(m):
+            growth[k] = pow(larger(fabs(weights[k]), SMALLEST), 1.0 / design.lags[0])
+        return
+    for k in range(m):
+        response[k] = early[k] = 1.0
+        growth[k] = SMALLEST        # the largest late response, until the end
     for step in range(1, n_steps):
-        value = 0.0
+        now = response + step * m
+        for k in range(m):
+            now[k] = 0.0
         for i in range(design.n_lags):
             if design.lags[i] > step:
                 break
-            value += weights[i] * response[step - design.lags[i]]
-        response[step] = value = larger(smaller(value, LARGEST_RESPONSE), -LARGEST_RESPONSE)
+            weight, before = weights + i * m, response + (step - design.lags[i]) * m
+            for k in range(m):
+                now[k] += weight[k] * before[k]
+        for k in range(m):
+            now[k] = larger(smaller(now[k], LARGEST_RESPONSE), -LARGEST_RESPONSE)
         if step < half:
-            early = larger(early, fabs(value))
+            for k in range(m):
+                value = fabs(now[k])
+                early[k] = value if value > early[k] else early[k]
         else:
-            late = larger(late, fabs(value))
-    return pow(late / early, 1.0 / half)
+            for k in range(m):
+                value = fabs(now[k])
+                growth[k] = value if value > growth[k] else growth[k]
+    for k in range(m):
+        growth[k] = pow(growth[k] / early[k], 1.0 / half)
 
 
-cdef void _set_typical(
-    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_components
+cdef void _gather(
+    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_components,
+    Py_ssize_t horizon,
 ) noexcept nogil:
-    """Mean weights of the lags under the mixture."""
+    """Weights of the lags of each component, their sum and spread, and their mean under the mixture."""
     cdef Linear linear
     cdef Py_ssize_t i, k
+    cdef double weight, size, spread
     for i in range(design.n_lags):
         work.typical[i] = 0.0
     for k in range(n_components):
         weights_of(step, k, &linear)
+        size = spread = 0.0
         for i in range(design.n_lags):
-            work.typical[i] += linear.share * weight_mean(&linear, design.bias + i)
+            weight = weight_mean(&linear, design.bias + i)
+            work.weights[i * n_components + k] = weight
+            work.typical[i] += linear.share * weight
+            size += fabs(weight)
+            spread += weight_cov(&linear, design.bias + i, design.bias + i)
+            spread += horizon * weight_drift(&linear, design.bias + i)
+        work.size[k] = size
+        work.sd[k] = sqrt(larger(spread, SMALLEST))
 
 
 cdef double _most_growth(
@@ -61,13 +96,14 @@ cdef double _most_growth(
     """Growth that the mixture is certain of by two standard deviations; 1 if it is of none."""
     cdef Linear linear
     cdef Py_ssize_t i, k
-    cdef double doubt = 0.0, apart
+    cdef double doubt = 0.0, apart, growth, early
     for k in range(n_components):
         weights_of(step, k, &linear)
         for i in range(design.n_lags):
-            apart = weight_mean(&linear, design.bias + i) - work.typical[i]
+            apart = work.weights[i * n_components + k] - work.typical[i]
             doubt += linear.share * (apart * apart + weight_cov(&linear, design.bias + i, design.bias + i))
-    return larger(_growth(design, work.typical, work.response, n_steps) - 2.0 * sqrt(doubt), 1.0)
+    _growths(design, 1, work.typical, work.response, n_steps, &growth, &early)
+    return larger(growth - 2.0 * sqrt(doubt), 1.0)
 
 
 cdef void stabilised_gains(
@@ -79,38 +115,36 @@ cdef void stabilised_gains(
     `work.spread` and `work.crossed` hold the covariance of the lags made of unknown values, and theirs with the base.
     """
     cdef Linear linear
-    cdef Py_ssize_t i, j, k, a, b, bias = design.bias
+    cdef Py_ssize_t i, j, k, a, b, K = n_components, bias = design.bias
     cdef Py_ssize_t n_steps = max(max(horizon, 2 * design.n_values), LEAST_STEPS)
-    cdef double least_room = 0.7 / horizon, bound = 0.0, size, sd, growth, factor, shrink, gain, cov
-    _set_typical(design, work, step, weights_of, n_components)
-    for k in range(n_components):
-        weights_of(step, k, &linear)
-        size = sd = 0.0
-        for i in range(design.n_lags):
-            work.damped[i] = weight_mean(&linear, bias + i)
-            size += fabs(work.damped[i])
-            sd += weight_cov(&linear, bias + i, bias + i) + horizon * weight_drift(&linear, bias + i)
-        sd = sqrt(larger(sd, SMALLEST))
-        factor = shrink = 1.0
+    cdef double least_room = 0.7 / horizon, bound = 1.0, factor, shrink, gain, cov, weight, other
+    cdef bint grows = False, spreads = False
+    _gather(design, work, step, weights_of, K, horizon)
+    for k in range(K):
         # Weights that add up to 1 at most cannot explode: then only a large spread asks how fast an impulse fades.
-        if design.n_lags > 0 and (size > 1.0 or sd > least_room):
-            growth = _growth(design, work.damped, work.response, n_steps)
-            if growth > 1.0:
-                if bound == 0.0:
-                    bound = _most_growth(design, work, step, weights_of, n_components, n_steps)
-                factor = smaller(bound / growth, 1.0)
-            shrink = smaller(larger((1.0 - growth) / 3.0, least_room) / sd, 1.0)                # (65)
-        for a in range(n_touched):
-            i = work.touched[a]
-            work.damped[i] *= 1.0 if factor == 1.0 else pow(factor, design.lags[i])             # (64)
+        spreads = spreads or (design.n_lags > 0 and (work.size[k] > 1.0 or work.sd[k] > least_room))
+    if spreads:
+        _growths(design, K, work.weights, work.response, n_steps, work.growth, work.extra)
+        for k in range(K):
+            grows = grows or work.growth[k] > 1.0
+        if grows:
+            bound = _most_growth(design, work, step, weights_of, K, n_steps)
+    for k in range(K):
+        weights_of(step, k, &linear)
+        factor = shrink = 1.0
+        if spreads:
+            factor = smaller(bound / work.growth[k], 1.0) if work.growth[k] > 1.0 else 1.0
+            shrink = smaller(larger((1.0 - work.growth[k]) / 3.0, least_room) / work.sd[k], 1.0)    # (65)
         gain = base_var
         for a in range(n_touched):
             i = work.touched[a]
-            gain += 2.0 * work.damped[i] * work.crossed[a]
+            weight = work.weights[i * K + k] * (1.0 if factor == 1.0 else pow(factor, design.lags[i]))    # (64)
+            gain += 2.0 * weight * work.crossed[a]
             for b in range(n_touched):
                 j = work.touched[b]
+                other = work.weights[j * K + k] * (1.0 if factor == 1.0 else pow(factor, design.lags[j]))
                 cov = weight_cov(&linear, bias + i, bias + j)
                 if i == j:
                     cov += weight_drift(&linear, bias + i)
-                gain += (work.damped[i] * work.damped[j] + shrink * shrink * cov) * work.spread[a * n_touched + b]
+                gain += (weight * other + shrink * shrink * cov) * work.spread[a * n_touched + b]
         work.extra[k] = LARGEST if isnan(gain) else smaller(larger(gain, 0.0), LARGEST)         # (66)

@@ -1,8 +1,8 @@
-"""Checks of exogenous values."""
+"""Checks of a series and of the exogenous values that go with it."""
 
 import numpy as np
 
-from adabypass.errors import NotFiniteError, ShapeError
+from adabypass.errors import NotEnoughDataError, NotFiniteError, ShapeError
 from adabypass.model.series_spec import Missing
 from adabypass.validation import Floats, check_array
 
@@ -38,3 +38,27 @@ def check_exog(
                 "missing='last'."
             )
     return table
+
+
+def check_series(y: object) -> Floats:
+    """Return a checked copy of a series."""
+    series = check_array(y, "y", copy=True)
+    if series.ndim != 1:
+        raise ShapeError(f"y has shape {series.shape}, but a series has shape (n,).")
+    infinite = np.flatnonzero(np.isinf(series))
+    if len(infinite):
+        at = int(infinite[0])
+        raise NotFiniteError(f"y[{at}] is {series[at]}, but must be finite, or nan if the observation is missing.")
+    return series
+
+
+def too_short(series: Floats, n_needed: int) -> NotEnoughDataError:
+    """Return the error about a series that fills no lags; `n_needed` more observations would have."""
+    if len(series) and np.isnan(series).all():
+        return NotEnoughDataError(
+            f"y has {len(series)} observations, but all are missing: there is nothing to learn from."
+        )
+    return NotEnoughDataError(
+        f"y has {len(series)} observations, but forecasts begin after {n_needed}: "
+        "give a longer series, or shorter lags."
+    )

@@ -1,0 +1,59 @@
+"""Checks of a forecaster's settings: its model, and which past values a forecast is made from."""
+
+from collections.abc import Iterable, Sequence
+from typing import get_args
+
+import numpy as np
+
+from adabypass.errors import ParameterError
+from adabypass.model.past import Design
+from adabypass.model.series_spec import Missing, SeriesSpec
+from adabypass.regressors import Regressor
+from adabypass.regressors.base import MOST_FEATURES
+from adabypass.validation import check_int
+
+MOST_LAGS = 100_000
+HIGHEST_DIFFERENCE = 10
+
+
+def check_settings(
+    model: Regressor, lags: object, seasonal_lags: object, difference: object, bias: object, missing: Missing
+) -> SeriesSpec:
+    """Return the spec of a forecaster with these settings."""
+    if missing not in get_args(Missing):
+        raise ParameterError(f"missing is {missing!r}, but must be 'raise', 'mean' or 'last'.")
+    if not isinstance(bias, bool | np.bool_):
+        raise ParameterError(f"bias is {bias!r}, but must be True or False.")
+    if model.has_intercept and not bias:
+        raise ParameterError(
+            f"bias is False, but this {type(model).__name__} has an intercept of its own; use intercept=False."
+        )
+    order = check_int(difference, "difference", minimum=0, maximum=HIGHEST_DIFFERENCE)
+    design = Design(check_lags(lags, seasonal_lags), order, bool(bias) and not model.has_intercept)
+    if len(design.lags) > MOST_FEATURES:
+        raise ParameterError(f"{len(design.lags)} lags are too many: a model has at most {MOST_FEATURES} features.")
+    return SeriesSpec(model.spec, design, missing)
+
+
+def check_lags(lags: object, seasonal_lags: object) -> tuple[int, ...]:
+    """Return which values before the next one are features, the newest first."""
+    chosen: list[int] = []
+    if isinstance(lags, int | np.integer) and not isinstance(lags, bool):
+        chosen += range(1, check_int(lags, "lags", minimum=0, maximum=MOST_LAGS) + 1)
+    else:
+        chosen += _integers(lags, "lags")
+    chosen += [] if seasonal_lags is None else _integers(seasonal_lags, "seasonal_lags")
+    return tuple(sorted(set(chosen)))
+
+
+def check_names(exog: object) -> tuple[str, ...]:
+    """Return names of columns; a single one may come by itself."""
+    names = (exog,) if isinstance(exog, str) else tuple(exog) if isinstance(exog, Iterable) else ()
+    if not isinstance(exog, Iterable) or not all(isinstance(name, str) for name in names):
+        raise ParameterError(f"exog is {exog!r}, but must be a list of names of columns; values go to run.")
+    return names
+
+
+def _integers(value: object, name: str) -> list[int]:
+    values = value if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else [value]
+    return [check_int(each, name, minimum=1, maximum=MOST_LAGS) for each in values]
