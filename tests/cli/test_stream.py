@@ -5,6 +5,7 @@ import subprocess
 from typing import IO, Any
 
 import numpy as np
+import pytest
 from pytest import approx
 
 from adabypass import Forecaster, SequentialKalman, load_dataset
@@ -83,10 +84,10 @@ def test_a_bad_cell_ends_the_stream_after_the_answers_before_it() -> None:
         ("a,b\n1,2\n", 'there is no column "y"'),
         ("y\n1\ninf\n", "infinite"),
         ("y\n1\n1_000\n", '"1_000" is not a number'),
-        ('y\n1\n"2\n', "row 2: "),
-        ("a,y\n1\n", "row 1 has 1 cells, but the header has 2"),
-        ('{"y": 1}\n{"y": \n', "row 2 is not JSON"),
-        ('{"y": 1}\n[1]\n', "row 2 is not a JSON object"),
+        ('y\n1\n"2\n', "standard input: line 3: unexpected end of data"),
+        ("a,y\n1\n", "row 1 has 1 cell, but the header has 2 (line 2)"),
+        ('{"y": 1}\n{"y": \n', "line 2 is not JSON"),
+        ('{"y": 1}\n[1]\n', "line 2 is not a JSON object"),
     ):
         done = run("stream", given=given)
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), given
@@ -97,7 +98,7 @@ def test_a_blank_exogenous_cell_is_named_or_filled_as_agreed() -> None:
     given = "x,y\n1,2\n2,3\n,4\n"
     done = run("stream", "--exog", "x", given=given)
     assert done.returncode == 2
-    assert 'row 3, column "x": blank; fill it, or choose --missing' in done.stderr
+    assert 'row 3, column "x": is blank; fill it, or choose --missing' in done.stderr
     assert len(run("stream", "--exog", "x", "--missing", "last", given=given).stdout.splitlines()) == 3
 
 
@@ -108,3 +109,47 @@ def test_whoever_stops_reading_is_not_told_off() -> None:
     )
     assert len(done.stdout.splitlines()) == 1
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "n_answers", "says"),
+    [
+        (b"y\n1\n2\n\xe9\n", 2, "line 4 holds the byte 0xe9, which is not UTF-8"),
+        (b"y\n1\n2\x00\n", 1, "line 3 holds a NUL character"),
+        ("y\n1\n".encode("utf-16"), 0, "is UTF-16 text; save it as UTF-8"),
+        (b'{"y": 1}\n{"y": ' + b"9" * 5000 + b"}\n", 1, "line 2 holds an integer of thousands of digits"),
+        (b'{"y": 1}\n{"y": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", 1, "line 2 is nested too deeply"),
+        (b'{"y": 1, "y": 2}\n', 0, 'line 1 has two values for "y"'),
+        (b"k,y\na,1\n,2\n", 1, 'row 2, column "k": is blank, but every row needs the id of its series'),
+    ],
+)
+def test_what_is_no_text_or_no_row_ends_in_one_line(given: bytes, n_answers: int, says: str) -> None:
+    options = ["--id", "k"] if b"k," in given else []
+    done = subprocess.run([*COMMAND, "stream", *options], input=given, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert len(done.stdout.splitlines()) == n_answers
+    assert done.stderr.count(b"\n") == 1
+    assert says in done.stderr.decode()
+
+
+def test_a_byte_order_mark_and_quoted_cells_are_read() -> None:
+    rows = answers(run("stream", given='\ufeff"a, b",y\r\n"1, ""x""\nz",2.5\r\n1,3\r\n').stdout)
+    assert [row["y"] for row in rows] == [2.5, 3.0]
+
+
+def test_numbers_and_text_are_different_ids() -> None:
+    given = '{"id": 1, "y": 1}\n{"id": "1", "y": 2}\n{"id": 1, "y": 1}\n'
+    rows = answers(run("stream", "--id", "id", given=given).stdout)
+    assert [row["id"] for row in rows] == [1, "1", 1]
+    assert [row["mean"] is None for row in rows] == [True, True, False]
+
+
+def test_a_key_that_is_left_out_is_a_missing_value_but_not_in_the_first_row() -> None:
+    assert answers(run("stream", given='{"y": 1}\n{"x": 2}\n').stdout)[1]["y"] is None
+    assert 'row 1: there is no column "y"' in run("stream", given='{"x": 2}\n').stderr
+
+
+def test_closed_standard_input_is_named() -> None:
+    done = subprocess.run(f"{' '.join(COMMAND)} stream <&-", shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "standard input is closed" in done.stderr

@@ -90,7 +90,9 @@ RAIN = {"day": np.delete(DAYS, 31), "y": np.arange(39.0) % 5, "rain": np.arange(
 
 
 def test_a_day_without_a_row_is_named_where_its_exogenous_value_is_needed() -> None:
-    with pytest.raises(NotEnoughDataError, match=r'no row for 2024-02-01 \("day"\), so "rain" is not known then; add'):
+    with pytest.raises(
+        NotEnoughDataError, match=r'no row for 2024-02-01 \(column "day"\), so "rain" is not known then;'
+    ):
         forecast(RAIN, 1, time="day", exog="rain")
     with pytest.raises(NotEnoughDataError, match=r'add the row, or choose missing="mean" or missing="last"\.$'):
         forecast(RAIN, 1, time="day", exog="rain")

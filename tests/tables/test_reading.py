@@ -120,7 +120,7 @@ def test_json_that_is_no_number_is_refused(tmp_path: Path, cell: str) -> None:
         ("a;b\n1;2\n", "separate columns with commas, not semicolons"),
         ('a,b\n1,"2\n3,4\n', "line 3: unexpected end of data"),
         (b"a,b\n1,2\n\xe9,3\n", "line 3 holds the byte 0xe9, which is not UTF-8"),
-        (b"\xff\xfea\x00", "line 1 holds the byte 0xff"),
+        (b"\xff\xfea\x00", "data.csv is UTF-16 text; save it as UTF-8"),
     ],
 )
 def test_what_is_no_table_is_refused(tmp_path: Path, content: str | bytes, words: str) -> None:
@@ -136,6 +136,11 @@ def test_what_is_no_table_is_refused(tmp_path: Path, content: str | bytes, words
         ("a.jsonl", "1\n", "line 1 is not a JSON object"),
         ("a.jsonl", '{"y": 1, "y": 2}\n', 'line 1 has two values for "y"'),
         ("a.jsonl", "{}\n", "has no columns"),
+        ("a.jsonl", '{"y": ' + "9" * 5000 + "}", "line 1 holds an integer of thousands of digits"),
+        ("a.jsonl", '{"y": 1}\n{"y": ' + "[" * 100_000 + "]" * 100_000 + "}", "line 2 is nested too deeply"),
+        ("a.csv", b"a,y\n1,2\n1,\x002\n", "line 3 holds a NUL character"),
+        ("a.csv", "a,y\n1,2\n".encode("utf-16"), "is UTF-16 text; save it as UTF-8"),
+        ("a.csv", "y\n1\nä\n".encode("latin-1"), "line 3 holds the byte 0xe4, which is not UTF-8"),
         ("a.csv.gz", "not packed", "cannot be unpacked"),
         ("a.csv.gz", gzip.compress(b"y\n1\n")[:-9], "cannot be unpacked"),
         ("a.parquet", "not parquet", "is not a Parquet file"),
@@ -152,3 +157,9 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path, name: str, content: st
 def test_a_missing_file_is_the_systems_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(FileNotFoundError):
         tables.read(tmp_path / name)
+
+
+def test_closed_standard_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(TableError, match="standard input is closed"):
+        tables.read("-")

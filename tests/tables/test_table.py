@@ -1,5 +1,6 @@
 """Data frames go in and come out as their own kind."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,19 @@ def test_what_is_no_frame_is_refused(frame: Any, words: str) -> None:
 
 def test_whole_numbers_as_column_names_are_named_by_their_digits() -> None:
     assert same(tables.from_frame(pd.DataFrame([[1.0, 2.0]])).numbers("1"), [2.0])
+
+
+def test_a_hundred_thousand_columns_are_checked_in_a_moment(tmp_path: Path) -> None:
+    names = [f"c{i}" for i in range(100_000)]
+    path = saved(tmp_path, ",".join(names) + "\n" + ",".join("1" * len(names)) + "\n")
+    start = time.process_time()
+    table = tables.read(path)
+    assert time.process_time() - start < 2
+    assert table.numbers("c99999") == [1]
+    start = time.process_time()
+    with pytest.raises(UnknownNameError, match='no column "y"'):
+        table.numbers("y")
+    tables.from_frame({name: [1.0] for name in names})
+    with pytest.raises(TableError, match='columns 1 and 100001 are both named "c0"'):
+        tables.read(saved(tmp_path, ",".join([*names, "c0"]) + "\n"))
+    assert time.process_time() - start < 2

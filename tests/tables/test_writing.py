@@ -1,5 +1,6 @@
 """What is written is read back to the last bit, and nothing half-written is left."""
 
+import io
 import stat
 import sys
 from pathlib import Path
@@ -87,7 +88,7 @@ def test_nothing_half_written_is_left(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full_disk)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=r"No space left.*/data\.csv'$"):
         tables.write({"y": np.zeros(3)}, path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -128,3 +129,32 @@ def test_without_pyarrow_parquet_names_its_extra(tmp_path: Path, monkeypatch: py
         tables.read(saved(tmp_path, "", "a.parquet"))
     with pytest.raises(MissingExtraError, match=r"pip install 'adabypass\[parquet\]'"):
         tables.write({"y": np.zeros(1)}, tmp_path / "b.parquet")
+
+
+def test_text_that_looks_like_a_formula_is_written_as_it_is(tmp_path: Path) -> None:
+    """A guard would change the data: an id that was read must be found again in what is written."""
+    ids = np.array(["=1+1", "+a", "-b", "@c", "=cmd|' /C calc'!A0", "\t=x"])
+    for kind in ("csv", "tsv", "jsonl", "parquet"):
+        tables.write({"id": ids}, tmp_path / f"a.{kind}")
+        assert tables.read(tmp_path / f"a.{kind}").text("id") == ids.tolist()
+    assert (tmp_path / "a.csv").read_text().splitlines()[1:5] == ["=1+1", "+a", "-b", "@c"]
+
+
+def test_standard_output_gets_utf_8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding="ascii"))
+    tables.write({"y": np.array(["ä"])}, "-")
+    assert out.getvalue().decode() == "y\nä\n"
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(OSError, match="standard output is closed"):
+        tables.write({"y": np.zeros(1)}, "-")
+
+
+def test_half_a_surrogate_pair_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="half of a surrogate pair"):
+        tables.write({"y": np.array(["a\ud800"])}, tmp_path / "a.csv")
+
+
+def test_ids_of_mixed_types_do_not_go_into_parquet(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match='column "id" cannot be written to Parquet'):
+        tables.write({"id": np.array([1, "a"], dtype=object)}, tmp_path / "a.parquet")

@@ -32,7 +32,7 @@ def shown(times: Any) -> list[str]:
 def test_gaps_are_filled_with_nan() -> None:
     grid = timegrid.regular(np.array([622, 623, 626]))
     assert grid.time.tolist() == [622, 623, 624, 625, 626]
-    assert grid.place.tolist() == [0, 1, 4]
+    assert grid.position.tolist() == [0, 1, 4]
     assert np.array_equal(grid.fill([1.0, 2.0, 3.0]), [1, 2, np.nan, np.nan, 3], equal_nan=True)
     assert grid.fill(np.ones((3, 2))).shape == (5, 2)
     with pytest.raises(ShapeError, match=r"values has shape \(2,\), but there are 3 observations"):
@@ -43,15 +43,15 @@ def test_the_most_common_difference_is_the_step() -> None:
     days = dates("2014-01-06", "2014-01-07", "2014-01-08", "2014-01-09", "2014-01-10", "2014-01-13")
     grid = timegrid.regular(days)
     assert len(grid.time) == 8
-    assert grid.place.tolist() == [0, 1, 2, 3, 4, 7]
+    assert grid.position.tolist() == [0, 1, 2, 3, 4, 7]
     assert shown(timegrid.following(days, 2)) == ["2014-01-14", "2014-01-15"]
 
 
 def test_decimal_fractions_lie_on_a_grid_in_spite_of_rounding() -> None:
-    assert timegrid.regular(np.arange(1000) * 0.1).place.tolist() == list(range(1000))
+    assert timegrid.regular(np.arange(1000) * 0.1).position.tolist() == list(range(1000))
     rounded = np.round(1949 + np.arange(144) / 12, 3)  # 1949.083, 1949.167, 1949.25: differences of 0.083 and 0.084
     grid = timegrid.regular(rounded)
-    assert grid.place.tolist() == list(range(144))
+    assert grid.position.tolist() == list(range(144))
     assert grid.time == approx(1949 + np.arange(144) / 12, abs=1e-3)
     assert timegrid.following(rounded, 1) == approx([1961.0], abs=1e-3)
 
@@ -59,13 +59,13 @@ def test_decimal_fractions_lie_on_a_grid_in_spite_of_rounding() -> None:
 def test_a_clock_may_jitter_by_a_hundredth_of_a_step() -> None:
     times = dates("2014-01-01T00:00:00", "2014-01-01T00:10:01", "2014-01-01T00:20:00", "2014-01-01T00:39:59", unit="s")
     grid = timegrid.regular(times)
-    assert grid.place.tolist() == [0, 1, 2, 4]
+    assert grid.position.tolist() == [0, 1, 2, 4]
     # The steps fill the whole span: 2399 seconds are four steps of 599.75.
     assert shown(grid.time[1:4]) == ["2014-01-01T00:10:00", "2014-01-01T00:20:00", "2014-01-01T00:29:59"]
     assert shown(timegrid.following(times, 1)) == ["2014-01-01T00:49:59"]
     times[2] += np.timedelta64(30, "s")
     with pytest.raises(IrregularTimeError, match=r'row 3, column "time": 2014-01-01T00:20:30 lies between'):
-        timegrid.regular(times, step="10 min")
+        timegrid.regular(times, freq="10 min")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_months_are_steps_however_long(times: list[str], step: str | None, whole
         assert len(grid.time) == whole
     else:
         assert shown(grid.time) == whole
-    assert shown(grid.time[grid.place]) == times
+    assert shown(grid.time[grid.position]) == times
 
 
 def test_what_follows_month_ends_are_month_ends() -> None:
@@ -148,15 +148,15 @@ def test_the_embedded_series_lie_on_their_grids() -> None:
     unit=st.sampled_from(["int", "float", "s", "ms", "ns", "D"]),
 )
 def test_a_thinned_grid_is_found_again(start: int, step: int, kept: list[bool], unit: str) -> None:
-    """Keep some of a grid's times, the first two among them: given the step, their places are where they were."""
+    """Keep some of a grid's times, the first two among them: given the step, their positions are where they were."""
     numbers = start + step * np.flatnonzero([True, True, *kept])
     times: Any = {"int": numbers, "float": numbers.astype(float)}.get(unit)
     given_step: Any = step
     if times is None:
         times, given_step = numbers.astype(f"M8[{unit}]"), np.timedelta64(step, unit)  # type: ignore[call-overload]
     grid = timegrid.regular(times, given_step)
-    assert grid.place.tolist() == np.flatnonzero([True, True, *kept]).tolist()
-    assert (grid.time[grid.place] == times).all()
+    assert grid.position.tolist() == np.flatnonzero([True, True, *kept]).tolist()
+    assert (grid.time[grid.position] == times).all()
     assert grid.time.dtype == times.dtype
 
 
@@ -171,12 +171,18 @@ def test_a_thinned_grid_is_found_again(start: int, step: int, kept: list[bool], 
         ),
         ([0, 10, 25, 40], 10, IrregularTimeError, 'row 3, column "time": 25 lies between'),
         ([0.0, 0.001, 1.0, 2.0, 3.0], None, IrregularTimeError, "row 2.*steps of 1;"),
-        ([5], None, IrregularTimeError, "has one time, 5, which tells no step; give the step"),
-        ([1, 2], 0, IrregularTimeError, "step is 0, but must be greater than 0"),
-        ([1, 2], -1.5, IrregularTimeError, "step is -1.5, but must be greater than 0"),
-        ([1, 2], "month", IrregularTimeError, "step is 'month', but the times are numbers"),
-        ([1, 2], float("nan"), IrregularTimeError, "step is nan, but the times are numbers"),
-        ([0, 1, 10**12], None, IrregularTimeError, "more than 20000000; the widest gap is from 1 to 1000000000000"),
+        ([5], None, IrregularTimeError, "has one time, 5, which has no frequency; give freq"),
+        ([1, 2], 0, IrregularTimeError, "freq is 0, but must be greater than 0"),
+        ([1, 2], -1.5, IrregularTimeError, "freq is -1.5, but must be greater than 0"),
+        ([1, 2], "month", IrregularTimeError, "freq is 'month', but the times are numbers"),
+        ([1, 2], float("nan"), IrregularTimeError, "freq is nan, but the times are numbers"),
+        (
+            [0, 1, 10**12],
+            None,
+            IrregularTimeError,
+            "row 3.* is 999,999,999,999 steps of 1 after 1 in row 2",
+        ),
+        (np.arange(21000) * 1000, 1, IrregularTimeError, "spans 20,999,000 steps of 1, more than 20,000,000"),
         ([1, 2, 2], None, TimeOrderError, "row 3.* 2 is also the time of row 2"),
         ([1, 3, 2], None, TimeOrderError, "row 3.* 2 is earlier than 3 in row 2"),
         ([1.0, np.nan], None, NotFiniteError, r"time\[1\] is nan"),
@@ -185,9 +191,9 @@ def test_a_thinned_grid_is_found_again(start: int, step: int, kept: list[bool], 
         (["a", "b"], None, ShapeError, "number or datetime64"),
         (dates("2014-01-01", "NaT"), None, NotFiniteError, r"time\[1\] is NaT"),
         (dates("2014-01-01", "2014-01-02"), 5, IrregularTimeError, 'give a timedelta, or text such as "10 minutes"'),
-        (dates("2014-01-01", "2014-01-02"), "5 parsecs", IrregularTimeError, "step is '5 parsecs'"),
+        (dates("2014-01-01", "2014-01-02"), "5 parsecs", IrregularTimeError, "freq is '5 parsecs'"),
         (dates("2014-01-01", "2014-01-02"), "0 days", IrregularTimeError, "must be greater than 0"),
-        (dates("2014-01-01", "2014-02-05"), "month", IrregularTimeError, "step is 1 month, .* not all on one day"),
+        (dates("2014-01-01", "2014-02-05"), "month", IrregularTimeError, "freq is 1 month, .* not all on one day"),
         (dates("2014-01-01", "2014-02-01", "2014-03-01"), "2 months", IrregularTimeError, "row 2.*steps of 2 months"),
         (dates("2014-01-01", "2014-01-08", "2014-01-10"), None, IrregularTimeError, "row 2.*steps of 2 days"),
         (
@@ -253,3 +259,37 @@ def test_prices_without_weekends_are_workdays_apart() -> None:
     assert timegrid.following(holiday, 2).astype(str).tolist() == ["2015-02-12", "2015-02-13"]
     and_a_saturday = np.append(days, np.datetime64("2015-02-14"))
     assert len(timegrid.regular(and_a_saturday).time) == 45  # then every day counts
+
+
+def test_a_gap_far_longer_than_the_series_is_refused_with_both_rows() -> None:
+    with pytest.raises(
+        IrregularTimeError, match='row 4, column "time": 60000 is 59,998 steps of 1 after 2 in row 3, a gap'
+    ):
+        timegrid.regular(np.array([0, 1, 2, 60000]))
+    seconds = dates(
+        "2024-01-01T00:00:00", "2024-01-01T00:00:01", "2024-01-01T00:00:02", "2024-08-01T00:00:03", unit="s"
+    )
+    with pytest.raises(
+        IrregularTimeError, match=r"row 4.*2024-08-01T00:00:03 is 18,403,201 steps of 1 second after 2024-01-01"
+    ):
+        timegrid.regular(seconds)
+    with pytest.raises(
+        IrregularTimeError, match="correct the time, leave out the rows before or after the gap, or give"
+    ):
+        timegrid.following(seconds, 1)
+
+
+def test_a_gap_may_be_a_thousand_steps_or_ten_times_the_rows() -> None:
+    assert len(timegrid.regular(np.array([0, 1, 2, 1002])).time) == 1003
+    rows = np.append(np.arange(500), 499 + 5010)
+    assert len(timegrid.regular(rows).time) == 5510
+    with pytest.raises(IrregularTimeError, match="row 501"):
+        timegrid.regular(np.append(np.arange(500), 499 + 5011))
+
+
+@pytest.mark.parametrize("freq", ["99999999999999999999 days", "10001 years", "999999999999 weeks"])
+def test_a_frequency_longer_than_ten_thousand_years_is_refused(freq: str) -> None:
+    with pytest.raises(IrregularTimeError, match="must be less than 10,000 years"):
+        timegrid.regular(dates("2014-01-01", "2014-01-02"), freq)
+    with pytest.raises(IrregularTimeError, match=r"freq is 1e\+300, but must be less than 2\^63"):
+        timegrid.regular(np.array([1, 2]), 1e300)

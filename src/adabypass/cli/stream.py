@@ -1,23 +1,21 @@
 """`adabypass stream`: a forecast before every observation, as they arrive."""
 
-import csv
 import json
 import sys
-from collections.abc import Callable, Iterator
-from math import isfinite, isinf, isnan, sqrt
-from typing import IO, Any
+from collections.abc import Callable
+from math import isfinite, isinf, isnan, nan, sqrt
+from typing import Any, NoReturn
 
 import click
 import numpy as np
 
 from adabypass.cli import options
-from adabypass.errors import TableError, UnknownNameError
 from adabypass.forecasting import Forecaster
 from adabypass.model import mixture
 from adabypass.model.predictive import Mixture, Point, Predictive
-from adabypass.tables import cells, no_such_column
-
-Row = tuple[str, float, list[float] | None]
+from adabypass.tables import cells
+from adabypass.tables.reading import STANDARD_INPUT, standard_input
+from adabypass.tables.rows import Rows, open_rows
 
 
 @click.command()
@@ -38,16 +36,22 @@ def stream(
     same.
     """
     template = options.forecaster(model, lags, seasonal_lags, difference, missing, exog)
-    answerers: dict[str, Callable[[float, list[float] | None], str]] = {}
+    answerers: dict[Any, Callable[[float, list[float] | None], str]] = {}
     out = sys.stdout
     write, flush = out.write, out.flush
-    for number, (name, y, known) in enumerate(_rows(sys.stdin, target, key, exog), 1):
+    rows = open_rows(standard_input(), STANDARD_INPUT)
+    names = [target, *exog] if key is None else [target, *exog, key]
+    last = len(exog) + 1
+    for row in rows.select(names):
+        y = _number(row[0], target, rows)
+        known = [_number(cell, name, rows) for cell, name in zip(row[1:last], exog, strict=True)] if exog else None
         if known is not None and missing == "raise" and any(map(isnan, known)):
             at = next(i for i, value in enumerate(known) if isnan(value))
-            cells.Place(exog[at]).refuse(number - 1, "blank; fill it, or choose --missing mean or --missing last")
+            _raise_bad_cell(exog[at], rows, f"is blank; fill it, or {options.FILL_MISSING}")
+        name = None if key is None else _id(row[last], key, rows)
         answer = answerers.get(name)
         if answer is None:
-            answer = answerers[name] = _answerer(template.copy(), level, name if key is not None else None, key or "")
+            answer = answerers[name] = _answerer(template.copy(), level, name, key or "")
         write(answer(y, known))
         flush()  # whoever waits for this answer before sending the next row must have it
 
@@ -55,8 +59,8 @@ def stream(
 def _answerer(
     forecaster: Forecaster, level: float, name: str | None, key: str
 ) -> Callable[[float, list[float] | None], str]:
-    """Make the function that answers one series' rows."""
-    start = "{" if name is None else f"{{{json.dumps(key)}: {json.dumps(name)}, "
+    """Return the function that answers one series' rows; `name` is its id as JSON."""
+    start = "{" if name is None else f"{{{json.dumps(key)}: {name}, "
     low, high = (1 - level) / 2, (1 + level) / 2
     lower, upper = f"lower_{100 * level:g}", f"upper_{100 * level:g}"
     deviates = np.array([-1.0, 1.0])
@@ -84,82 +88,27 @@ def _interval(forecast: Predictive, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _rows(lines: IO[str], target: str, key: str | None, exog: tuple[str, ...]) -> Iterator[Row]:
-    """Read rows one by one, CSV or JSON lines, as the first character tells."""
-    for first in lines:
-        text = first.lstrip("\ufeff")
-        if not text.strip():
-            continue
-        if text.lstrip().startswith("{"):
-            yield _json_row(text, 1, target, key, exog)
-            for number, line in enumerate(lines, 2):
-                if line.strip():
-                    yield _json_row(line, number, target, key, exog)
-        else:
-            yield from _csv_rows(text, lines, target, key, exog)
-        return
-    raise TableError("standard input is empty; give CSV with a header, or JSON lines.")
-
-
-def _csv_rows(header: str, lines: IO[str], target: str, key: str | None, exog: tuple[str, ...]) -> Iterator[Row]:
-    names = [name.strip() for name in _fields(header, 0)]
-    places = [_place(name, names) for name in (target, *exog)]
-    at, known_at = places[0], places[1:]
-    key_at = None if key is None else _place(key, names)
-    width, number = len(names), 0
-    for line in lines:
-        number += 1
-        fields = line.rstrip("\r\n").split(",") if '"' not in line else _fields(line, number)
-        if len(fields) != width:
-            if not line.strip():
-                number -= 1
-                continue
-            raise TableError(f"row {number} has {len(fields)} cells, but the header has {width}.")
-        y = _quick_number(fields[at], number, target)
-        known = [_number(fields[i], number, names[i]) for i in known_at] if known_at else None
-        yield "" if key_at is None else fields[key_at], y, known
-
-
-def _fields(line: str, number: int) -> list[str]:
-    """Take a line apart whose cells may be quoted; a quoted cell cannot go on in the next line."""
-    try:
-        return next(csv.reader([line], strict=True))
-    except csv.Error as error:
-        raise TableError(f"row {number}: {error}.") from None
-
-
-def _quick_number(cell: str, number: int, name: str) -> float:
-    """Read a cell that most likely is a plain number."""
-    try:
-        y = float(cell)
-    except ValueError:
-        return _number(cell, number, name)
-    return y if isfinite(y) and "_" not in cell else _number(cell, number, name)
-
-
-def _json_row(line: str, number: int, target: str, key: str | None, exog: tuple[str, ...]) -> Row:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise TableError(f"row {number} is not JSON: {error.msg} at character {error.pos + 1}.") from None
-    if not isinstance(row, dict):
-        raise TableError(f'row {number} is not a JSON object, as in {{"{target}": 1.5}}.')
-    for name in (target, *exog, *([] if key is None else [key])):
-        if name not in row:
-            _place(name, list(row), f"row {number}: ")
-    known = [_number(row[name], number, name) for name in exog] if exog else None
-    return "" if key is None else str(row[key]), _number(row[target], number, target), known
-
-
-def _number(cell: object, number: int, name: str) -> float:
-    """Read a cell: nan where it is blank or says that there is nothing."""
-    value, place = cells.number(cell, number - 1, cells.Place(name)), cells.Place(name)
+def _number(cell: Any, name: str, rows: Rows) -> float:
+    """Return a cell as a number: nan where it is blank or says that there is no value."""
+    if type(cell) is str:
+        try:
+            value = float(cell)  # most cells are plain numbers
+        except ValueError:
+            value = nan
+        if isfinite(value) and "_" not in cell:
+            return value
+    value = cells.number(cell, rows.row - 1, cells.Location(name, rows.source))
     if isinf(value):
-        place.refuse(number - 1, f"{cells.show(cell)} is infinite or too large; leave it blank if it is missing")
+        _raise_bad_cell(name, rows, f"{cells.show(cell)} {cells.TOO_LARGE}")
     return value
 
 
-def _place(name: str, names: list[str], where: str = "") -> int:
-    if name not in names:
-        raise UnknownNameError(f"{where}{no_such_column(name, names)}")
-    return names.index(name)
+def _id(cell: Any, key: str, rows: Rows) -> str:
+    """Return the id of a series as JSON, so that 1 and "1" are different series."""
+    if cells.is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
+        _raise_bad_cell(key, rows, "is blank, but every row needs the id of its series; fill it")
+    return json.dumps(cell)
+
+
+def _raise_bad_cell(name: str, rows: Rows, what: str) -> NoReturn:
+    cells.raise_bad_cell(name, rows.row, what, rows.source, rows.line)

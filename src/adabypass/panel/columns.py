@@ -15,7 +15,7 @@ class Columns(NamedTuple):
 
     target: str = TARGET
     time: str | None = None
-    """None: `ds` if there is such a column; otherwise the rows are in the order of time."""
+    """None: `ds` if there is such a column, otherwise an index of dates; otherwise the order of the rows."""
     id: str | None = None
     """None: `unique_id` if there is such a column; otherwise the table holds one series."""
     exog: tuple[str, ...] = ()
@@ -26,11 +26,38 @@ class Columns(NamedTuple):
 
     def found_in(self, table: Table) -> "Columns":
         """Return the columns with those of time and id filled in by their usual names, if the table has them."""
-        time = TIME if self.time is None and TIME in table else self.time
+        time = self.time
+        if time is None:
+            time = TIME if TIME in table else table.time_index
         key = ID if self.id is None and ID in table else self.id
+        found = self._replace(time=time, id=key)
         if self.calendar and time is None:
             raise ParameterError("calendar needs a column of times; say which one it is.")
-        return self._replace(time=time, id=key)
+        found._check_distinct()
+        return found
+
+    def check_against(self, names: Iterable[str]) -> None:
+        """Check that the columns of id and time are not named as a column of the forecasts, `names`, is."""
+        taken = {*names} | ({"step"} if self.time is None else set())
+        for role, name in (("id", self.id), ("time", self.time)):
+            if name in taken:
+                raise ParameterError(
+                    f'the column of {role}s is named "{name}", as a column of the forecasts is; rename it before, for '
+                    f'example to "{TIME if role == "time" else ID}".'
+                )
+
+    def _check_distinct(self) -> None:
+        """Check that no column has two meanings; times may also be an exogenous column, for a trend."""
+        meaning: dict[str, str] = {}
+        for role, name in [("target", self.target), ("time", self.time), ("id", self.id)]:
+            if name is not None and meaning.setdefault(name, role) != role:
+                raise ParameterError(
+                    f'"{name}" is named as {meaning[name]} and as {role}; each needs a column of its own.'
+                )
+        for name in self.exog:
+            if name == self.target or self.exog.count(name) > 1:
+                again = "as target and as exog" if name == self.target else "twice as exog"
+                raise ParameterError(f'"{name}" is named {again}; leave it out of exog.')
 
 
 def as_names(given: str | Sequence[str], name: str) -> tuple[str, ...]:

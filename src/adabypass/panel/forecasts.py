@@ -13,6 +13,7 @@ from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.pipeline import Failure, forecast_panel
 from adabypass.panel.series import Panel
 from adabypass.regressors import Regressor
+from adabypass.timegrid.freq import Freq
 from adabypass.validation import check_int
 
 LONGEST_HORIZON = 100_000
@@ -30,7 +31,8 @@ def forecast(
     id: str | None = None,
     exog: str | Sequence[str] = (),
     calendar: str | Sequence[str] = (),
-    levels: Sequence[float] = (0.9,),
+    freq: Freq | None = None,
+    levels: float | Sequence[float] = (0.9,),
     on_error: Literal["warn", "raise"] = "warn",
 ) -> Any:
     """Forecast every series of a data frame, and return the forecasts as a frame of the same kind.
@@ -46,12 +48,17 @@ def forecast(
         Each series gets a copy of it that has seen nothing. A model is put into a forecaster with the default lags.
         A new `Forecaster()` if not given.
     target, time, id : str
-        Names of columns: `y`, and `ds` and `unique_id` if they are there.
+        Names of columns: `y`, and `ds` and `unique_id` if they are there. If no column of times is named, and there
+        is no `ds`, an index of pandas that holds dates or periods has the times; in the answer they are a column,
+        `ds` if the index has no name. Every row needs an id. No column of ids or times may be named as a column of
+        the forecasts is.
     exog : list of str
         Exogenous columns. Their future values are in rows at the end whose target is blank.
     calendar : list of "day", "week", "year"
         Cycles of the calendar to learn, by their sine and cosine.
-    levels : sequence of numbers between 0 and 1
+    freq : number, timedelta or text such as "10 minutes" or "month", optional
+        Time between two observations; the most common difference if not given.
+    levels : number between 0 and 1, or several
         Probabilities of the intervals.
     on_error : "warn" or "raise"
         What to do about a series that cannot be forecast (too short, say): leave it out of the answer with a
@@ -60,7 +67,9 @@ def forecast(
     Returns
     -------
     frame
-        `id` and `time`, `mean`, `sd`, and `lower_90`, `upper_90` for each level. For an array, a dict.
+        `id` and `time`, `mean`, `sd`, and `lower_90`, `upper_90` for each level. For an array, a dict. Ids keep their
+        type, and times with a zone the zone: days and months are counted in its local time. A period of pandas is
+        given by the time at which it begins.
 
     Examples
     --------
@@ -74,7 +83,7 @@ def forecast(
     if on_error not in ("warn", "raise"):
         raise ParameterError(f"on_error is {on_error!r}, but must be 'warn' or 'raise'.")
     table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
-    panel = Panel(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar")))
+    panel = Panel(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
     found = forecast_panel(panel, horizon, forecaster, levels)
     if found.failures and on_error == "raise":
         first = found.failures[0]

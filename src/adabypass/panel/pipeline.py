@@ -1,7 +1,8 @@
 """From a table to results: each series by itself, those that fail reported beside the others' results."""
 
-from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -10,10 +11,10 @@ from adabypass.forecasting import Forecaster
 from adabypass.model.forecast import Forecast
 from adabypass.panel.series import Panel, Series
 from adabypass.regressors import Regressor
-from adabypass.tables import Array
-from adabypass.validation import Floats
+from adabypass.tables import Column, ZonedTimes
 
 T = TypeVar("T")
+_SIDES = ("lower", "upper")
 FILL_MISSING = 'choose missing="mean" or missing="last"'
 """How Python's interface advises about a missing exogenous value; a command has words of its own."""
 
@@ -39,7 +40,7 @@ class Outcome(NamedTuple, Generic[T]):
 class Forecasts(NamedTuple):
     """Forecasts of every series of a table."""
 
-    columns: dict[str, Array]
+    columns: dict[str, Column]
     """id, time, mean, sd and the bounds of the intervals, the series below each other."""
     failures: list[Failure]
     first: tuple[Series, Forecast]
@@ -82,7 +83,7 @@ def forecast_panel(
     panel: Panel,
     horizon: int,
     forecaster: Forecaster | Regressor | None = None,
-    levels: Sequence[float] = (0.9,),
+    levels: float | Sequence[float] = (0.9,),
     *,
     progress: Callable[[int], None] | None = None,
     remedy: str = FILL_MISSING,
@@ -102,26 +103,29 @@ def forecast_panel(
     remedy : str
         What the error about a missing exogenous value advises besides filling it.
     """
+    levels = check_levels(levels)
+    panel.columns.check_against(["mean", "sd", *(f"{side}_{100 * level:g}" for level in levels for side in _SIDES)])
     template = as_forecaster(forecaster).copy()
     template.reset()
     first: list[tuple[Series, Forecast]] = []
 
-    def work(series: Series) -> dict[str, Array]:
+    def work(series: Series) -> dict[str, Column]:
         each = template.copy()
         if each.missing == "raise":
             series.check_exog(horizon, remedy)
         each.run(series.y, series.exog)
         ahead = each.forecast(horizon, series.exog_ahead(horizon))
-        rows = _rows(series, ahead.columns(levels), series.following(horizon))
+        time = series.as_column(series.following(horizon))
         if not first:
             first.append((series, ahead))
-        return rows
+        return {panel.columns.time or "step": time, **ahead.columns(levels)}
 
     outcome = each_series(panel, work, progress)
+    columns: dict[str, Column] = {}
+    if panel.columns.id is not None:
+        columns[panel.columns.id] = panel.ids([series.name for series, _ in outcome.results], horizon)
     parts = [part for _, part in outcome.results]
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    if panel.columns.id is not None and panel.table.holds_integers(panel.columns.id):
-        columns[panel.columns.id] = columns[panel.columns.id].astype(np.int64)
+    columns |= {name: _concatenate([part[name] for part in parts]) for name in parts[0]}
     return Forecasts(columns, outcome.failures, first[0])
 
 
@@ -137,10 +141,26 @@ def as_forecaster(given: Forecaster | Regressor | None) -> Forecaster:
     return Forecaster(None if given is None else given.copy())  # the copy, since a forecaster's model starts anew
 
 
-def _rows(series: Series, values: dict[str, Floats], time: Array) -> dict[str, Array]:
-    """Return the columns of a series' forecasts: its id and times before the values."""
-    head: dict[str, Array] = {}
-    if series.columns.id is not None:
-        head[series.columns.id] = np.array([series.name] * len(time))
-    head[series.columns.time or "step"] = time
-    return head | values
+def check_levels(levels: object) -> tuple[float, ...]:
+    """Return the levels of intervals, checked: numbers between 0 and 1 that give columns of different names."""
+    found: tuple[Any, ...] | None = None
+    if isinstance(levels, Real):
+        found = (levels,)
+    elif isinstance(levels, Iterable) and not isinstance(levels, str):
+        found = tuple(levels)
+    if found is None:
+        raise ParameterError(f"levels is {levels!r}, but must be a list of numbers between 0 and 1, such as [0.9].")
+    names: dict[str, float] = {}
+    for level in found:
+        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
+            raise ParameterError(f"a level is {level!r}, but must be a number between 0 and 1: 0.9 means 90 %.")
+        name = f"{100 * float(level):g}"
+        if name in names:
+            raise ParameterError(f"the levels {names[name]} and {level} are both written as {name} %; leave one out.")
+        names[name] = float(level)
+    return tuple(names.values())
+
+
+def _concatenate(parts: Sequence[Column]) -> Column:
+    zoned = [part for part in parts if isinstance(part, ZonedTimes)]
+    return ZonedTimes.concatenate(zoned) if zoned else np.concatenate([np.asarray(part) for part in parts])

@@ -7,7 +7,10 @@ import numpy as np
 from adabypass import timegrid
 from adabypass.errors import NotEnoughDataError
 from adabypass.panel.columns import Columns
-from adabypass.tables import Array, Table
+from adabypass.tables import Array, Column, Table, ZonedTimes
+from adabypass.tables.cells import as_list, text
+from adabypass.tables.times import show_time
+from adabypass.tables.zones import Times, Zone
 from adabypass.validation import Floats
 
 
@@ -19,19 +22,33 @@ class Series(NamedTuple):
     y: Floats
     exog: Floats | None
     time: Array | None
-    """None where rows have no time but their order."""
+    """In UTC where there is a zone; None where rows have no time but their order."""
     future_exog: Floats | None
     """Exogenous values of the rows at the end that have no target yet."""
     columns: Columns
     rows: "np.ndarray[Any, np.dtype[np.int64]]"
     """The row of the table at each time, those of `future_exog` included, counted from 0; -1 where there is none."""
     table: Table
+    frequency: Any = None
+    """Of the times; None where there are none."""
+    zone: Zone | None = None
+    zone_as_text: bool = False
+    """Whether times with a zone came as text."""
 
     def following(self, n: int) -> Array:
-        """Return the next `n` times; without times, the numbers of the rows, counted from 1."""
+        """Return the next `n` times, in UTC where there is a zone; without times, the rows' numbers from 1."""
         if self.time is None:
             return len(self.y) + 1 + np.arange(n)
-        return timegrid.following(self.time, n, self.columns.freq, name=self.columns.time or "time")
+        times: Array = self.frequency.times(len(self.y) + np.arange(n))
+        return times
+
+    def local(self, time: Array) -> Array:
+        """Return times in UTC in the local time of the series' zone, to be drawn."""
+        return time if self.zone is None else self.zone.to_local(time)
+
+    def as_column(self, time: Array) -> Column:
+        """Return times with the series' zone, if it has one, to be written or put into a data frame."""
+        return time if self.zone is None else ZonedTimes.of(time, self.zone, self.zone_as_text)
 
     def exog_ahead(self, horizon: int) -> Floats | None:
         """Return the exogenous values of the next `horizon` steps, with the calendar's features."""
@@ -45,7 +62,7 @@ class Series(NamedTuple):
                 )
             parts.append(given[:horizon])
         if self.columns.calendar:
-            parts.append(timegrid.calendar(self.following(horizon), self.columns.calendar)[0])
+            parts.append(timegrid.calendar(self.local(self.following(horizon)), self.columns.calendar)[0])
         return np.column_stack(parts) if parts else None
 
     def check_exog(self, horizon: int, remedy: str) -> None:
@@ -68,15 +85,12 @@ class Series(NamedTuple):
         name = self.columns.exog[column]
         if self.rows[at] >= 0:
             self.table.raise_bad_cell(name, int(self.rows[at]), f"is blank; fill it, or {remedy}")
-        time = self.following(at + 1 - len(self.y))[-1] if at >= len(self.y) else self._time_at(at)
         source = f"{self.table.source}: " if self.table.source else ""
+        time = show_time(self.frequency.times(np.array([at]))[0], self.zone)  # only times leave rows out
         raise NotEnoughDataError(
-            f'{source}there is no row for {time} ("{self.columns.time}"), so "{name}" is not known then; '
+            f'{source}there is no row for {time} (column "{self.columns.time}"), so "{name}" is not known then; '
             f"add the row, or {remedy}."
         )
-
-    def _time_at(self, at: int) -> Any:
-        return at + 1 if self.time is None else self.time[at]
 
 
 class Panel:
@@ -86,64 +100,87 @@ class Panel:
     ----------
     table : Table
     columns : Columns
-        Which columns mean what.
+        Which columns mean what. Every row needs an id, if there is a column of ids.
     """
 
     def __init__(self, table: Table, columns: Columns) -> None:
         self.table, self.columns = table, columns.found_in(table)
         self._target = table.numbers(self.columns.target)
-        self._time = None if self.columns.time is None else table.times(self.columns.time)
+        self._times = None if self.columns.time is None else table.zoned_times(self.columns.time)
         exog = [table.numbers(name) for name in self.columns.exog]
         self._exog = np.column_stack(exog) if exog else None
-        self._rows: dict[str, Any] = {}
-        if self.columns.id is None:
-            self._rows[""] = np.arange(len(table))
-        else:
-            for row, name in enumerate(table.text(self.columns.id)):
-                self._rows.setdefault(name, []).append(row)
+        self._rows = {"": np.arange(len(table))} if self.columns.id is None else _rows_by_id(table, self.columns.id)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     @property
     def names(self) -> list[str]:
-        """The ids of the series."""
+        """The ids of the series, as text."""
         return list(self._rows)
 
-    def n_rows(self, name: str) -> int:
-        """Return how many rows of the table a series has."""
-        return len(self._rows[name])
+    def ids(self, names: list[str], repeats: int) -> Array:
+        """Return the ids of series as they are in the table (numbers are numbers), each `repeats` times."""
+        cells = self.table.cells(str(self.columns.id))
+        first = [int(self._rows[name][0]) for name in names]
+        if isinstance(cells, np.ndarray) and cells.dtype.kind != "O":
+            return np.repeat(cells[first], repeats)
+        objects = as_list(cells)
+        chosen = np.empty(len(first), dtype=object)
+        chosen[:] = [objects[row] for row in first]
+        return np.repeat(np.array(list(chosen)) if all(isinstance(each, str) for each in chosen) else chosen, repeats)
 
     def series(self, name: str) -> Series:
         """Return a series on its grid of time."""
-        rows, columns = np.asarray(self._rows[name], dtype=np.int64), self.columns
+        rows, columns = self._rows[name], self.columns
         y, x = self._target[rows], None if self._exog is None else self._exog[rows]
         if np.isnan(y).all():
             raise NotEnoughDataError(f'there is nothing to learn from: every "{columns.target}" is blank.')
-        grid_time = None
-        if self._time is not None:  # the rows ahead too, so that each value goes with its time
-            stamps = self._time[rows]
-            grid = timegrid.regular(
-                stamps, _default_freq(stamps, columns), name=str(columns.time), rows=[int(row) + 1 for row in rows]
-            )
-            y, grid_time = grid.fill(y), grid.time
-            x = None if x is None else grid.fill(x)
+        grid, times = None, None if self._times is None else self._times.take(rows)
+        if times is not None:  # the rows ahead too, so that each value goes with its time
+            grid = _grid(times, columns, rows)
+            y, x = grid.fill(y), None if x is None else grid.fill(x)
             on_grid = np.full(len(y), -1)
-            on_grid[grid.place] = rows
+            on_grid[grid.position] = rows
             rows = on_grid
         future = None
         if x is not None:  # rows at the end with a blank target hold the exogenous values of the future
             n = len(y) - int(np.argmax(~np.isnan(y[::-1])))
             y, x, future = y[:n], x[:n], x[n:]
-            grid_time = None if grid_time is None else grid_time[:n]
-        if columns.calendar and grid_time is not None:
-            cycles = timegrid.calendar(grid_time, columns.calendar)[0]
+        if grid is None or times is None:
+            return Series(name, y, x, None, future, columns, rows, self.table)
+        time = grid.time[: len(y)]
+        if columns.calendar:
+            cycles = timegrid.calendar(time if times.zone is None else times.zone.to_local(time), columns.calendar)[0]
             x = cycles if x is None else np.column_stack([x, cycles])
-        return Series(name, y, x, grid_time, future, columns, rows, self.table)
+        return Series(
+            name, y, x, time, future, columns, rows, self.table, grid.frequency, times.zone, times.as_text
+        )  # fmt: skip
 
 
-def _default_freq(time: Array, columns: Columns) -> Any:
-    """Return any frequency where a single time has none."""
-    if columns.freq is None and len(time) == 1:
-        return 1 if time.dtype.kind != "M" else np.timedelta64(1, "D")
-    return columns.freq
+def _grid(times: Times, columns: Columns, rows: Any) -> timegrid.Grid:
+    freq = columns.freq
+    if freq is None and len(times.values) == 1:  # a single time has no frequency, and needs none
+        freq = 1 if times.values.dtype.kind != "M" else np.timedelta64(1, "D")
+    numbers = [int(row) + 1 for row in rows]
+    return timegrid.regular(times.values, freq, name=str(columns.time), rows=numbers, zone=times.zone)
+
+
+def _rows_by_id(table: Table, column: str) -> dict[str, Any]:
+    """Return the rows of each series; refuse a row without an id, and ids that would be written alike."""
+    cells = table.cells(column)
+    names = text(cells)
+    objects = None if isinstance(cells, np.ndarray) and cells.dtype.kind != "O" else as_list(cells)
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(names):
+        if not name.strip():
+            table.raise_bad_cell(column, row, "is blank, but every row needs the id of its series; fill it")
+        found = rows.setdefault(name, [])
+        if found and objects is not None and isinstance(objects[row], str) != isinstance(objects[found[0]], str):
+            pair = objects[row], objects[found[0]]
+            now, before = ("text" if isinstance(each, str) else type(each).__name__ for each in pair)
+            table.raise_bad_cell(
+                column, row, f"{name} is {now} here, but {before} in row {found[0] + 1}; make all ids of one type"
+            )
+        found.append(row)
+    return {name: np.array(each) for name, each in rows.items()}

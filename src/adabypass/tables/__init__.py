@@ -1,4 +1,4 @@
-"""Columns of numbers and times, out of files and data frames and back.
+"""Columns of numbers and times from files and data frames and back.
 
     table = tables.read("data.csv")         # or .csv.gz, .tsv, .jsonl, .ndjson, .parquet, or "-" for standard input
     table = tables.from_frame(frame)        # pandas, polars, pyarrow, or a dict of arrays
@@ -6,12 +6,24 @@
     tables.write({"date": date, "mean": mean}, "out.csv")
 
 Errors name rows as a person counts them below the header: the first row of data is row 1. Where the line of the file
-is another number, it is told as well.
+is another number, the line is named as well.
 """
 
-from adabypass.tables.cells import Array, check_increasing
+from adabypass.tables.cells import Array
 from adabypass.tables.reading import read
-from adabypass.tables.table import Table, from_frame, no_such_column
+from adabypass.tables.table import Column, Table, from_frame, no_such_column
+from adabypass.tables.times import check_increasing
 from adabypass.tables.writing import write
+from adabypass.tables.zones import ZonedTimes
 
-__all__ = ["Array", "Table", "check_increasing", "from_frame", "no_such_column", "read", "write"]
+__all__ = [
+    "Array",
+    "Column",
+    "Table",
+    "ZonedTimes",
+    "check_increasing",
+    "from_frame",
+    "no_such_column",
+    "read",
+    "write",
+]

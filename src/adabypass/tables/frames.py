@@ -1,5 +1,6 @@
-"""Data frames of whichever library the caller has, through narwhals, which is imported only when one is asked for."""
+"""Data frames of whichever library the caller has, through narwhals, which is imported only when it is needed."""
 
+from collections import Counter
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Literal, get_args
@@ -7,12 +8,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from adabypass.errors import MissingExtraError, TableError, UnknownNameError
+from adabypass.tables.zones import ZonedTimes
 
 Backend = Literal["pandas", "polars", "pyarrow"]
+INDEX_NAME = "ds"
+"""The column's name of an index of dates without a name."""
 
 
 def make(columns: Mapping[str, Any], backend: Backend) -> Any:
-    """Make a data frame of the named library out of columns."""
+    """Return a data frame of the named library with these columns."""
     import narwhals as nw  # noqa: PLC0415  (a data frame is optional, and slow to import)
 
     if backend not in get_args(Backend):
@@ -27,23 +31,26 @@ def make(columns: Mapping[str, Any], backend: Backend) -> Any:
 
 
 def make_like(columns: Mapping[str, Any], frame: Any) -> Any:
-    """Make a data frame of the library that `frame` belongs to."""
+    """Return a data frame of the library that `frame` belongs to; times with a zone keep it."""
     import narwhals as nw  # noqa: PLC0415
 
     backend = nw.from_native(frame, eager_only=True).implementation
-    return nw.from_dict({name: portable(column) for name, column in columns.items()}, backend=backend).to_native()
+    made = nw.from_dict({name: portable(column) for name, column in columns.items()}, backend=backend)
+    for name, column in columns.items():
+        if isinstance(column, ZonedTimes) and not column.as_text:
+            in_utc = nw.col(name).dt.replace_time_zone("UTC")
+            made = made.with_columns(in_utc.dt.convert_time_zone(column.zone or "UTC"))
+    return made.to_native()
 
 
-def columns(frame: Any) -> list[tuple[str, Any]]:
-    """Take a data frame apart: each column's name and its cells, an array or a list.
+def columns(frame: Any) -> tuple[list[tuple[str, Any]], str | None]:
+    """Return each column's name and its cells, and the name of the column that was an index of dates.
 
-    A named index of pandas counts as a column.
+    A named index of pandas counts as a column, and so does an index of dates or periods without a name.
     """
     import narwhals as nw  # noqa: PLC0415
 
-    index = [name for name in getattr(getattr(frame, "index", None), "names", ()) if name is not None]
-    if index and hasattr(frame, "columns"):
-        frame = frame.reset_index([name for name in index if name not in frame.columns])
+    frame, time_index = _with_index(frame)
     try:
         known = nw.from_native(frame, eager_only=True)
         names = known.columns
@@ -55,13 +62,13 @@ def columns(frame: Any) -> list[tuple[str, Any]]:
         ) from error
     except nw.exceptions.DuplicateError as error:
         names = list(getattr(frame, "column_names", frame.columns))
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise TableError(f'two columns are named "{twice}"; rename one of them.') from error
-    return [(str(name), _cells(known.get_column(name))) for name in names]
+    return [(str(name), _cells(known.get_column(name))) for name in names], time_index
 
 
 def series_cells(series: Any) -> Any:
-    """Give a series' cells as an array, or as a list with None where a value is missing."""
+    """Return a series' cells as an array, or as a list with None where a value is missing."""
     import narwhals as nw  # noqa: PLC0415
 
     try:
@@ -71,7 +78,9 @@ def series_cells(series: Any) -> Any:
 
 
 def portable(column: Any) -> Any:
-    """Make what every library of data frames takes: dates in days, times in milliseconds or finer, text as a list."""
+    """Return what every library of data frames takes: dates in days, times in milliseconds or finer, text as a list."""
+    if isinstance(column, ZonedTimes):
+        return column.text() if column.as_text else portable(_with_time_of_day(column.utc))
     array = np.asarray(column)
     if array.dtype.kind in "UO":
         return array.tolist()
@@ -81,12 +90,36 @@ def portable(column: Any) -> Any:
     return array
 
 
+def _with_time_of_day(utc: Any) -> Any:
+    """Return times in a unit finer than days: dates have no zone."""
+    return utc.astype("M8[s]") if np.datetime_data(utc.dtype)[0] in "YMWD" else utc
+
+
+def _with_index(frame: Any) -> tuple[Any, str | None]:
+    """Return a frame of pandas with its index among the columns, if it has a name or holds dates."""
+    index: Any = getattr(frame, "index", None)
+    if not hasattr(index, "names") or not hasattr(frame, "columns"):
+        return frame, None
+    levels = [index.get_level_values(level) for level in range(index.nlevels)]
+    dated = [type(level).__name__ in ("DatetimeIndex", "PeriodIndex") for level in levels]
+    names = list(index.names)
+    if dated.count(True) == 1 and names[dated.index(True)] is None and INDEX_NAME not in frame.columns:
+        names[dated.index(True)] = INDEX_NAME
+    kept = [name for name in names if name is not None and name not in frame.columns]
+    if not kept:
+        return frame, None
+    time_index = names[dated.index(True)] if dated.count(True) == 1 else None
+    moved = frame.set_axis(index.set_names(names)).reset_index(kept)
+    return moved, str(time_index) if time_index in kept else None
+
+
 def _cells(series: Any) -> Any:
     import narwhals as nw  # noqa: PLC0415
 
     dtype = series.dtype
     if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
-        series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        utc = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None).to_numpy()
+        return ZonedTimes(utc, None, dtype.time_zone)
     if dtype.is_float() or isinstance(dtype, nw.Datetime | nw.Date):
         return series.to_numpy()
     missing = series.is_null().to_numpy()

@@ -11,58 +11,70 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.errors import MissingExtraError, NotFiniteError, ShapeError
-from adabypass.tables.cells import Array, is_missing
+from adabypass.errors import MissingExtraError, NotFiniteError, ShapeError, TableError
+from adabypass.tables.cells import is_missing
 from adabypass.tables.files import replace_file
 from adabypass.tables.frames import portable
 from adabypass.tables.reading import ending
-from adabypass.tables.table import check_names
+from adabypass.tables.table import Column, check_names
+from adabypass.tables.zones import ZonedTimes
 
 
-def write(columns: Mapping[str, Array], path: str | os.PathLike[str]) -> None:
-    """Write columns to a file of the kind told by its ending, or as CSV to standard output if the path is "-".
+def write(columns: Mapping[str, Column], path: str | os.PathLike[str]) -> None:
+    """Write columns to a file of the kind given by its ending, or as CSV to standard output if the path is "-".
 
-    Numbers are written so that reading gives them back to the last bit; nan and NaT become empty cells. The file
-    appears when it is complete: nothing half-written is left behind, and an older file stays until then.
+    Numbers are written so that reading gives them back to the last bit; nan and NaT become empty cells. Times with a
+    zone are written with their offset from UTC, in Parquet with the zone. Text is written as it is, also where it
+    begins with =, +, - or @, which a spreadsheet program may take for a formula: a guard such as a leading apostrophe
+    would change the data, so that an id would not be found again. Import files from sources you do not trust into a
+    spreadsheet as text.
+
+    The file is written beside its place under another name and moved there when it is complete: a failed write leaves
+    an older file as it was. A symbolic link stays one, and a replaced file keeps its permissions.
     """
     target = os.fspath(path)
     kind = ".csv" if target == "-" else ending(target)
-    arrays = {str(name): np.asarray(column) for name, column in columns.items()}
-    _check(arrays)
-    content = _parquet(arrays) if kind == ".parquet" else _text(arrays, kind).encode()
+    named: dict[str, Column] = {
+        str(name): column if isinstance(column, ZonedTimes) else np.asarray(column) for name, column in columns.items()
+    }
+    _check(named)
+    content = _parquet(named) if kind == ".parquet" else _encoded(_text(named, kind))
     if target == "-":
-        sys.stdout.write(content.decode())
-        sys.stdout.flush()
+        _print(content)
     else:
         replace_file(gzip.compress(content, mtime=0) if target.lower().endswith(".gz") else content, target)
 
 
-def _check(arrays: Mapping[str, Array]) -> None:
-    check_names(list(arrays), "")
-    shapes = {name: array.shape for name, array in arrays.items()}
+def _check(columns: Mapping[str, Column]) -> None:
+    check_names(list(columns), "")
+    shapes = {
+        name: (len(column),) if isinstance(column, ZonedTimes) else column.shape for name, column in columns.items()
+    }
     if len(set(shapes.values())) > 1 or len(next(iter(shapes.values()))) != 1:
         raise ShapeError(f"the columns have shapes {shapes}, but must be vectors of one length.")
-    for name, array in arrays.items():
-        if array.dtype.kind == "f" and np.isinf(array).any():
-            at = int(np.flatnonzero(np.isinf(array))[0])
+    for name, column in columns.items():
+        if isinstance(column, np.ndarray) and column.dtype.kind == "f" and np.isinf(column).any():
+            at = int(np.flatnonzero(np.isinf(column))[0])
             raise NotFiniteError(
-                f'row {at + 1}, column "{name}" is {array[at]}, but must be finite, or nan if missing.'
+                f'row {at + 1}, column "{name}" is {column[at]}, but must be finite, or nan if missing.'
             )
 
 
-def _cells(array: Array) -> list[Any]:
-    """Make what a text file can hold: None for a missing value, ISO 8601 for times."""
-    if array.dtype.kind == "M":
-        return [None if stamp == "NaT" else stamp for stamp in np.datetime_as_string(array).tolist()]
-    return [None if is_missing(cell) else cell for cell in array.tolist()]
+def _cells(column: Column) -> list[Any]:
+    """Return what a text file can hold: None for a missing value, ISO 8601 for times."""
+    if isinstance(column, ZonedTimes) or column.dtype.kind == "M":
+        stamps = column.text() if isinstance(column, ZonedTimes) else np.datetime_as_string(column).tolist()
+        return [None if stamp == "NaT" else stamp for stamp in stamps]
+    return [None if is_missing(cell) else cell for cell in column.tolist()]
 
 
-def _text(arrays: Mapping[str, Array], kind: str) -> str:
-    rows = zip(*map(_cells, arrays.values()), strict=True)
+def _text(columns: Mapping[str, Column], kind: str) -> str:
+    rows = zip(*map(_cells, columns.values()), strict=True)
     if kind in (".jsonl", ".ndjson"):
-        return "".join(json.dumps(dict(zip(arrays, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
+        objects = (dict(zip(columns, row, strict=True)) for row in rows)
+        return "".join(json.dumps(each, ensure_ascii=False, default=str) + "\n" for each in objects)
     out = io.StringIO(newline="")
-    table = [list(arrays), *rows]
+    table = [list(columns), *rows]
     # The csv module leaves a carriage return unquoted, though it ends a line.
     odd = any("\r" in cell for row in table for cell in row if isinstance(cell, str))
     writer = csv.writer(
@@ -75,13 +87,43 @@ def _text(arrays: Mapping[str, Array], kind: str) -> str:
     return out.getvalue()
 
 
-def _parquet(arrays: Mapping[str, Array]) -> bytes:
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise TableError(
+            f"the text {text[max(error.start - 10, 0) : error.end + 10]!r} holds half of a surrogate pair, which no "
+            "file of text can hold; correct it."
+        ) from None
+
+
+def _parquet(columns: Mapping[str, Column]) -> bytes:
     try:
         import pyarrow  # noqa: PLC0415  (optional, and slow to import)
         import pyarrow.parquet  # noqa: PLC0415
     except ImportError as missing:
         raise MissingExtraError("Parquet needs pyarrow; install it with: pip install 'adabypass[parquet]'") from missing
+    arrays = {}
+    for name, column in columns.items():
+        try:
+            array = pyarrow.array(portable(column), from_pandas=True)
+        except (pyarrow.ArrowException, TypeError, OverflowError) as error:
+            raise TableError(f'column "{name}" cannot be written to Parquet: {error}') from error
+        if isinstance(column, ZonedTimes) and not column.as_text:
+            array = array.cast(pyarrow.timestamp(array.type.unit, tz=column.zone or "UTC"))
+        arrays[name] = array
     out = io.BytesIO()
-    table = pyarrow.table({name: pyarrow.array(portable(array), from_pandas=True) for name, array in arrays.items()})
-    pyarrow.parquet.write_table(table, out)
+    pyarrow.parquet.write_table(pyarrow.table(arrays), out)
     return out.getvalue()
+
+
+def _print(content: bytes) -> None:
+    """Write to standard output in UTF-8, whatever encoding the terminal was given."""
+    if sys.stdout is None:
+        raise OSError("standard output is closed, so nothing can be written to it")
+    sys.stdout.flush()
+    if hasattr(sys.stdout, "buffer"):
+        sys.stdout.buffer.write(content)
+    else:
+        sys.stdout.write(content.decode())
+    sys.stdout.flush()

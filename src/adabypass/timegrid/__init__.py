@@ -1,7 +1,7 @@
-"""Regular grids of time: where observations lie on one, which times follow, and where in the calendar they are.
+"""Regular grids of time: the observations' positions on one, which times follow, and their place in the calendar.
 
 A model that steps from one observation to the next needs steps of one length. The policy: times lie on a grid, whose
-step is given or is the most common difference; grid times without an observation are missing; an observation beside
+frequency is given or is the most common difference; grid times without an observation are missing; an observation off
 the grid is an error that names it, never moved in silence by more than a hundredth of a step.
 """
 

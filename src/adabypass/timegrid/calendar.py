@@ -14,7 +14,7 @@ UNITS: dict[str, Any] = {"hour": "h", "day": "D", "week": "W", "month": "M", "ye
 
 
 def calendar(time: Array, periods: Sequence[str] = ("day", "week", "year")) -> tuple[Floats, list[str]]:
-    """Tell where in the day, the week, the year each time is: a sine and a cosine for every period.
+    """Compute where in the day, the week, the year each time is: a sine and a cosine for every period.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ def calendar(time: Array, periods: Sequence[str] = ("day", "week", "year")) -> t
 
 
 def _part_passed(time: Array, period: str) -> Floats:
-    """Tell which part of the period has passed: 0 at its start, below 1 at its end."""
+    """Compute which part of the period has passed: 0 at its start, below 1 at its end."""
     if period not in UNITS:
         near = get_close_matches(str(period), UNITS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"the periods are {', '.join(UNITS)}."
         raise UnknownNameError(f"there is no period {period!r}; {hint}")
     fine = np.promote_types(time.dtype, "M8[s]")
-    # NumPy's weeks begin on the weekday of 1970-01-01, a Thursday; three days later on the calendar stands for Monday.
+    # NumPy's weeks begin on the weekday of 1970-01-01, a Thursday: three days later, they begin on Mondays.
     moment = time.astype(fine) + np.timedelta64(3 if period == "week" else 0, "D")
     start = moment.astype(f"M8[{UNITS[period]}]")
     end = start + np.timedelta64(1, UNITS[period])

@@ -1,65 +1,115 @@
-"""Rulers to lay along time: marks at one distance, or on one day of every month."""
+"""Frequencies: times at one distance, on one day of every month, or on workdays; each also in local time."""
 
-import re
-from contextlib import suppress
-from datetime import timedelta
-from math import isfinite
-from numbers import Real
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from adabypass.errors import IrregularTimeError
+from adabypass.errors import TimeRangeError
 from adabypass.tables.cells import Array
+from adabypass.tables.zones import Zone
+from adabypass.timegrid.freq import in_words, most_common
 from adabypass.validation import Floats
 
-Step: TypeAlias = float | str | timedelta | np.timedelta64
 LAST_DAY = 31
 FEWEST_WORKDAYS = 10
-"""Of a series of fewer days, chance may have left out the weekends."""
+"""In a series of fewer days, the weekends may be absent by chance."""
+LAST_TIME = np.datetime64("9999-12-31", "D")
+AFTER_LAST_YEAR = "times follow that are after the year 9999; forecast fewer steps, or use plain numbers as times."
+_FIRST_NS, _LAST_NS = np.datetime64("1677-09-22", "D"), np.datetime64("2262-04-10", "D")
+_DAY = np.timedelta64(1, "D")
 
-_UNITS: dict[str, tuple[int, Any]] = {
-    "s": (1, "s"), "sec": (1, "s"), "second": (1, "s"), "m": (1, "m"), "min": (1, "m"), "minute": (1, "m"),
-    "h": (1, "h"), "hour": (1, "h"), "d": (1, "D"), "day": (1, "D"), "w": (1, "W"), "week": (1, "W"),
-    "month": (1, "M"), "quarter": (3, "M"), "year": (12, "M"),
-}  # fmt: skip
-_WORDS: dict[Any, str] = {"s": "second", "m": "minute", "h": "hour", "D": "day", "W": "week", "M": "month", "Y": "year"}
+Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
-class Even(NamedTuple):
-    """Marks at one distance: `start`, and `steps` steps from there to `start + span`."""
+class Frequency(Protocol):
+    """Times that follow each other regularly, numbered from 0 at the first observation."""
+
+    def positions(self, time: Array) -> Floats:
+        """Return the positions of times, as fractional numbers."""
+
+    def times(self, position: Integers) -> Array:
+        """Return the times at these positions."""
+
+    @property
+    def is_calendar(self) -> bool:
+        """Whether it counts days or months, which a zone's clock changes make longer or shorter."""
+
+
+class RegularFrequency(NamedTuple):
+    """Times at one distance: `steps` of them from `start` to `start + span`."""
 
     start: Any
     span: Any
     steps: int = 1
 
-    def places(self, time: Array) -> Floats:
-        """Tell between which marks times lie, as fractional numbers of marks."""
-        places: Floats = (time - self.start) / self.span * self.steps
-        return places
+    def positions(self, time: Array) -> Floats:
+        """Return the positions of times, as fractional numbers."""
+        positions: Floats = (time - self.start) / self.span * self.steps
+        return positions
 
-    def marks(self, number: "np.ndarray[Any, np.dtype[np.int64]]") -> Array:
-        """Give the times of the marks with these numbers."""
-        if isinstance(self.span, float | np.floating):
-            floats: Array = self.start + number * self.span / self.steps
+    def times(self, position: Integers) -> Array:
+        """Return the times at these positions."""
+        if isinstance(self.span, float | np.floating) or isinstance(self.start, float | np.floating):
+            with np.errstate(over="ignore"):
+                floats: Array = self.start + position * self.span / self.steps
+            if not np.isfinite(floats).all():
+                raise TimeRangeError("times follow that are larger than the largest number; give a shorter freq.")
             return floats
-        # In whole units, and in two parts, since span times number may overflow.
+        # In whole units, and in two parts, since span times position may overflow.
         size, unit = _in_units(self.span)
         whole, rest = divmod(size, self.steps)
-        times: Array = self.start + (number * whole + np.rint(number * rest / self.steps).astype(np.int64)) * unit
+        coarser = self._in_coarser_unit(-(-int(position.max(initial=0)) * size // self.steps))
+        if coarser is not None:
+            return coarser.times(position)
+        times: Array = self.start + (position * whole + np.rint(position * rest / self.steps).astype(np.int64)) * unit
         return times
 
     def stretched_over(self, time: Array) -> Self:
-        """Give the frequency whose steps, as many as there are between the times, fill their span."""
+        """Return the frequency whose steps, as many as there are between the times, fill their span."""
         many = int(np.maximum(np.rint(np.diff(time) / (self.span / self.steps)), 1).sum())
         return type(self)(self.start, time[-1] - time[0], many)
 
+    @property
+    def is_calendar(self) -> bool:
+        """Whether it counts whole days."""
+        if not isinstance(self.span, np.timedelta64):
+            return False
+        size, unit = _in_units(self.span)
+        return size % self.steps == 0 and bool((size // self.steps) * unit % _DAY == np.timedelta64(0, "D"))
+
     def __str__(self) -> str:
-        return step_in_words(self.span / self.steps)
+        return in_words(self.span / self.steps)
+
+    def _in_coarser_unit(self, farthest: int) -> "RegularFrequency | None":
+        """Return the same frequency in microseconds if nanoseconds do not reach; None if its own unit reaches.
+
+        Parameters
+        ----------
+        farthest : int
+            An upper bound of the distance from `start`, in the unit of `span`.
+        """
+        if not isinstance(self.start, np.datetime64):
+            if int(self.start) + farthest >= 2**63:
+                raise TimeRangeError(
+                    f"times follow that are larger than the largest integer, {2**63 - 1}; subtract a number from "
+                    "all times."
+                )
+            return None
+        unit, _ = np.datetime_data(self.start.dtype)
+        days = farthest * float(_in_units(self.span)[1] / _DAY)
+        last_day = float(self.start.astype("M8[D]").astype(np.int64)) + days
+        if last_day > float(LAST_TIME.astype(np.int64)):
+            raise TimeRangeError(AFTER_LAST_YEAR)
+        if unit != "ns" or last_day < float(_LAST_NS.astype(np.int64)):
+            return None
+        coarse = RegularFrequency(self.start.astype("M8[us]"), self.span.astype("m8[us]"), self.steps)
+        if coarse.start != self.start or coarse.span != self.span:
+            raise TimeRangeError("nanoseconds end in the year 2262; round the times to microseconds.")
+        return coarse
 
 
-class Months(NamedTuple):
-    """Marks every `step` months, on one day of the month at one time of the day."""
+class MonthlyFrequency(NamedTuple):
+    """Times every `step` months, on one day of the month at one time of the day."""
 
     start: np.datetime64
     """The first month."""
@@ -70,8 +120,8 @@ class Months(NamedTuple):
     dtype: "np.dtype[Any]"
 
     @classmethod
-    def of(cls, time: Array) -> "Months | None":
-        """Find the frequency on which dates lie that are whole months apart; None if they are not."""
+    def of(cls, time: Array) -> "MonthlyFrequency | None":
+        """Return the frequency of dates that are whole months apart; None if they are not."""
         month = time.astype("M8[M]")
         apart = np.diff(month).astype(np.int64)
         if (apart < 1).any():
@@ -89,112 +139,101 @@ class Months(NamedTuple):
             return None
         return cls(month[0], step, the_day, since_midnight[0], time.dtype)
 
-    def places(self, time: Array) -> Floats:
-        """Tell between which marks the months of times lie, as fractional numbers of marks."""
-        places: Floats = (time.astype("M8[M]") - self.start).astype(np.int64) / self.step
-        return places
+    def positions(self, time: Array) -> Floats:
+        """Return the positions of the months of times, as fractional numbers."""
+        positions: Floats = (time.astype("M8[M]") - self.start).astype(np.int64) / self.step
+        return positions
 
-    def marks(self, number: "np.ndarray[Any, np.dtype[np.int64]]") -> Array:
-        """Give the times of the marks with these numbers."""
-        month = self.start + (number * self.step).astype("m8[M]")
+    def times(self, position: Integers) -> Array:
+        """Return the times at these positions."""
+        month = self.start + (position * self.step).astype("m8[M]")
+        if (month > LAST_TIME).any():
+            raise TimeRangeError(AFTER_LAST_YEAR)
         if np.datetime_data(self.dtype)[0] in "YM":
-            # Months of a year cannot be told in years.
+            # Months of a year cannot be written in years.
             return month.astype(self.dtype if self.step % 12 == 0 else "M8[M]")
         date = month.astype("M8[D]") + (np.minimum(self.day, _length(month)) - 1).astype("m8[D]")
-        times: Array = (date + self.since_midnight).astype(self.dtype)
-        return times
+        return _at_time_of_day(date, self.since_midnight, self.dtype)
+
+    @property
+    def is_calendar(self) -> bool:
+        """Months are of the calendar."""
+        return True
 
     def __str__(self) -> str:
-        return step_in_words(np.timedelta64(self.step, "M"))
+        return in_words(np.timedelta64(self.step, "M"))
 
 
-class Workdays(NamedTuple):
-    """Marks on every day from Monday to Friday: holidays among them are gaps, weekends are not."""
+class WorkdayFrequency(NamedTuple):
+    """Times on every day from Monday to Friday: holidays among them are gaps, weekends are not."""
 
     start: np.datetime64
     dtype: "np.dtype[Any]"
 
     @classmethod
-    def of(cls, time: Array) -> "Workdays | None":
-        """Find the frequency of dates that leave out every weekend, and little else; None if they do not."""
+    def of(cls, time: Array) -> "WorkdayFrequency | None":
+        """Return the frequency of dates that leave out every weekend, and little else; None if they do not."""
         date = time.astype("M8[D]")
         if len(date) < FEWEST_WORKDAYS or (time != date).any() or not np.is_busday(date).all():
             return None
         days = int(np.busday_count(date[0], date[-1])) + 1
         return cls(date[0], time.dtype) if len(date) > 0.5 * days else None
 
-    def places(self, time: Array) -> Floats:
-        """Tell how many workdays times lie after the first."""
+    def positions(self, time: Array) -> Floats:
+        """Return how many workdays times are after the first."""
         return np.busday_count(self.start, time.astype("M8[D]")).astype(np.float64)
 
-    def marks(self, number: "np.ndarray[Any, np.dtype[np.int64]]") -> Array:
-        """Give the times of the marks with these numbers."""
-        return np.busday_offset(self.start, number).astype(self.dtype)
+    def times(self, position: Integers) -> Array:
+        """Return the times at these positions."""
+        date: Array = np.busday_offset(self.start, position)
+        if (date > LAST_TIME).any():
+            raise TimeRangeError(AFTER_LAST_YEAR)
+        return _at_time_of_day(date, np.timedelta64(0, "D"), self.dtype)
+
+    @property
+    def is_calendar(self) -> bool:
+        """Workdays are of the calendar."""
+        return True
 
     def __str__(self) -> str:
         return "1 workday"
 
 
-Frequency: TypeAlias = Even | Months | Workdays
+class LocalFrequency(NamedTuple):
+    """A frequency in the local time of a zone, for times in UTC."""
+
+    local: RegularFrequency | MonthlyFrequency | WorkdayFrequency
+    zone: Zone
+
+    def positions(self, time: Array) -> Floats:
+        """Return the positions of times, as fractional numbers."""
+        return self.local.positions(self.zone.to_local(time))
+
+    def times(self, position: Integers) -> Array:
+        """Return the times at these positions."""
+        return self.zone.to_utc(self.local.times(position))
+
+    @property
+    def is_calendar(self) -> bool:
+        """Whether it counts days or months."""
+        return self.local.is_calendar
+
+    def __str__(self) -> str:
+        return str(self.local)
 
 
-def as_step(step: Step, dates: bool) -> Any:
-    """Check a step: a timedelta64 for dates, a number otherwise."""
-    found: Any = _in_time(step) if dates else _in_numbers(step)
-    if not found > type(found)(0):
-        raise IrregularTimeError(f"step is {step!r}, but must be greater than 0.")
-    return found
-
-
-def most_common(differences: Array) -> Any:
-    """Give the most common difference; the smallest of those that are equally common."""
-    rounded = differences
-    if differences.dtype.kind == "f":
-        # Differences of decimal fractions differ in their last digits.
-        rounded = np.round(differences / differences.min(), 3)
-    _, first, count = np.unique(rounded, return_index=True, return_counts=True)
-    return differences[first[np.argmax(count)]]
-
-
-def step_in_words(step: Any) -> str:
-    """Write a step as a person would say it: "10 minutes", "1 month", "0.25"."""
-    if not isinstance(step, np.timedelta64):
-        return f"{step:.6g}"
-    for unit in reversed(_WORDS):
-        months = np.datetime_data(step.dtype)[0] in "YM"
-        if (unit in "YM") == months and step % np.timedelta64(1, unit) == np.timedelta64(0, unit):
-            many = int(step / np.timedelta64(1, unit))
-            return f"{many} {_WORDS[unit]}{'s' * (many != 1)}"
-    return f"{step / np.timedelta64(1, 's'):.9g} seconds"
-
-
-def _in_numbers(step: Step) -> int | float:
-    number: Any = step
-    with suppress(ValueError):
-        number = float(step) if isinstance(step, str) else step
-    if isinstance(number, bool) or not isinstance(number, Real) or not isfinite(number):
-        raise IrregularTimeError(f"step is {step!r}, but the times are numbers; give a number.")
-    size = float(number)
-    return int(size) if size.is_integer() else size
-
-
-def _in_time(step: Step) -> np.timedelta64:
-    if isinstance(step, timedelta):
-        return np.timedelta64(step)
-    if isinstance(step, np.timedelta64) and np.datetime_data(step.dtype)[0] != "generic" and not np.isnat(step):
-        return step
-    found = re.fullmatch(r"\s*(\d*)\s*([a-z]+?)s?\s*", step.lower()) if isinstance(step, str) else None
-    if found is None or found[2] not in _UNITS:
-        raise IrregularTimeError(
-            f'step is {step!r}, but the times are dates; give a timedelta, or text such as "10 minutes", "hour", '
-            '"day", "week", "month", "quarter" or "year".'
-        )
-    times, unit = _UNITS[found[2]]
-    return np.timedelta64(times * int(found[1] or 1), unit)
+def _at_time_of_day(date: Array, since_midnight: Any, dtype: Any) -> Array:
+    """Return dates at a time of the day; in microseconds where nanoseconds do not reach."""
+    if np.datetime_data(dtype)[0] == "ns" and ((date < _FIRST_NS) | (date > _LAST_NS)).any():
+        if since_midnight != since_midnight.astype("m8[us]"):
+            raise TimeRangeError("nanoseconds end in the year 2262; round the times to microseconds.")
+        dtype, since_midnight = np.dtype("M8[us]"), since_midnight.astype("m8[us]")
+    times: Array = (date + since_midnight).astype(dtype)
+    return times
 
 
 def _in_units(span: Any) -> tuple[int, Any]:
-    """Tell a span as a whole number of its unit, exactly, and that unit."""
+    """Return a span as a whole number of its unit, and that unit."""
     if not isinstance(span, np.timedelta64):
         return int(span), 1
     unit: Any
@@ -202,7 +241,7 @@ def _in_units(span: Any) -> tuple[int, Any]:
     return int(span.astype(np.int64)) * many, np.timedelta64(1, unit)
 
 
-def _length(month: Array) -> "np.ndarray[Any, np.dtype[np.int64]]":
-    """Tell how many days each month has."""
+def _length(month: Array) -> Integers:
+    """Return how many days each month has."""
     days: Array = (month + np.timedelta64(1, "M")).astype("M8[D]") - month.astype("M8[D]")
     return days.astype(np.int64)

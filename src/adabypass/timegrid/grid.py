@@ -1,55 +1,97 @@
-"""The regular grid on which times lie, and the times that follow."""
+"""The regular grid of a series' times, and the times that follow."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from adabypass.errors import IrregularTimeError, NotFiniteError, ShapeError
-from adabypass.tables.cells import Array, check_increasing
-from adabypass.timegrid.frequencies import Even, Frequency, Months, Step, Workdays, as_step, most_common, step_in_words
+from adabypass.errors import IrregularTimeError, NotFiniteError, ShapeError, TimeRangeError
+from adabypass.tables.cells import Array
+from adabypass.tables.times import check_increasing, show_time
+from adabypass.tables.zones import Zone
+from adabypass.timegrid.freq import Freq, as_freq, in_words, most_common
+from adabypass.timegrid.frequencies import (
+    Frequency,
+    Integers,
+    LocalFrequency,
+    MonthlyFrequency,
+    RegularFrequency,
+    WorkdayFrequency,
+)
 from adabypass.validation import Floats, check_array, check_int
 
 TOLERANCE = 0.01
-"""How far from the grid an observation may lie, in steps: clocks jitter, and decimal years are rounded."""
+"""How far from the grid an observation may be, in steps: clocks jitter, and decimal years are rounded."""
 LARGEST_GRID = 20_000_000
+LONGEST_GAP, LONGEST_GAP_PER_ROW = 1000, 10
+"""A gap of more than 1000 steps, and of more than 10 steps for every row, is taken for a mistake."""
 
 
 class Grid(NamedTuple):
-    """A regular grid of times, and the observations' places on it."""
+    """A regular grid of times, and the observations' positions on it."""
 
     time: Array
     """Every time of the grid, from the first observation to the last."""
-    place: "np.ndarray[Any, np.dtype[np.int64]]"
+    position: Integers
     """The number of each observation's time on the grid, from 0."""
+    frequency: Frequency
 
     def fill(self, values: object) -> Floats:
-        """Put values, (n,) or (n, k), one row for each observation, on the grid; nan where there is none."""
+        """Return values, (n,) or (n, k), one row for each observation, on the grid; nan where there is none."""
         array = check_array(values, "values")
-        if array.ndim == 0 or len(array) != len(self.place):
+        if array.ndim == 0 or len(array) != len(self.position):
             raise ShapeError(
-                f"values has shape {array.shape}, but there are {len(self.place)} observations; pass one row for each."
+                f"values has shape {array.shape}, but there are {len(self.position)} observations; pass one row for "
+                "each."
             )
         filled = np.full((len(self.time), *array.shape[1:]), np.nan)
-        filled[self.place] = array
+        filled[self.position] = array
         return filled
 
 
-def regular(time: Array, step: Step | None = None, *, name: str = "time", rows: Sequence[int] | None = None) -> Grid:
-    """Find the regular grid on which times lie.
+class _Column(NamedTuple):
+    """Times to be put on a grid, and what errors call them."""
+
+    time: Array
+    name: str
+    rows: Sequence[int] | None
+    zone: Zone | None
+
+    def row(self, at: int) -> int:
+        return at + 1 if self.rows is None else self.rows[at]
+
+    def show(self, time: Any) -> str:
+        return show_time(time, self.zone)
+
+
+def regular(
+    time: Array,
+    freq: Freq | None = None,
+    *,
+    name: str = "time",
+    rows: Sequence[int] | None = None,
+    zone: Zone | None = None,
+) -> Grid:
+    """Find the regular grid of a series of times.
+
+    A gap of more than 1000 steps that is also longer than 10 steps for every row is refused: one mistyped time would
+    make a grid of millions.
 
     Parameters
     ----------
     time : array (n,)
         Increasing numbers or datetime64.
-    step : number, timedelta or text, optional
-        Between grid times; the most common difference if not given. For dates also text, such as "10 minutes", "day",
-        "month" or "3 months". Dates on one day of the month, or all on the last, are whole months apart, however long
-        the months. Daily dates that leave out every weekend are workdays apart.
+    freq : number, timedelta or text, optional
+        Distance of grid times; the most common difference if not given. For dates also text, such as "10 minutes",
+        "day", "month" or "3 months". Dates on one day of the month, or all on the last, are whole months apart,
+        however long the months. Daily dates that leave out every weekend are workdays apart.
     name : str
         What errors call the column of times.
     rows : sequence of n whole numbers, optional
         The rows that errors name; by default 1, 2, 3, ...
+    zone : Zone, optional
+        The zone of the times, which are in UTC. Days and months are counted in its local time, so that midnights stay
+        midnights as clocks change; hours and less in UTC.
 
     Examples
     --------
@@ -61,44 +103,64 @@ def regular(time: Array, step: Step | None = None, *, name: str = "time", rows: 
     >>> regular(np.array(["2014-01-31", "2014-02-28", "2014-04-30"], "M8[D]")).time.astype(str).tolist()
     ['2014-01-31', '2014-02-28', '2014-03-31', '2014-04-30']
     """
-    frequency, place = _measure(time, step, name, rows)
-    return Grid(frequency.marks(np.arange(place[-1] + 1)), place)
+    frequency, position = _measure(_Column(_checked(time, name), name, rows, zone), freq)
+    return Grid(frequency.times(np.arange(position[-1] + 1)), position, frequency)
 
 
 def following(
-    time: Array, n: int, step: Step | None = None, *, name: str = "time", rows: Sequence[int] | None = None
+    time: Array,
+    n: int,
+    freq: Freq | None = None,
+    *,
+    name: str = "time",
+    rows: Sequence[int] | None = None,
+    zone: Zone | None = None,
 ) -> Array:
-    """Give the next `n` times on the grid that `regular` finds.
+    """Return the next `n` times on the grid that `regular` finds.
 
     Examples
     --------
     >>> following(np.array(["2013-12", "2014-01"], "M8[M]"), 2)
     array(['2014-02', '2014-03'], dtype='datetime64[M]')
     """
-    frequency, place = _measure(time, step, name, rows)
-    return frequency.marks(place[-1] + 1 + np.arange(check_int(n, "n", minimum=1, maximum=LARGEST_GRID)))
+    frequency, position = _measure(_Column(_checked(time, name), name, rows, zone), freq)
+    return frequency.times(position[-1] + 1 + np.arange(check_int(n, "n", minimum=1, maximum=LARGEST_GRID)))
 
 
-def _measure(
-    time: Array, step: Step | None, name: str, rows: Sequence[int] | None
-) -> tuple[Frequency, "np.ndarray[Any, np.dtype[np.int64]]"]:
-    """Find the frequency on which the times lie, and the number of each one's mark."""
-    time = _checked(time, name)
-    check_increasing(time, name, rows)
-    frequency = _frequency(time, None if step is None else as_step(step, time.dtype.kind == "M"), name)
-    exact = frequency.places(time)
-    if exact[-1] >= LARGEST_GRID:
-        at = int(np.argmax(np.diff(time)))
+def _measure(column: _Column, freq: Freq | None) -> tuple[Frequency, Integers]:
+    """Find the frequency of the times, and each one's position."""
+    check_increasing(column.time, column.name, column.rows, column.zone)
+    frequency = _frequency(column, None if freq is None else as_freq(freq, column.time.dtype.kind == "M"))
+    exact = frequency.positions(column.time)
+    _check_gaps(column, frequency, exact)
+    position = np.rint(exact).astype(np.int64)
+    off_grid = np.flatnonzero(_is_off_grid(exact))
+    if len(off_grid):
+        _raise_off_grid(column, int(off_grid[0]), frequency, float(exact[off_grid[0]]))
+    return frequency, position
+
+
+def _is_off_grid(exact: Floats) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+    position = np.rint(exact)
+    return (np.abs(exact - position) > TOLERANCE) | (np.diff(position, prepend=-1) < 1)
+
+
+def _check_gaps(column: _Column, frequency: Frequency, exact: Floats) -> None:
+    n = len(exact)
+    gaps = np.diff(exact)
+    if n > 1 and gaps.max() > max(LONGEST_GAP, LONGEST_GAP_PER_ROW * n):
+        at = int(np.argmax(gaps)) + 1
         raise IrregularTimeError(
-            f'column "{name}" spans {exact[-1]:.0f} steps of {frequency}, more than {LARGEST_GRID}; the widest gap is '
-            f"from {time[at]} to {time[at + 1]}: correct these, or give a longer step."
+            f'row {column.row(at)}, column "{column.name}": {column.show(column.time[at])} is {gaps[at - 1]:,.0f} '
+            f"steps of {frequency} after {column.show(column.time[at - 1])} in row {column.row(at - 1)}, a gap far "
+            f"longer than the series of {n} rows; correct the time, leave out the rows before or after the gap, or "
+            "give a longer freq."
         )
-    place = np.rint(exact).astype(np.int64)
-    beside = np.flatnonzero((np.abs(exact - place) > TOLERANCE) | (np.diff(place, prepend=-1) < 1))
-    if len(beside):
-        at = int(beside[0])
-        _refuse(time[at], at + 1 if rows is None else rows[at], frequency, float(exact[at]), name)
-    return frequency, place
+    if exact[-1] >= LARGEST_GRID:
+        raise IrregularTimeError(
+            f'column "{column.name}" spans {exact[-1]:,.0f} steps of {frequency}, more than {LARGEST_GRID:,}; '
+            "give a longer freq."
+        )
 
 
 def _checked(time: Array, name: str) -> Array:
@@ -111,51 +173,91 @@ def _checked(time: Array, name: str) -> Array:
     unknown = np.flatnonzero(np.isnat(time) if time.dtype.kind == "M" else ~np.isfinite(time))
     if len(unknown):
         raise NotFiniteError(f"{name}[{unknown[0]}] is {time[unknown[0]]}, but every time must be known.")
-    return time.astype(np.int64) if time.dtype.kind == "u" else time
+    if time.dtype.kind == "u":
+        if int(time.max()) >= 2**63:
+            raise TimeRangeError(f"{name} holds {time.max()}, but the largest time is 2^63 - 1.")
+        time = time.astype(np.int64)
+    if time.dtype.kind in "iM" and _is_too_wide(time):
+        coarse = time.astype("M8[us]") if time.dtype.kind == "M" else time
+        if (coarse != time).any() or _is_too_wide(coarse):
+            raise TimeRangeError(
+                f"{name} goes from {time.min()} to {time.max()}, too far apart to be counted in 64 bits; "
+                "use a coarser unit of time."
+            )
+        return coarse
+    return time
 
 
-def _frequency(time: Array, step: Any, name: str) -> Frequency:
-    """Choose months if dates are whole months apart and no other step is given; otherwise steps of one length."""
-    if step is None and len(time) < 2:
-        raise IrregularTimeError(f'column "{name}" has one time, {time[0]}, which tells no step; give the step.')
-    months = Months.of(time) if time.dtype.kind == "M" else None
-    if isinstance(step, np.timedelta64) and np.datetime_data(step.dtype)[0] in "YM":
+def _is_too_wide(time: Array) -> bool:
+    numbers = time.astype(np.int64)
+    return int(numbers.max()) - int(numbers.min()) >= 2**62
+
+
+def _frequency(column: _Column, freq: Any) -> Frequency:
+    """Choose the frequency: in local time if it counts days or months, in UTC otherwise, and whichever fits."""
+    if freq is None and len(column.time) < 2:
+        raise IrregularTimeError(
+            f'column "{column.name}" has one time, {column.show(column.time[0])}, which has no frequency; give freq.'
+        )
+    if column.zone is None or column.time.dtype.kind != "M":
+        return _plain_frequency(column.time, freq, column.name)
+    local_time = column.zone.to_local(column.time)
+    in_utc: Frequency | None = None
+    local: Frequency | None = None
+    if (np.diff(local_time) > np.timedelta64(0, "s")).all():
+        local = LocalFrequency(_plain_frequency(local_time, freq, column.name), column.zone)
+    if local is None or not _counts_months(freq):
+        in_utc = _plain_frequency(column.time, freq, column.name)
+    candidates = [local, in_utc] if local is not None and local.is_calendar else [in_utc, local]
+    found = [each for each in candidates if each is not None]
+    return next((each for each in found if not _is_off_grid(each.positions(column.time)).any()), found[0])
+
+
+def _counts_months(freq: Any) -> bool:
+    return isinstance(freq, np.timedelta64) and np.datetime_data(freq.dtype)[0] in "YM"
+
+
+def _plain_frequency(time: Array, freq: Any, name: str) -> RegularFrequency | MonthlyFrequency | WorkdayFrequency:
+    """Choose months if dates are whole months apart and no other freq is given; otherwise one distance."""
+    months = MonthlyFrequency.of(time) if time.dtype.kind == "M" else None
+    if _counts_months(freq):
         if months is None:
             raise IrregularTimeError(
-                f'step is {step_in_words(step)}, but the dates of column "{name}" are not all on one day of the month; '
+                f'freq is {in_words(freq)}, but the dates of column "{name}" are not all on one day of the month; '
                 "give each its month's first day."
             )
-        return months._replace(step=int(step / np.timedelta64(1, "M")))
-    if step is None and months is not None:
+        return months._replace(step=int(freq / np.timedelta64(1, "M")))
+    if freq is None and months is not None:
         return months
-    workdays = Workdays.of(time) if time.dtype.kind == "M" and step is None else None
+    workdays = WorkdayFrequency.of(time) if time.dtype.kind == "M" and freq is None else None
     if workdays is not None:
         return workdays
-    if step is not None:
-        return _even(time[0], step)
-    even = _even(time[0], most_common(np.diff(time)))
-    stretched = even.stretched_over(time)
-    return stretched if _deviation(stretched, time) < min(_deviation(even, time), TOLERANCE) else even
+    if freq is not None:
+        return _at_one_distance(time[0], freq)
+    plain = _at_one_distance(time[0], most_common(np.diff(time)))
+    stretched = plain.stretched_over(time)
+    return stretched if _deviation(stretched, time) < min(_deviation(plain, time), TOLERANCE) else plain
 
 
-def _even(start: Any, step: Any) -> Even:
-    """Lay a frequency whose marks can be told in the unit of the step."""
-    if isinstance(step, np.timedelta64):
-        fine = np.promote_types(start.dtype, step.dtype.str.replace("m8", "M8"))
+def _at_one_distance(start: Any, freq: Any) -> RegularFrequency:
+    """Return a frequency whose times can be written in the unit of `freq`."""
+    if isinstance(freq, np.timedelta64):
+        fine = np.promote_types(start.dtype, freq.dtype.str.replace("m8", "M8"))
         start = start.astype(fine)
-        step = step.astype(fine.str.replace("M8", "m8"))
-    return Even(start, step)
+        freq = freq.astype(fine.str.replace("M8", "m8"))
+    return RegularFrequency(start, freq)
 
 
-def _deviation(frequency: Even, time: Array) -> float:
-    """Tell how far from a mark the farthest time lies, in steps."""
-    places = frequency.places(time)
-    return float(np.abs(places - np.rint(places)).max())
+def _deviation(frequency: RegularFrequency, time: Array) -> float:
+    """Return how far the farthest time is from the grid, in steps."""
+    positions = frequency.positions(time)
+    return float(np.abs(positions - np.rint(positions)).max())
 
 
-def _refuse(time: Any, row: int, frequency: Frequency, exact: float, name: str) -> NoReturn:
-    before, after = frequency.marks(np.array([int(np.floor(exact)), int(np.floor(exact)) + 1]))
+def _raise_off_grid(column: _Column, at: int, frequency: Frequency, exact: float) -> NoReturn:
+    before, after = frequency.times(np.array([int(np.floor(exact)), int(np.floor(exact)) + 1]))
     raise IrregularTimeError(
-        f'row {row}, column "{name}": {time} lies between {before} and {after} on a grid with steps of {frequency}; '
-        "round the times to a regular grid, leave that row out, or give another step."
+        f'row {column.row(at)}, column "{column.name}": {column.show(column.time[at])} lies between '
+        f"{column.show(before)} and {column.show(after)} on a grid with steps of {frequency}; round the times to a "
+        "regular grid, leave that row out, or give another freq."
     )

@@ -1,0 +1,220 @@
+"""One reader of rows, for files and for streams: CSV with a header or JSON lines, one row at a time."""
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from operator import itemgetter
+from typing import Any, BinaryIO, TypeAlias
+
+from adabypass.errors import TableError, UnknownNameError
+from adabypass.tables.table import check_names, no_such_column
+
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class CsvRows:
+    """Rows of comma-separated text below a header.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        Lines of text, read as rows are asked for: one line for each row, unless a quoted cell goes on in the next.
+    source : str
+        What errors call the text.
+    delimiter : str
+
+    Attributes
+    ----------
+    names : list of str
+        The columns' names.
+    row, line : int
+        The number of the row that was read last, counted from 1 below the header, and of the line on which it ends.
+    last_filled : int
+        The number of the last row that was not an empty line.
+    """
+
+    def __init__(self, lines: Iterable[str], source: str, delimiter: str = ",") -> None:
+        self.source, self.row, self.last_filled = source, 0, 0
+        self._reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        self.names = self._header()
+        check_names(self.names, source)
+        if len(self.names) == 1 and ";" in self.names[0]:
+            raise TableError(
+                f'{source}: the header is "{self.names[0]}"; separate columns with commas, not semicolons.'
+            )
+
+    @property
+    def line(self) -> int:
+        """Number of the line on which the newest row ends."""
+        return self._reader.line_num
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """Yield the cells of each row; an empty line is an empty cell if there is one column, and no row otherwise."""
+        width = len(self.names)
+        try:
+            for cells in self._reader:
+                if len(cells) == width:
+                    self.row += 1
+                    self.last_filled = self.row
+                    yield cells
+                elif cells:
+                    raise TableError(
+                        f"{self.source}: row {self.row + 1} has {len(cells)} cell{'s' * (len(cells) != 1)}, but the "
+                        f"header has {width} (line {self.line})."
+                    )
+                elif width == 1:
+                    self.row += 1
+                    yield [""]
+        except csv.Error as error:
+            raise self._bad_line(error) from error
+
+    def select(self, names: Sequence[str]) -> Iterator[Sequence[Any]]:
+        """Yield the cells of these columns, for each row."""
+        for name in names:
+            if name not in self.names:
+                raise UnknownNameError(f"{self.source}: {no_such_column(name, self.names)}")
+        at = [self.names.index(name) for name in names]
+        # A slice, since an itemgetter of one index gives the cell itself and not a sequence of one.
+        return map(itemgetter(slice(at[0], at[0] + 1)) if len(at) == 1 else itemgetter(*at), self)
+
+    def _header(self) -> list[str]:
+        try:
+            header = next((cells for cells in self._reader if cells), None)
+        except csv.Error as error:
+            raise self._bad_line(error) from error
+        if header is None:
+            raise TableError(f"{self.source} is empty; a header with the columns' names was expected.")
+        return [name.strip() for name in header]
+
+    def _bad_line(self, error: csv.Error) -> TableError:
+        return TableError(f"{self.source}: line {self.line}: {error}.")
+
+
+class JsonRows:
+    """Rows of JSON lines: one object a line. Empty lines are left out.
+
+    Parameters
+    ----------
+    lines : iterable of str
+    source : str
+        What errors call the text.
+
+    Attributes
+    ----------
+    row, line : int
+        The number of the row that was read last, counted from 1, and of its line.
+    """
+
+    def __init__(self, lines: Iterable[str], source: str) -> None:
+        self.source, self.row, self.line = source, 0, 0
+        self._source_lines = lines
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield the object of each line."""
+        for line in self._source_lines:
+            self.line += 1
+            if line.strip():
+                self.row += 1
+                yield self._object(line)
+
+    def select(self, names: Sequence[str]) -> Iterator[Sequence[Any]]:
+        """Yield the cells of these columns, for each row: the first row has all; later None where one is left out."""
+        for row in self:
+            if self.row == 1:
+                for name in names:
+                    if name not in row:
+                        raise UnknownNameError(f"{self.source}: row 1: {no_such_column(name, list(row))}")
+            yield [row.get(name) for name in names]
+
+    def _object(self, line: str) -> dict[str, Any]:
+        where = f"{self.source}: line {self.line}"
+        try:
+            found = _decode(line)
+        except json.JSONDecodeError as error:
+            raise TableError(f"{where} is not JSON: {error.msg} at character {error.pos + 1}.") from None
+        except RecursionError:
+            raise TableError(f'{where} is nested too deeply; write each row as in {{"y": 1.5}}.') from None
+        except TableError as error:
+            raise TableError(f"{where} {error}") from None
+        except ValueError:  # Python reads no integer of more than some 4300 digits
+            raise TableError(f"{where} holds an integer of thousands of digits, too large for a number.") from None
+        if not isinstance(found, dict):
+            raise TableError(f'{where} is not a JSON object; write each row as in {{"y": 1.5}}.')
+        return found
+
+
+Rows: TypeAlias = CsvRows | JsonRows
+
+
+def open_rows(file: BinaryIO, source: str, kind: str | None = None) -> Rows:
+    """Return a reader of the rows of a file of UTF-8 text.
+
+    Parameters
+    ----------
+    file : binary file
+        Read line by line, no farther than the rows that were asked for.
+    source : str
+        What errors call it.
+    kind : ".csv", ".tsv", ".jsonl" or ".ndjson", optional
+        If not given, text that begins with a brace is JSON lines, and other text CSV.
+    """
+    lines = _text_lines(file, source)
+    if kind is None:
+        lines, start = _peek(lines)
+        if start == "[":
+            raise TableError(f"{source} is a JSON array; write one object a line, or CSV with a header.")
+        kind = ".jsonl" if start == "{" else ".csv"
+    if kind in (".jsonl", ".ndjson"):
+        return JsonRows(lines, source)
+    return CsvRows(lines, source, "\t" if kind == ".tsv" else ",")
+
+
+def _peek(lines: Iterator[str]) -> tuple[Iterator[str], str]:
+    """Return the lines, all of them, and the first character that is no space."""
+    read: list[str] = []
+    for line in lines:
+        read.append(line)
+        if line.strip():
+            break
+    return chain(read, lines), "".join(read).lstrip()[:1]
+
+
+def _text_lines(file: BinaryIO, source: str) -> Iterator[str]:
+    """Yield lines of text, each when it has come; the first that is not UTF-8, or holds a NUL, is named."""
+    # What is not UTF-8 is let through as surrogates and found line by line: the lines before it are answered.
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    try:
+        for number, line in enumerate(text, 1):
+            if "\0" in line or not line.isascii():
+                _check_text(line, number, source)
+            yield line
+    finally:
+        with suppress(ValueError):  # the file is closed already
+            text.detach()
+
+
+def _check_text(line: str, number: int, source: str) -> None:
+    if number == 1 and line.encode("utf-8", "surrogateescape").startswith(UTF16):
+        raise TableError(f"{source} is UTF-16 text; save it as UTF-8.")
+    odd = next((char for char in line if "\udc80" <= char <= "\udcff"), None)
+    if odd is not None:
+        raise TableError(
+            f"{source}: line {number} holds the byte 0x{ord(odd) & 0xFF:02x}, which is not UTF-8; save it as UTF-8."
+        )
+    if "\0" in line:
+        raise TableError(f"{source}: line {number} holds a NUL character, which is not text; save it as UTF-8 text.")
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise TableError(f'has two values for "{twice}"; keep one.')
+    return found
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_once_each).decode
