@@ -76,7 +76,7 @@ def test_results_are_kept_and_an_old_picture_stays_when_the_new_one_cannot_be_wr
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)),
     )  # fmt: skip
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == "adabypass: File too large"
+    assert done.stderr.splitlines()[-1] == f"adabypass: {picture}: File too large"
     assert "mean" in out.read_text() or "rmse" in out.read_text()
     assert picture.read_bytes() == b"an older picture"
     assert sorted(each.name for each in file.parent.glob("*out*")) == ["out.csv", "out.png"]

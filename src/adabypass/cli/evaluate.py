@@ -39,7 +39,7 @@ Results = list[tuple[Series, Comparison]]
 @outputs.plot_option("how well the first model is calibrated on the first series")
 @outputs.out_option("the scores", "printed")
 def evaluate(
-    file: str, target: str, time: str | None, key: str | None, exog: Any, calendar: Any, step: str | None, lags: Any,
+    file: str, target: str, time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None, lags: Any,
     seasonal_lags: Any, difference: int, missing: str, horizon: int, models: tuple[str, ...], loss: str, skip: int,
     plot: Path | None, out: str | None,
 ) -> int:  # fmt: skip
@@ -50,7 +50,7 @@ def evaluate(
     """
     outputs.check_stdout()
     _check_models(models)
-    panel = Panel(tables.read(file), options.columns(target, time, key, exog, calendar, step))
+    panel = Panel(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
     n = 2 * len(panel.table) * len(models)  # forecast, then scored
     with terminal.progress("forecasting and scoring", n) as advance:
 

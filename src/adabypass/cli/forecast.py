@@ -29,7 +29,7 @@ from adabypass.tables.text import printable
 @outputs.plot_option("the first series and its forecast")
 @outputs.out_option("the forecasts", "printed")
 def forecast(
-    file: str, target: str, time: str | None, key: str | None, exog: Any, calendar: Any, step: str | None, lags: Any,
+    file: str, target: str, time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None, lags: Any,
     seasonal_lags: Any, difference: int, missing: str, horizon: int, levels: tuple[float, ...], model: str,
     plot: Path | None, out: str | None,
 ) -> int:  # fmt: skip
@@ -41,7 +41,7 @@ def forecast(
     """
     if out in (None, outputs.STANDARD):
         outputs.check_stdout()
-    panel = Panel(tables.read(file), options.columns(target, time, key, exog, calendar, step))
+    panel = Panel(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
     template = options.forecaster(model, lags, seasonal_lags, difference, missing, ())
     with terminal.progress("series", len(panel)) as advance:
         found = forecast_panel(panel, horizon, template, levels, progress=advance, remedy=options.FILL_MISSING)

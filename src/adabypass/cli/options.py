@@ -118,7 +118,7 @@ def column_options(command: Command) -> Command:
                 help="Cycles of the calendar that the target may follow: hour, day, week, month, year.",
             ),
             click.option(
-                "--step", metavar="SPAN",
+                "--freq", metavar="SPAN",
                 help='Time between two rows, such as "10 minutes", "day" or "month".  [default: the most common one]',
             ),
         ]
@@ -156,17 +156,17 @@ def lag_options(command: Command) -> Command:
     return command
 
 
-def columns(target: str, time: str | None, key: str | None, exog: Any, calendar: Any, step: str | None) -> Columns:
+def columns(target: str, time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None) -> Columns:
     """Return which columns mean what."""
-    return Columns(target, time, key, tuple(exog), tuple(calendar), _step(step))
+    return Columns(target, time, key, tuple(exog), tuple(calendar), _freq(freq))
 
 
-def _step(step: str | None) -> Any:
-    """Return a step that looks like a number as one."""
+def _freq(freq: str | None) -> Any:
+    """Return a frequency that looks like a number as one."""
     try:
-        return None if step is None else float(step) if "." in step else int(step)
+        return None if freq is None else float(freq) if "." in freq else int(freq)
     except ValueError:
-        return step
+        return freq
 
 
 def forecaster(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from adabypass import tables
 from adabypass.cli import terminal
@@ -103,7 +104,7 @@ def write_table(columns: dict[str, Any], out: str) -> None:
 
 
 def _shown_column(column: Any) -> Any:
-    return [printable(cell) for cell in column] if column.dtype.kind in "UO" else column
+    return [printable(cell) for cell in column] if np.asarray(column).dtype.kind in "UO" else column
 
 
 def draw_default(draw: Callable[[Path], None], out: Path | None, default: str) -> None:

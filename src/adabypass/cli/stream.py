@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import click
 import numpy as np
 
-from adabypass.cli import options
+from adabypass.cli import options, outputs
 from adabypass.forecasting import Forecaster
 from adabypass.model import mixture
 from adabypass.model.predictive import Mixture, Point, Predictive
@@ -19,12 +19,21 @@ from adabypass.tables.rows import Rows, open_rows
 
 
 @click.command()
-@click.option("--target", default="y", show_default=True, metavar="COL", help="The column to forecast.")
-@click.option("--id", "key", metavar="COL", help="Which series a row belongs to: each is learned by itself.")
-@click.option("--exog", type=options.Names(), default="", metavar="COL,...", help="Columns that help to forecast.")
+@click.option("--target", default="y", show_default=True, metavar="COL", help="Column to forecast.")
+@click.option(
+    "--id", "key", metavar="COL",
+    help="Column that says to which series a row belongs; each series is forecast by itself.",
+)  # fmt: skip
+@click.option(
+    "--exog", type=options.Names(), default="", metavar="COL,...",
+    help="Columns of other quantities, known with the row, from which the target is forecast as well.",
+)  # fmt: skip
 @options.lag_options
-@click.option("--level", type=options.Level(), default=90, show_default=True, help="Of the interval, in percent.")
-@click.option("--model", type=click.Choice(list(options.MODELS)), default="auto", help=options.MODEL_HELP)
+@click.option(
+    "--level", type=options.Level(), default=90, show_default=True, metavar="PERCENT",
+    help="Probability of the interval around each forecast, in percent.",
+)  # fmt: skip
+@options.model_option
 def stream(
     target: str, key: str | None, exog: tuple[str, ...], lags: Any, seasonal_lags: Any, difference: int, missing: str,
     level: float, model: str,
@@ -32,9 +41,10 @@ def stream(
     """Read rows from standard input as they arrive, CSV with a header or JSON lines, and answer each at once.
 
     The answer is a JSON line with the observation and the forecast that was made before it: y, mean, sd and the bounds
-    of the interval, null while the lags are filling. A blank y is a missing observation; its forecast is there all the
-    same.
+    of the interval, null while there are fewer values than lags. A blank y is a missing observation, which is forecast
+    like any other. To follow a file that grows: tail -n +1 -f log.csv | adabypass stream
     """
+    outputs.check_stdout()
     template = options.forecaster(model, lags, seasonal_lags, difference, missing, exog)
     answerers: dict[Any, Callable[[float, list[float] | None], str]] = {}
     out = sys.stdout

@@ -49,8 +49,8 @@ def ending(path: str) -> str:
 
 def standard_input() -> BinaryIO:
     """Return standard input, as bytes."""
-    if sys.stdin is None:
-        raise TableError("standard input is closed; give CSV with a header or JSON lines, or the name of a file.")
+    if sys.stdin is None or not sys.stdin.readable():
+        raise TableError("standard input is closed; redirect it to a file or to /dev/null.")
     return sys.stdin.buffer
 
 
