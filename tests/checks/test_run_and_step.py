@@ -102,7 +102,7 @@ def test_run_lets_other_threads_work(make: Make) -> None:
     X = np.random.default_rng(0).normal(size=(50_000, 8))
     y = X[:, 0].copy()
     model = make()
-    cell = Cell(model.kernel, model.spec, model.spec.new_row(8), 8)
+    cell = Cell(model._kernel, model._spec, model._spec.new_row(8), 8)
     turns, taken = 0, 0
 
     def run() -> None:

@@ -83,7 +83,7 @@ class Forecaster:
         if not isinstance(model, Regressor):
             raise ParameterError(f"model is {model!r}, but must be a model such as AutoBypass().")
         self._names = None if exog is None else check_names(exog)
-        self._untrained = model.untrained()
+        self._untrained = model._untrained()
         self._spec = check_settings(model, lags, seasonal_lags, difference, bias, missing)
         if self._names is not None:
             self._check_features(len(self._names))
@@ -120,7 +120,7 @@ class Forecaster:
         cell = self._cell
         if cell is None:
             return self._untrained.copy()
-        return self._untrained.from_row(self._spec.model_row(cell.row, cell.n_exog), cell.n_features)
+        return self._untrained._from_row(self._spec.model_row(cell.row, cell.n_exog), cell.n_features)
 
     @property
     def is_point(self) -> bool:
@@ -173,7 +173,7 @@ class Forecaster:
         cell = self._cell_for(known)
         forecast = cell.predict(known)
         assert forecast is not None
-        return self._untrained.predictive(*forecast)
+        return self._untrained._predictive(*forecast)
 
     def update(self, y: object, exog: object = None) -> None:
         """Learn the next observation; nan if it is missing.
@@ -195,7 +195,7 @@ class Forecaster:
             The forecast that was made before; None while the lags are still to be filled.
         """
         forecast = self._step(y, exog, want_forecast=True)
-        return None if forecast is None else self._untrained.predictive(*forecast)
+        return None if forecast is None else self._untrained._predictive(*forecast)
 
     def run(self, y: object, exog: object = None, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every observation in turn.
@@ -223,7 +223,7 @@ class Forecaster:
         cell = self._cell
         known = check_exog(exog, len(series), self._n_exog(cell), self._names, self.missing)
         first, history, weights, components = self._run(series, known, keep_weights, keep_predictive)
-        return self._untrained.trace(
+        return self._untrained._trace(
             series[first:].copy(), history, weights, components if keep_predictive else None, first
         )
 
@@ -338,4 +338,4 @@ class Forecaster:
         return cell
 
     def _new_cell(self, row: Floats, n_exog: int) -> SeriesCell:
-        return SeriesCell(self._untrained.kernel, self._spec, row, n_exog)
+        return SeriesCell(self._untrained._kernel, self._spec, row, n_exog)

@@ -40,7 +40,7 @@ def check_state(state: object) -> tuple[Regressor, SeriesSpec, Names, Floats | N
         )
     untrained = state["model"]
     design = Design(state["lags"], state["difference"], state["bias"])
-    spec, row, n_exog = SeriesSpec(untrained.spec, design, state["missing"]), state["row"], state["n_exog"]
+    spec, row, n_exog = SeriesSpec(untrained._spec, design, state["missing"]), state["row"], state["n_exog"]
     if row is not None:
         row = np.array(row, dtype=np.float64)
         if row.shape != (spec.row_size(n_exog),):

@@ -55,7 +55,7 @@ class AutoBypass(Regressor):
     def has_intercept(self) -> bool:
         return self._spec.intercept
 
-    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+    def _predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
         return Normal(mean, var) if components is None else Mixture.unchecked(components, mean, var)
 
     @property

@@ -72,7 +72,7 @@ class Regressor:
         if cell is None:
             x = check_features(x, None)
             cell = self._cell_for(len(x))
-        return self.predictive(*cell.forecast(x))
+        return self._predictive(*cell.forecast(x))
 
     def update(self, x: object, y: object) -> None:
         """Learn from having seen `y` at `x`.
@@ -102,7 +102,7 @@ class Regressor:
         if cell is None:
             x, y = check_features(x, None), check_target(y)
             cell = self._cell_for(len(x))
-        return self.predictive(*cell.step(x, y))
+        return self._predictive(*cell.step(x, y))
 
     def run(self, X: object, y: object, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every row of `X` in turn.
@@ -138,9 +138,9 @@ class Regressor:
         if self._cell is not before:
             raise ConcurrentUseError("this model was changed while it ran a stream; what the run learned is dropped.")
         self._cell = cell
-        return self.trace(targets, history, weights, components if keep_predictive else None)
+        return self._trace(targets, history, weights, components if keep_predictive else None)
 
-    def trace(
+    def _trace(
         self, y: Floats, history: Floats, weights: Floats, components: Components | None, first: int = 0
     ) -> Trace:
         """Return what a cell has recorded of a stream as a trace."""
@@ -150,7 +150,7 @@ class Regressor:
         kept = len(weights) > 0
         return Trace(
             y=y,
-            predictive=self.predictive(mean, var, components),
+            predictive=self._predictive(mean, var, components),
             history={name: after[name] for name in self._spec.learned},
             weights_mean=weights[:, :n_features] if kept else None,
             weights_var=weights[:, n_features:] if kept and not self.is_point else None,
@@ -257,25 +257,15 @@ class Regressor:
         if row is not None and n_features is not None:
             self._cell = self._new_cell(row, n_features)
 
-    @property
-    def spec(self) -> Spec:
-        """The hyperparameters, as the kernel and the row's layout read them."""
-        return self._spec
-
-    @property
-    def kernel(self) -> Kernel:
-        """The compiled functions that forecast and learn."""
-        return self._kernel
-
-    def untrained(self) -> Self:
+    def _untrained(self) -> Self:
         """Return a model with these hyperparameters that has seen nothing, not even its features."""
         twin = type(self).__new__(type(self))
         twin._spec, twin._given_features, twin._cell = self._spec, None, None
         return twin
 
-    def from_row(self, row: Floats, n_features: int) -> Self:
+    def _from_row(self, row: Floats, n_features: int) -> Self:
         """Return a model with these hyperparameters that has learned what a copy of `row` says."""
-        twin = self.untrained()
+        twin = self._untrained()
         twin._cell = twin._new_cell(row.copy(), n_features)
         return twin
 
@@ -295,7 +285,7 @@ class Regressor:
     def _new_cell(self, row: Floats, n_features: int) -> Cell:
         return Cell(self._kernel, self._spec, row, n_features)
 
-    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+    def _predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
         """Return the forecast, or the forecasts, that the kernel's numbers amount to."""
         return Normal(mean, var)
 

@@ -57,7 +57,7 @@ class EvidenceBypass(Regressor):
         drift_var = spec.drift * spec.noise_scale**2
         return single(mean, cov, drift_var, spec.noise_scale, family=Family.INSENSITIVE, epsilon=spec.epsilon)
 
-    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+    def _predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
         if components is None:
             return Normal(mean, var)
         signal_var = components["signal_var"]

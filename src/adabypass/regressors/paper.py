@@ -52,7 +52,7 @@ class PassiveAggressive(Regressor):
     def is_point(self) -> bool:
         return True
 
-    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+    def _predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
         return Point(mean, model=type(self).__name__)
 
 
