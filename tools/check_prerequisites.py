@@ -1,7 +1,7 @@
 """Check that this Python and this machine can build the library; say in one sentence what is missing.
 
 Make runs it before anything else, with the Python that it was given. It runs on every Python from 3.8, so that one
-that is too old is told so instead of meeting a syntax error.
+that is too old gets this message and not a syntax error.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def hostile_streams() -> dict[str, Stream]:
         "one outlier": Stream(noise, np.where(np.arange(n) == 200, 1e200, noise[:, 0])),
         "all missing": Stream(noise, np.full(n, np.nan)),
         "random scales": Stream(noise * 10.0 ** rng.uniform(-300, 300, (n, 3)), 10.0 ** rng.uniform(-300, 300, n)),
-        "huge, then calm": Stream(np.where(np.arange(n)[:, None] < 10, 1e300, noise), noise[:, 0]),
+        "huge, then ordinary": Stream(np.where(np.arange(n)[:, None] < 10, 1e300, noise), noise[:, 0]),
     }
 
 

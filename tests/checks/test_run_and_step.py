@@ -107,7 +107,7 @@ def test_run_lets_other_threads_work(make: Make) -> None:
 
     def run() -> None:
         nonlocal taken
-        for _ in range(200):  # a busy machine may give this thread's fast runs no rival at first
+        for _ in range(200):  # a busy machine may run nothing else beside this thread's fast runs at first
             before = turns
             cell.run(X, y, False, False)
             taken = turns - before

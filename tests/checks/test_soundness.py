@@ -50,7 +50,7 @@ def test_any_finite_stream_stays_finite(make: Make, X: list[list[float]], data: 
 @settings(max_examples=150)
 @given(
     kind=st.sampled_from([Bypass, AdaBypass, SequentialKalman, EvidenceBypass]),
-    told=st.lists(powers(-4, 4), min_size=3, max_size=3),
+    hyperparameters=st.lists(powers(-4, 4), min_size=3, max_size=3),
     seed=st.integers(0, 1000),
     n_features=st.integers(2, 6),
     unit=powers(-3, 9),
@@ -59,7 +59,7 @@ def test_any_finite_stream_stays_finite(make: Make, X: list[list[float]], data: 
 )
 def test_any_hyperparameters_stay_sound_on_hard_features(
     kind: Callable[..., Regressor],
-    told: list[float],
+    hyperparameters: list[float],
     seed: int,
     n_features: int,
     unit: float,
@@ -76,7 +76,7 @@ def test_any_hyperparameters_stay_sound_on_hard_features(
     }[shape] * unit
     y = X.sum(axis=1) + rng.normal(size=60)
     y[20] *= outlier
-    model = SequentialKalman(told[0]) if kind is SequentialKalman else kind(*told)
+    model = SequentialKalman(hyperparameters[0]) if kind is SequentialKalman else kind(*hyperparameters)
     for part in range(0, 60, 5):
         assert (model.run(X[part : part + 5], y[part : part + 5]).var > 0).all()
         assert_sound(model)

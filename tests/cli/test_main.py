@@ -27,7 +27,7 @@ def test_reproduce_nile_prints_the_table_and_writes_the_figure(tmp_path: Path) -
     assert (tmp_path / "nile.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_figure_goes_where_it_is_told(tmp_path: Path) -> None:
+def test_the_figure_is_written_to_the_given_file(tmp_path: Path) -> None:
     out = tmp_path / "new" / "figure.svg"
     done = CliRunner().invoke(commands, ["reproduce", "nile", "--out", str(out)])
     assert done.exit_code == 0

@@ -78,13 +78,13 @@ def test_where_nothing_is_traded_nothing_is_claimed(file: Path) -> None:
         ([*LEGS, "--date", "day"], UnknownNameError, '"day"'),
     ],
 )
-def test_mistakes_are_told(file: Path, options: list[str], error: type[Exception], words: str) -> None:
+def test_mistakes_are_reported(file: Path, options: list[str], error: type[Exception], words: str) -> None:
     done = command("pairs", file, *options)
     assert isinstance(done.exception, error)
     assert words in str(done.exception)
 
 
-def test_a_missing_price_is_told_with_its_day(tmp_path: Path) -> None:
+def test_a_missing_price_is_reported_with_its_day(tmp_path: Path) -> None:
     path = tmp_path / "holes.csv"
     path.write_text("date,GLD,GDX\n2020-01-01,1,2\n2020-01-02,,2\n2020-01-03,1,2\n")
     done = command("pairs", path, *LEGS)

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 COMMAND = [sys.executable, "-m", "adabypass"]
@@ -150,3 +151,19 @@ def test_ctrl_c_ends_with_130_and_one_line_within_a_second() -> None:
         assert running.wait() == 130
         assert time.monotonic() - began < 1.0
         assert running.stderr.read() == b"adabypass: interrupted; nothing more was written.\n"
+
+
+def test_ctrl_c_stops_long_work_within_a_second_and_writes_nothing(tmp_path: Path) -> None:
+    y = np.random.default_rng(0).normal(size=100_000).cumsum()
+    (tmp_path / "long.csv").write_text("y\n" + "".join(f"{value}\n" for value in y))
+    command = [*COMMAND, "evaluate", "long.csv", "--models", "auto", "--out", "scores.csv"]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, cwd=tmp_path) as running:
+        time.sleep(4)
+        assert running.poll() is None
+        began = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        assert running.wait() == 130
+        assert time.monotonic() - began < 1.5  # a second, and the end of the interpreter on a busy machine
+        assert running.stderr is not None
+        assert running.stderr.read() == b"adabypass: interrupted; nothing more was written.\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["long.csv"]

@@ -104,12 +104,12 @@ def test_an_unknown_model_and_a_point_forecast_are_refused() -> None:
 
 
 def test_the_study_runs_every_model_at_every_cost_and_reports_progress() -> None:
-    told: list[tuple[int, int]] = []
-    study = pairs.run(simulated(), draws=20, progress=lambda done, total: told.append((done, total)))
+    reported: list[tuple[int, int]] = []
+    study = pairs.run(simulated(), draws=20, progress=lambda done, total: reported.append((done, total)))
     assert {(r.model, r.costs_bp) for r in study.results} == {
         (label, costs) for label in pairs.LABELS.values() for costs in (0.0, 5.0)
     }
-    assert told == [(k, 10) for k in range(1, 11)]
+    assert reported == [(k, 10) for k in range(1, 11)]
     assert len(study.sensitivities) == 24
     assert {s.y for s in study.sensitivities} == {"y", "x"}
 

@@ -134,12 +134,12 @@ def test_lags_are_used_and_named(far: wind.Study) -> None:
 
 
 def test_progress_goes_up_to_its_end() -> None:
-    told: list[tuple[int, int]] = []
-    wind.run(horizon=2, progress=lambda done, total: told.append((done, total)), length=300)
-    done = [each for each, _ in told]
+    reported: list[tuple[int, int]] = []
+    wind.run(horizon=2, progress=lambda done, total: reported.append((done, total)), length=300)
+    done = [each for each, _ in reported]
     assert done == sorted(done)
-    assert done[-1] == told[-1][1]
-    assert len(told) > 5
+    assert done[-1] == reported[-1][1]
+    assert len(reported) > 5
 
 
 @pytest.mark.parametrize(

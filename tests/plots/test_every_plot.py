@@ -1,4 +1,4 @@
-"""What every plot must do: draw where it is told, dates, one observation, constants, nothing but gaps."""
+"""What every plot must do: draw on given axes, dates, one observation, constants, nothing but gaps."""
 
 from pathlib import Path
 from typing import Any

@@ -100,13 +100,13 @@ def test_a_horizon_goes_on_where_the_series_ends() -> None:
     assert in_words(own).count("simulated") == 1
 
 
-def test_a_horizon_repeats_the_steps_of_time_unless_it_is_told_the_future() -> None:
+def test_a_horizon_repeats_the_steps_of_time_unless_the_future_times_are_given() -> None:
     forecast, y = Ahead(np.zeros(2), np.ones(2)), np.zeros(3)
     days = np.array(["2020-01-01", "2020-01-03", "2020-01-05"], dtype="datetime64[D]")
     ahead = line(plots.horizon(forecast, y, days), "forecast").get_xdata(orig=True)
     assert list(ahead) == [np.datetime64("2020-01-07"), np.datetime64("2020-01-09")]
-    told = line(plots.horizon(forecast, y, days, days[1:] + 30), "forecast").get_xdata(orig=True)
-    assert list(told) == list(days[1:] + 30)
+    given = line(plots.horizon(forecast, y, days, days[1:] + 30), "forecast").get_xdata(orig=True)
+    assert list(given) == list(days[1:] + 30)
     with pytest.raises(ShapeError, match="pass `future_time`"):
         plots.horizon(forecast, y[:1], days[:1])
     with pytest.raises(ShapeError, match="pass the moments of y as `time` too"):

@@ -20,7 +20,7 @@ import adabypass.evaluation
 from adabypass import Forecaster, Regressor
 
 POOL = 25
-"""So many models, and so many other objects, are kept to call; the oldest make room."""
+"""Number of models, and of other objects, that are kept to call; the oldest are dropped."""
 LONGEST_LABEL = 300
 TRUSTING = ("unchecked",)
 """Methods that say that their caller must have checked the arguments."""
@@ -232,13 +232,13 @@ class Caller:
 
 
 def _public_names(kind: type) -> list[str]:
-    """Name the methods and attributes of a class, but for those that every tuple has."""
+    """Return the names of the methods and attributes of a class, but for those that every tuple has."""
     names = [name for name in dir(kind) if not name.startswith("_") and name not in TRUSTING] + ["__repr__", "__len__"]
     return [name for name in names if hasattr(kind, name) and not (issubclass(kind, tuple) and hasattr(tuple, name))]
 
 
 def _kinds(value: object) -> str:
-    """Name the classes of an object, with what each is passed as."""
+    """Return the names of the classes of an object, and of the arguments that it may be passed as."""
     names = " ".join(base.__name__.lower() for base in type(value).__mro__)
     return f"{names} model forec" if isinstance(value, Regressor) else names
 

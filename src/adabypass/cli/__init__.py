@@ -83,7 +83,7 @@ def run() -> int:
 
 
 def _in_words(error: BaseException) -> str:
-    """Say what went wrong, without Python's number of a system error."""
+    """Return what went wrong, without Python's number of a system error."""
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         return f"{where}{error.strerror}"

@@ -139,7 +139,7 @@ class Backtest(NamedTuple):
 
 
 def sides(spread: Floats, sd: Floats, rules: Rules) -> Sides:
-    """Decide after each close which side to hold, from the spread and its band up to that close.
+    """Compute which side to hold after each close, from the spread and its band up to that close.
 
     A spread below its band means that y is cheap beside x: y is bought. The far side of the band overrules an exit.
     """
@@ -155,7 +155,7 @@ def sides(spread: Floats, sd: Floats, rules: Rules) -> Sides:
 
 
 def backtest(y: Floats, x: Floats, spread: Floats, sd: Floats, hedge_ratio: Floats, rules: Rules) -> Backtest:
-    """Follow the rules over the whole history.
+    """Simulate trading by the rules over the whole history.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class _Book:
 
 
 def _trades(held: Sides, book: _Book, rules: Rules) -> list[Trade]:
-    """Cut the history into trades, each with its own share of the costs."""
+    """Split the history into trades, each with its own share of the costs."""
     rate = 1e-4 * rules.costs_bp
     edges = [int(day) for day in np.flatnonzero(np.diff(held, prepend=np.int8(0)))]
     trades = []

@@ -110,12 +110,11 @@ def fit(pair: Prices, model: ModelName | Regressor = "auto", *, intercept: bool 
         What `prices` gave.
     model : "auto", "ada", "bypass", "skf", or a model of your own that has seen nothing yet
     intercept
-        Whether y = w x + c. AutoBypass has an intercept of its own (an AutoBypass that you bring is left as it is);
-        the others get a feature of ones.
+        Whether y = w x + c. A model without an intercept of its own gets a feature of ones.
     """
     regressor = _regressor(model, intercept) if isinstance(model, str) else model
     features = pair.x[:, None]
-    if intercept and not isinstance(regressor, AutoBypass):
+    if intercept and not regressor.has_intercept:
         features = np.column_stack([features, np.ones(len(pair.x))])
     trace = regressor.run(features, pair.y, keep_weights=True)
     if trace.weights_mean is None or trace.weights_var is None:

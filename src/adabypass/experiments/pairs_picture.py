@@ -94,7 +94,7 @@ def _equity(ax: Axes, fitted: Fit, tested: Backtest) -> None:
 
 
 def _frame(ax: Axes, low: "np.ndarray[Any, Any]", high: "np.ndarray[Any, Any]") -> None:
-    """Frame the bulk of what is drawn; a start from nothing may leave the frame."""
+    """Set the limits of y to show most of what is drawn; the first, wide forecasts may exceed them."""
     bottom, top = float(np.quantile(low, 0.001)), float(np.quantile(high, 0.999))
     margin = 0.06 * (top - bottom) or 1.0
     ax.set_ylim(bottom - margin, top + margin)

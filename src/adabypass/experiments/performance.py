@@ -43,7 +43,7 @@ def sharpe(returns: object) -> float:
 
 
 def volatility(returns: object) -> float:
-    """Give the standard deviation of the daily returns, times the root of 252; 0 for a single day."""
+    """Compute the standard deviation of the daily returns, times the root of 252; 0 for a single day."""
     daily = _returns(returns)
     return float(sqrt(DAYS_A_YEAR) * daily.std(ddof=1)) if len(daily) > 1 else 0.0
 
@@ -55,7 +55,7 @@ def cagr(returns: object) -> float:
 
 
 def equity(returns: object) -> Floats:
-    """Give what one unit of capital has become at the close of each day, all gains reinvested."""
+    """Compute what one unit of capital has become at the close of each day, all gains reinvested."""
     return np.cumprod(1.0 + _returns(returns), dtype=np.float64)
 
 
@@ -79,7 +79,7 @@ def drawdown(returns: object) -> Drawdown:
 def sharpe_interval(
     returns: object, rng: np.random.Generator, *, level: float = 0.9, draws: int = 1000, mean_block: float = 20.0
 ) -> Interval:
-    """Say what the Sharpe ratio might have been, by the stationary block bootstrap of Politis and Romano (1994).
+    """Compute an interval of the Sharpe ratio by the stationary block bootstrap of Politis and Romano (1994).
 
     Parameters
     ----------

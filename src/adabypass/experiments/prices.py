@@ -66,7 +66,7 @@ def prices(
 
 
 def gold_silver() -> Prices:
-    """Give the pair that comes with the library: gold (y) and silver (x), 1977-2012."""
+    """Return the pair that comes with the library: gold (y) and silver (x), 1977-2012."""
     data = load_dataset("gold_silver")
     assert data.x is not None
     return prices(data.y, data.x[:, 0], data.time, names=("gold", "silver"))

@@ -13,7 +13,7 @@ from adabypass.datasets import load_dataset
 from adabypass.evaluation import evaluate
 from adabypass.evaluation.prequential import SKIP
 from adabypass.forecasting import Forecaster
-from adabypass.model.predictive import Mixture, Predictive
+from adabypass.model.predictive import Predictive
 from adabypass.model.trace import Trace
 from adabypass.regressors import AdaBypass, AutoBypass, Bypass, Regressor, SequentialKalman
 from adabypass.validation import Floats, check_int
@@ -33,7 +33,7 @@ LONGEST_HORIZON = 36
 EVERY = 37
 """Forecasts many steps ahead start from one value in so many: none overlap, and every time of day has its turn."""
 TWO_DAYS = 288
-CHUNK = 500
+CHUNK = 200
 """How many forecasts of a mixture are scored in one go."""
 
 Progress = Callable[[int, int], None]
@@ -150,7 +150,7 @@ def run(lags: int = 1, horizon: int = 1, progress: Progress | None = None, *, le
         n = check_int(length, "length", minimum=lags + SKIP + EVERY + horizon, maximum=n)
     speed = data.y[:n]
     filled = fill(speed)
-    counter = _Counter(progress, n if horizon == 1 else 4 * n + horizon * n // EVERY)
+    counter = _Counter(progress, n if horizon == 1 else 4 * n + 3 * horizon * n // EVERY)
     results = _results(speed, filled, lags, counter.advance)
     ahead = [] if horizon == 1 else _ahead(speed, lags, horizon, counter.advance)
     counter.all_done()
@@ -161,15 +161,19 @@ def run(lags: int = 1, horizon: int = 1, progress: Progress | None = None, *, le
 def _results(speed: Floats, filled: Floats, lags: int, advance: Advance) -> list[Result]:
     """Forecast every value from those before it."""
 
-    def line(name: str, how: str, model: Regressor, series: Floats, mean: float = 0.0, *, crps: bool = True) -> Result:
+    def line(
+        name: str, how: str, model: Regressor, series: Floats, mean: float = 0.0, *, report: Advance = advance,
+        crps: bool = True,
+    ) -> Result:  # fmt: skip
         began = perf_counter()
         trace = Forecaster(model, lags=lags).run(series - mean)
         seconds = perf_counter() - began
         trace.y = (speed - mean)[trace.first :]  # a value that was filled in is not scored
-        return Result(name, how, score(trace, SKIP, advance, crps=crps), seconds, trace)
+        return Result(name, how, score(trace, SKIP, report, crps=crps), seconds, trace)
 
     def centred(name: str, how: str, model: Regressor) -> Result:
-        return line(name, how, model, filled, float(filled.mean()))
+        # Normal forecasts are scored at once: they would only disturb the measure of progress.
+        return line(name, how, model, filled, float(filled.mean()), report=lambda _: None)
 
     return [
         Result("ADA-BYPASS", "paper", Score(40173, 0.6, 0.3, 0.42, -24971.75), None, None),
@@ -229,15 +233,16 @@ def _errors(y: Floats, mean: Floats) -> Score:
 
 
 def _crps(predictive: Predictive, y: Floats, advance: Advance) -> Floats:
-    if not isinstance(predictive, Mixture):
-        normal: Floats = predictive.crps(y)
-        return normal
+    """Compute the CRPS of each forecast on all processors at once, reporting how many are done."""
     parts: list[Floats] = []
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        chunks = [slice(at, at + CHUNK) for at in range(0, len(y), CHUNK)]
+    pool = ThreadPoolExecutor(os.cpu_count())
+    chunks = [slice(at, at + CHUNK) for at in range(0, len(y), CHUNK)]
+    try:
         for part in pool.map(lambda chunk: predictive[chunk].crps(y[chunk]), chunks):
             parts.append(part)
             advance(len(part))
+    finally:
+        pool.shutdown(cancel_futures=True)  # Ctrl-C waits for the chunks at work, not for all that are left
     return np.concatenate(parts)
 
 

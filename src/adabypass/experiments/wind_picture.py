@@ -10,7 +10,7 @@ from adabypass.model.trace import Trace
 from adabypass.plots.canvas import MARK, PREDICTED, Axes, Figure, legend, tidy
 
 FIRST_DAY = np.datetime64("2014-01-25")
-"""The picture begins here: calm and gusty hours, nothing missing."""
+"""The picture begins here: hours of weak and of gusty wind, nothing missing."""
 STEPS_AN_HOUR = 6
 WIDE = 20
 """Losses that differ by more than this factor are drawn on a logarithmic axis."""

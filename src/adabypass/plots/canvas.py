@@ -1,4 +1,4 @@
-"""What every picture shares: colours, axes, time, and how a band, a legend and the data look."""
+"""What every picture shares: colours, axes, times, bands, legends, text and files."""
 
 import io
 import warnings
@@ -56,7 +56,7 @@ OBSERVED, PREDICTED, BAND, MARK = "black", "#c8102e", "#f7b6c2", "#3b6ea5"
 CHANCE = "0.88"
 """What chance alone would give: a light grey behind the data."""
 MOST_MOMENTS = 1_500
-"""As many moments as a figure has room for; a mixture's quantiles at more of them would take long and show nothing."""
+"""As many moments as a figure can show; a mixture's quantiles at more of them would take long and show nothing."""
 UNKNOWN_SD = LARGEST**0.5 / 1e10
 """A forecast with a standard deviation above this, or an infinite one, says that nothing is known yet."""
 FORMATS = (".png", ".pdf", ".svg")
@@ -96,7 +96,7 @@ def plain(text: object) -> str:
 
 
 def label(ax: Axes, x: object = "", y: object = "", title: object = "") -> None:
-    """Name the axes and the picture, with text that is drawn as it is."""
+    """Set the labels of the axes and the title, with text that is drawn as it is."""
     ax.set(xlabel=plain(x), ylabel=plain(y))
     if title:
         ax.set_title(plain(title), loc="left", fontsize=11)
@@ -128,7 +128,7 @@ def observations(ax: Axes, at: Times, y: Floats, *, joined: bool) -> None:
 
 
 def frame(ax: Axes, y: Floats, low: Floats, high: Floats) -> None:
-    """Show the data and the bulk of a band; a start-up forecast from little may leave the frame.
+    """Set the limits of y to show the data and most of a band; the first, wide forecasts may exceed them.
 
     The data keep at least a quarter of the height.
     """
@@ -145,7 +145,7 @@ def frame(ax: Axes, y: Floats, low: Floats, high: Floats) -> None:
 
 
 def tidy(ax: Axes, at: Times | None = None) -> None:
-    """Leave out what says nothing; let dates be short."""
+    """Remove the lines around the axes that carry no information, and shorten dates."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="0.92", linewidth=0.8)
     ax.set_axisbelow(True)
@@ -155,7 +155,7 @@ def tidy(ax: Axes, at: Times | None = None) -> None:
 
 
 def dates(ax: Axes, at: Times) -> None:
-    """Write each part of a date once, where it changes."""
+    """Format dates so that each part is written once, where it changes."""
     if at.dtype.kind == "M":
         locator = AutoDateLocator()  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_locator(locator)
@@ -163,7 +163,7 @@ def dates(ax: Axes, at: Times) -> None:
 
 
 def legend(ax: Axes, columns: int = 6, handles: Sequence[Any] | None = None) -> None:
-    """Name what is drawn, above the data."""
+    """Draw the legend, above the data."""
     given = {} if handles is None else {"handles": handles}
     drawn = ax.legend(
         frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=columns, fontsize=9, borderaxespad=0.2, **given
@@ -174,7 +174,7 @@ def legend(ax: Axes, columns: int = 6, handles: Sequence[Any] | None = None) -> 
 
 
 def mark_span(ax: Axes, first: float, last: float, text: str) -> None:
-    """Mark a stretch of time, with a word about it above the data."""
+    """Draw a band over a span of time, with a text above the data."""
     ax.axvspan(first, last, color=MARK, alpha=0.25, linewidth=0)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.07 * (high - low))  # room for the word
