@@ -48,11 +48,36 @@ def test_units_do_not_matter(
     assert other.log_score[2:] + np.log(y_unit) == approx(plain.log_score[2:], abs=1e-6)
 
 
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 1000),
+    n_equal=st.integers(0, 150),
+    value=st.sampled_from([0.0, 1.0, -3.0, None]),
+    unit=powers(-100, 100),
+    sign=signs,
+    intercept=st.booleans(),
+)
+def test_no_start_has_a_unit_of_its_own(
+    seed: int, n_equal: int, value: float | None, unit: float, sign: float, intercept: bool
+) -> None:
+    """From the first forecast on, after zeros, equal values or none: y times c changes nothing but units."""
+    X, y = stream(n=n_equal + 40, n_features=2, seed=seed)
+    y[:n_equal] = y[0] if value is None else value
+    y[n_equal::7] = 0.0
+    plain = AutoBypass(intercept=intercept).run(X, y)
+    other = AutoBypass(intercept=intercept).run(X, sign * unit * y)
+    is_known = np.cumsum(y != 0.0) - (y != 0.0) > 0  # something but zeros before
+    assert sign * other.mean[is_known] / unit == approx(plain.mean[is_known], rel=1e-6, abs=1e-6 * y.std())
+    assert other.sd[is_known] / unit == approx(plain.sd[is_known], rel=1e-6)
+    assert other.log_score[is_known] + np.log(unit) == approx(plain.log_score[is_known], abs=1e-6)
+
+
 def test_forecasts_of_the_warm_up_are_honest_and_never_nan() -> None:
     X, y = stream(n=40)
     trace = AutoBypass().run(X, 5 + y)
     assert np.isfinite(trace.mean).all()
-    assert (trace.sd[:1] > 1e100).all()  # nothing is known before the first value
+    assert trace.sd[0] > 1e100  # nothing is known before the first value
+    assert (trace.sd[1:] < 1000).all()
     covered = np.abs(5 + y - trace.mean) < 2 * trace.sd
     assert covered[2:20].mean() > 0.7
 
@@ -113,13 +138,61 @@ def test_a_feature_that_is_constant_at_first_is_learned_when_it_moves() -> None:
     assert np.abs(trace.y - trace.mean)[300:].mean() < 0.15
 
 
-def test_a_constant_stream_is_foretold_and_its_end_survived() -> None:
+def test_a_constant_stream_is_forecast_and_so_is_its_end() -> None:
     rng = np.random.default_rng(0)
     y = np.concatenate([np.full(200, 5.0), 5.0 + rng.normal(size=500)])
     trace = AutoBypass().run(np.ones((700, 1)), y)
     assert trace.mean[1:200] == approx(5.0)
     assert np.diff(trace.sd[2:200]).max() < 0
     assert trace.scores(skip=300)["coverage_90"] == approx(0.9, abs=0.05)
+
+
+@pytest.mark.parametrize("n", [1, 10, 1000, 10_000])
+def test_the_end_of_a_constant_start_is_as_unlikely_as_laplace_says(n: int) -> None:
+    """Equations (81)-(83): the score of a change falls as log(n + 1), not with the square of its size."""
+    model = AutoBypass()
+    model.run(np.ones((n, 1)), np.full(n, 100.0))
+    forecast = model.predict([1.0])
+    far = 1 - float(forecast.cdf(150.0)) + float(forecast.cdf(50.0))
+    assert 0.5 / (n + 1) < far < 1 / (n + 1) or n <= 10
+    for change in (50.0, 1e3, 1e6, 1e12):
+        least = -np.log(n + 1) - 4 * np.log(change / 100 + 1) - np.log(100) - 4
+        assert forecast.logpdf(100.0 + change) > least
+    assert forecast.logpdf(100.0) > forecast.logpdf(101.0) > forecast.logpdf(150.0)
+
+
+def test_the_second_forecast_is_honest_even_about_zero() -> None:
+    """Where one value says least of the size of the others."""
+    values = np.random.default_rng(0).normal(size=(1000, 2))
+    covered = 0
+    for first, second in values:
+        model = AutoBypass()
+        model.update([1.0], first)
+        low, high = model.predict([1.0]).interval(0.9)
+        covered += low <= second <= high
+    assert covered / 1000 == approx(0.87, abs=0.04)
+
+
+def test_a_stuck_sensor_may_come_back() -> None:
+    """Equation (84): the first new value after 20,000 equal ones is unlikely, not impossible."""
+    rng = np.random.default_rng(0)
+    y = np.concatenate([rng.normal(size=500), np.full(20_000, 0.5), rng.normal(size=300)])
+    for unit in (1.0, 1e-6):
+        trace = AutoBypass().run(unit * y[:-1, None], unit * y[1:])
+        scores = trace.log_score[20_499:] + np.log(unit)
+        assert scores[0] > -15
+        assert scores[1:].min() > -15
+        assert scores[100:].mean() > -1.7  # -1.42 for the true distribution
+
+
+def test_values_far_from_zero_are_forecast_up_to_the_resolution_of_a_double() -> None:
+    noise = np.random.default_rng(0).normal(size=400)
+    for offset in (0.0, 1e9, 1e13, 1e15):
+        y = offset + noise
+        trace = AutoBypass().run(y[:-1, None], y[1:])
+        assert trace.sd[100:].mean() == approx(1.0, abs=0.15)
+    constant = AutoBypass().run(np.ones((400, 1)), 1e17 + noise)  # adjacent doubles are 16 apart
+    assert np.all(constant.mean[1:] == 1e17)
 
 
 def test_a_bias_column_of_the_user_s_does_no_harm() -> None:
@@ -134,6 +207,27 @@ def test_without_intercept_the_forecast_at_zero_is_zero() -> None:
     model = AutoBypass(intercept=False)
     model.run(X, y)
     assert model.predict(np.zeros(3)).mean == approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 30])
+def test_without_intercept_the_forecast_is_proportional_to_x_from_the_first_row_on(n: int) -> None:
+    model = AutoBypass(intercept=False)
+    model.run(np.linspace(1.0, 2.0, n)[:, None], np.full(n, 100.0))
+    assert model.predict([0.0]).mean == 0.0
+    assert model.predict([3.0]).mean == approx(3 * float(model.weights.mean[0]))
+    assert model.predict([3.0]).mean == approx(3 * model.predict([1.0]).mean)
+    assert model.weights.mean[0] > 10.0
+    assert model.intercept == 0.0
+
+
+def test_with_intercept_the_start_expects_the_first_value_everywhere() -> None:
+    model = AutoBypass()
+    model.update([2.0], 100.0)
+    assert model.predict([7.0]).mean == model.intercept == 100.0
+    assert model.weights.mean == approx([0.0])
+
+
+def test_intercept_is_true_or_false() -> None:
     with pytest.raises(ParameterError, match="intercept is 1"):
         AutoBypass(intercept=1)  # type: ignore[arg-type]
 

@@ -1,24 +1,21 @@
 """The bank of filters behind AutoBypass: its design, and its row."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from adabypass.errors import ParameterError
-from adabypass.model.limits import LARGEST, LARGEST_UNIT
+from adabypass.model.limits import LARGEST, LARGEST_UNIT, RESOLUTION
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.noise import Family
 from adabypass.model.row import Field, Layout, pack, scalars, triangle, unpack, vectors
 from adabypass.model.spec import Spec
 from adabypass.validation import Floats
 
-FILTER_SCALARS = 6
-
-
 LEARNED = ("noise_scale", "epsilon", "drift", *(f"drift_share_{index}" for index in range(6)))
-"""The scalars that say what was learned; the last are the mixture's weights of the drift rates."""
+"""The scalars that say what was learned; the last are the shares of the drift rates."""
 
 
 class NoiseModel(NamedTuple):
@@ -26,8 +23,28 @@ class NoiseModel(NamedTuple):
 
     family: Family
     slow_rate: float
+    """Rate of the steady part of the log of the scale."""
+    fast_rate: float
+    """Rate of the part that fades,"""
+    fast_decay: float
+    """and the share of it that is left a step later."""
+
+
+class Setting(NamedTuple):
+    """How one filter differs from the others: what compiled code reads, in this order."""
+
+    family: Family
+    drift_index: int
+    """Which of the drift rates it has."""
+    drift_log: float
+    """Log of the variance of a step of its weights, in units of the noise's scale squared."""
+    slow_rate: float
     fast_rate: float
     fast_decay: float
+    anchored: bool
+    """Whether the weights drift about the features' running mean, not about their centre in the warm-up."""
+    prior_share: float
+    """Share in the mixture before anything is learned."""
 
 
 @dataclass(frozen=True)
@@ -44,56 +61,92 @@ class AutoBypassSpec(Spec):
         NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0),
     )
     drift_logs: ClassVar[tuple[float, ...]] = (-14.0, -10.5, -7.0, -3.5, 0.0, 3.5)
-    warm_up: ClassVar[int] = 20
     drift_odds: ClassVar[float] = 0.75
-    shares: ClassVar[tuple[float, ...]] = (0.05, 0.005, 0.0005)
-    share_share: ClassVar[float] = 0.001
-    respawn: ClassVar[float] = 1.1
-    patience: ClassVar[int] = 8
-    caution: ClassVar[float] = 8.0
+    """Prior share of a drift rate over that of the rate below it."""
     prior_var: ClassVar[float] = 10.0
+    """Variance of the weights before anything is learned, in standard units."""
+
+    n_warm_up: ClassVar[int] = 20
+    milestones: ClassVar[tuple[int, ...]] = (1, 2, 3, 4, 6, 8, 11, 15, 20)
+    """Numbers of observations after which the units are set anew; the last is the end of the warm-up."""
+    warm_up_widening: ClassVar[float] = 8.0
+    """After n observations the noise starts 1 + this/n times as wide as after the whole warm-up."""
+    change_scale: ClassVar[float] = 2.0
+    """Scale of a change after values that are all equal, in units of their size."""
+    change_tail: ClassVar[float] = 3.0
+    """The probability of a change beyond t falls as t to the power of minus this."""
+
+    switching_rates: ClassVar[tuple[float, ...]] = (0.05, 0.005, 0.0005)
+    """Rates at which the best filter may give way to another,"""
+    hyper_switching_rate: ClassVar[float] = 0.001
+    """and the rate at which the best of these rates may."""
+    failure_margin: ClassVar[float] = 1.1
+    """A filter has failed if its share is at most this many times what switching alone gives it;"""
+    max_failures: ClassVar[int] = 8
+    """after so many failures more than successes it goes on from the best filter's weights."""
+
     anchor_rate: ClassVar[float] = 0.003
+    smallest_anchor_var: ClassVar[float] = 1e-4
+    """Lower end of a feature's running variance, in units of that of the warm-up."""
+
     epsilon_start: ClassVar[float] = 0.5
     epsilon_rate: ClassVar[float] = 0.02
+    smallest_epsilon: ClassVar[float] = 0.02
+    largest_epsilon: ClassVar[float] = 20.0
+    """From all but Laplace to all but uniform noise."""
     slope_rate: ClassVar[float] = 0.02
+    """Rate of the running mean squares of the evidence's slopes,"""
+    scale_slope_sq_start: ClassVar[float] = 0.5
+    epsilon_slope_sq_start: ClassVar[float] = 0.05
+    """which start here."""
+    largest_slope: ClassVar[float] = 3.0
+    """Bound of a normalised slope, so that an outlier moves the noise's scale no further than this."""
+
+    shock_distance: ClassVar[float] = 6.0
+    """An observation so many standard deviations off is a shock;"""
+    shock_decay: ClassVar[float] = 0.25
+    """any other makes up for this share of one;"""
+    max_shocks: ClassVar[float] = 5.0
+    """after so many the noise is widened until the newest is"""
+    distance_after_shocks: ClassVar[float] = 2.0
+    """standard deviations off."""
+    max_repeats: ClassVar[int] = 100
+    """After so many equal values in a row the noise's scale may grow, but not fall any further."""
 
     layout: ClassVar[Layout] = Layout(
         (
-            *scalars("n_seen", "n_warm", "phase", "y_center", "y_scale", "shocks", "log_score", *LEARNED),
+            *scalars("n_seen", "n_warm", "phase", "y_center", "y_scale", "last_y", "n_repeats", "shocks", "log_score"),
+            *scalars(*LEARNED),
             *vectors("x_center", "x_scale", "anchor_center", "anchor_var"),
-            *vectors("shares", size="n_filters"),
-            *vectors("rate_shares", size="n_rates"),
-            Field("shares_by_rate", lambda n_rates, n_filters, **_: (n_rates, n_filters)),
-            Field(
-                "filters",
-                lambda n_filters, n_weights, **_: (n_filters, FILTER_SCALARS + n_weights + triangle(n_weights)),
-            ),
-            Field("warm_up", lambda n_warm_up, n_features, **_: (n_warm_up, n_features + 1)),
+            *vectors("filter_share", "filter_slow", "filter_fast", "filter_epsilon", size="n_filters"),
+            *vectors("filter_scale_slope_sq", "filter_epsilon_slope_sq", "filter_failures", size="n_filters"),
+            *vectors("rate_share", size="n_rates"),
+            Field("rated_share", lambda n_rates, n_filters, **_: (n_rates, n_filters)),
+            Field("filter_mean", lambda n_filters, n_weights, **_: (n_filters, n_weights)),
+            Field("filter_cov", lambda n_filters, n_weights, **_: (n_filters, triangle(n_weights)), is_symmetric=True),
+            Field("warm_x", lambda n_warm_up, n_features, **_: (n_warm_up, n_features)),
+            *vectors("warm_y", size="n_warm_up"),
         )
     )
-    """`filters` holds scalars, mean and packed covariance of one filter after the other; `warm_up` x and y."""
+    """`rated_share` is the share of each filter under each switching rate; `warm_x` and `warm_y` are the observations
+    of the warm-up, of which there are `n_warm`; the weights of a filter begin with the intercept, if there is one."""
+    constant_names: ClassVar[tuple[str, ...]] = (
+        "n_filters", "n_drifts", "n_rates", "n_milestones", "n_warm_up", "intercept",
+        "prior_var", "warm_up_widening", "change_scale", "change_tail",
+        "hyper_switching_rate", "failure_margin", "max_failures", "anchor_rate", "smallest_anchor_var",
+        "epsilon_start", "epsilon_rate", "smallest_epsilon", "largest_epsilon",
+        "slope_rate", "scale_slope_sq_start", "epsilon_slope_sq_start", "largest_slope",
+        "shock_distance", "shock_decay", "max_shocks", "distance_after_shocks", "max_repeats",
+    )  # fmt: skip
+    """What compiled code reads, in this order, before the switching rates, the milestones and the filters' settings."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.intercept, bool):
             raise ParameterError(f"intercept is {self.intercept!r}, but must be True or False.")
 
-    def filters(self) -> list[tuple[float, ...]]:
+    def filters(self) -> tuple[Setting, ...]:
         """Return the settings of every filter, in the kernel's order."""
-        return self._settings
-
-    @cached_property
-    def _settings(self) -> list[tuple[float, ...]]:
-        places = [(level, anchored) for level in range(len(self.drift_logs)) for anchored in (False, True)]
-        designs = [
-            (noise, level, anchored)
-            for noise in self.noise_models
-            for level, anchored in places[:1] + places[2:]  # weights that hardly drift need no second anchor
-        ]
-        total = sum(self.drift_odds**level for _, level, _ in designs)
-        return [
-            (noise.family, level, self.drift_logs[level], *noise[1:], anchored, self.drift_odds**level / total)
-            for noise, level, anchored in designs
-        ]
+        return _filters()
 
     @property
     def n_filters(self) -> int:
@@ -108,25 +161,36 @@ class AutoBypassSpec(Spec):
     def learned(self) -> tuple[str, ...]:
         return LEARNED
 
+    @property
+    def n_drifts(self) -> int:
+        """Number of drift rates."""
+        return len(self.drift_logs)
+
+    @property
+    def n_rates(self) -> int:
+        """Number of switching rates."""
+        return len(self.switching_rates)
+
+    @property
+    def n_milestones(self) -> int:
+        """Number of times that the units are set."""
+        return len(self.milestones)
+
     def start(self) -> dict[str, float]:
         return {}
 
     def constants(self) -> tuple[float, ...]:
-        filters = self.filters()
-        head = (
-            len(filters), len(self.drift_logs), self.warm_up, self.intercept, len(self.shares), self.share_share,
-            self.prior_var, self.anchor_rate, self.epsilon_start, self.epsilon_rate, self.slope_rate, self.respawn,
-            self.patience, self.caution, *self.shares,
-        )  # fmt: skip
-        return tuple(float(number) for number in (*head, *(number for settings in filters for number in settings)))
+        settings = (number for setting in self.filters() for number in setting)
+        named = (getattr(self, name) for name in self.constant_names)
+        return tuple(float(number) for number in (*named, *self.switching_rates, *self.milestones, *settings))
 
     def dims(self, n_features: int) -> dict[str, int]:
         return {
             "n_features": n_features,
             "n_weights": n_features + self.intercept,
             "n_filters": self.n_filters,
-            "n_rates": len(self.shares),
-            "n_warm_up": self.warm_up,
+            "n_rates": self.n_rates,
+            "n_warm_up": self.n_warm_up,
         }
 
     def n_scratch(self, n_features: int) -> int:
@@ -136,93 +200,104 @@ class AutoBypassSpec(Spec):
     def new_row(self, n_features: int) -> Floats:
         row, dims = super().new_row(n_features), self.dims(n_features)
         self.layout.view(row, "anchor_var", **dims)[:] = 1.0
-        filters, n_weights = self.layout.view(row, "filters", **dims), dims["n_weights"]
-        filters[:, FILTER_SCALARS + n_weights :] = pack(self.prior_var * np.eye(n_weights))
+        self.layout.view(row, "filter_cov", **dims)[:] = pack(self.prior_var * np.eye(dims["n_weights"]))
         return row
 
     def widened(self, row: Floats, n_features: int, more: int) -> Floats:
-        """Return a row with `more` features, whose weights start at the prior when the feature first moves."""
-        wide, dims, wide_dims = self.new_row(n_features + more), self.dims(n_features), self.dims(n_features + more)
-        kept = [field for field in self.layout.fields if field.name not in ("filters", "warm_up")]
-        self.layout.copy_into(wide, row, dims, wide_dims, kept)
-        if self.is_scaled(row):
-            self.layout.view(wide, "x_scale", **wide_dims)[n_features:] = -1.0  # they have never been seen
-        filters, wide_filters = self.layout.view(row, "filters", **dims), self.layout.view(wide, "filters", **wide_dims)
-        mean_end, cov_at = FILTER_SCALARS + dims["n_weights"], FILTER_SCALARS + wide_dims["n_weights"]
-        wide_filters[:, :mean_end] = filters[:, :mean_end]
-        wide_filters[:, cov_at : cov_at + triangle(dims["n_weights"])] = filters[:, mean_end:]
-        warm, wide_warm = self.layout.view(row, "warm_up", **dims), self.layout.view(wide, "warm_up", **wide_dims)
-        wide_warm[:, :n_features], wide_warm[:, -1] = warm[:, :n_features], warm[:, -1]
+        wide = super().widened(row, n_features, more)
+        if self.is_scaled(row):  # else the new features get their scale with the others
+            self.layout.view(wide, "x_scale", **self.dims(n_features + more))[n_features:] = -1.0  # never seen
         return wide
 
     def weights(self, row: Floats, n_features: int) -> tuple[float, Floats, Floats]:
         """Return intercept, mean and covariance of the weights under the mixture, in the user's units."""
-        offset = int(self.intercept)
-        n_weights = n_features + offset
-        x_center, x_scale, shares, filters = (
-            self.layout.view(row, name, **self.dims(n_features))
-            for name in ("x_center", "x_scale", "shares", "filters")
-        )
+        offset, x_center = int(self.intercept), self._view(row, "x_center", n_features)
+        share, means = self._view(row, "filter_share", n_features), self._view(row, "filter_mean", n_features)
         y_center, y_scale = self.layout.scalar(row, "y_center"), self.layout.scalar(row, "y_scale")
-        means = filters[:, FILTER_SCALARS : FILTER_SCALARS + n_weights]
-        mean = shares @ means
-        cov = sum(
-            share * (unpack(block[FILTER_SCALARS + n_weights :]) + np.outer(each - mean, each - mean))
-            for share, block, each in zip(shares, filters, means, strict=True)
-        )
+        mean = share @ means
+        within = unpack(share @ self._view(row, "filter_cov", n_features))
+        apart = means - mean
+        cov = within + np.sum(share[:, None, None] * (apart[:, :, None] * apart[:, None, :]), axis=0)
         with np.errstate(over="ignore", invalid="ignore"):
-            unit = np.divide(y_scale, x_scale, out=np.zeros(n_features), where=x_scale > 0)
-            unit = np.minimum(unit, LARGEST_UNIT)
+            unit = self._units(row, n_features)
             slopes = mean[offset:] * unit
             intercept = y_center + (y_scale * mean[0] if self.intercept else 0.0) - x_center @ slopes
-        cov_user = np.asarray(cov)[offset:, offset:] * np.outer(unit, unit)
+        cov_user = cov[offset:, offset:] * np.outer(unit, unit)
         unknown = np.flatnonzero(unit == 0.0)
         cov_user[unknown, unknown] = LARGEST  # nothing is known of a weight before its feature and y have moved
         return float(np.nan_to_num(intercept)), slopes, cov_user
 
     def is_scaled(self, row: Floats) -> bool:
-        """Whether the warm-up has seen enough to know the scale of y."""
+        """Return whether enough was seen to know the scale of y."""
         return self.layout.scalar(row, "phase") > 0
 
     def linear_mixture(self, row: Floats, n_features: int) -> LinearMixture:
         """Return what every filter believes, in the user's units: for a row that is scaled."""
-        offset = int(self.intercept)
-        n_weights = n_features + offset
-        names = ("x_center", "x_scale", "anchor_center", "anchor_var", "shares", "filters")
-        x_center, x_scale, anchor, anchor_var, shares, filters = (
-            self.layout.view(row, name, **self.dims(n_features)) for name in names
+        y_scale, settings = self.layout.scalar(row, "y_scale"), self.filters()
+        slow, fast, epsilon = (self._view(row, f"filter_{name}", n_features) for name in ("slow", "fast", "epsilon"))
+        family = np.array([setting.family for setting in settings])
+        unit = np.concatenate([np.full(int(self.intercept), y_scale), self._units(row, n_features)])
+        floor = RESOLUTION * abs(self.layout.scalar(row, "last_y"))
+        with np.errstate(over="ignore"):
+            units = np.minimum(np.outer(unit, unit), LARGEST)
+            cov = np.clip(unpack(self._view(row, "filter_cov", n_features)) * units, -LARGEST, LARGEST)
+            drift = np.clip(self._drift(row, n_features) * units, -LARGEST, LARGEST)
+        return LinearMixture(
+            share=self._view(row, "filter_share", n_features).copy(),
+            mean=self._view(row, "filter_mean", n_features) * unit,
+            cov=cov,
+            drift=drift,
+            noise_scale=np.maximum(y_scale * np.exp(slow + fast), floor),  # (85)
+            epsilon=np.where(family == Family.INSENSITIVE, epsilon, 0.0),
+            family=family,
+            fading=fast.copy(),
+            fade=np.array([setting.fast_decay for setting in settings]),
+            x_center=self._view(row, "x_center", n_features).copy(),
+            y_center=self.layout.scalar(row, "y_center"),
+            intercept=self.intercept,
         )
-        y_scale = self.layout.scalar(row, "y_scale")
-        settings = np.array(self.filters())
-        family, drift_log, fade, anchored = settings[:, 0], settings[:, 2], settings[:, 5], settings[:, 6:7] > 0
-        slow, fading, epsilon = filters[:, 0], filters[:, 1], filters[:, 2]
-        unit = np.minimum(np.divide(y_scale, x_scale, out=np.zeros(n_features), where=x_scale > 0), LARGEST_UNIT)
-        unit = np.concatenate([np.full(offset, y_scale), unit])
-        center = np.where(anchored, anchor, 0.0)
-        spread = np.where(anchored, anchor_var, 1.0)
+
+    def _drift(self, row: Floats, n_features: int) -> Floats:
+        """Return what a step adds to the covariance of each filter's weights, in standard units."""
+        offset, settings = int(self.intercept), self.filters()
+        anchored = np.array([[setting.anchored] for setting in settings])
+        center = np.where(anchored, self._view(row, "anchor_center", n_features), 0.0)
+        spread = np.where(anchored, self._view(row, "anchor_var", n_features), 1.0)
+        n_weights = n_features + offset
         drift = np.zeros((self.n_filters, n_weights, n_weights))
         slopes = np.arange(offset, n_weights)
         drift[:, slopes, slopes] = 1 / spread
         if self.intercept:
             drift[:, 0, 0] = 1 + np.sum(center**2 / spread, axis=1)
             drift[:, 0, 1:] = drift[:, 1:, 0] = -center / spread  # (53)
-        cov = unpack(filters[:, FILTER_SCALARS + n_weights :])
+        drift_log = np.array([setting.drift_log for setting in settings])
+        return np.asarray(drift * np.exp(drift_log + 2 * self._view(row, "filter_slow", n_features))[:, None, None])
+
+    def _units(self, row: Floats, n_features: int) -> Floats:
+        """Return the scale of y over that of each feature: the unit of its weight; 0 for a feature without a scale."""
+        x_scale, y_scale = self._view(row, "x_scale", n_features), self.layout.scalar(row, "y_scale")
         with np.errstate(over="ignore"):
-            units = np.minimum(np.outer(unit, unit), LARGEST)
-            cov = np.clip(cov * units, -LARGEST, LARGEST)
-            drift = drift * np.exp(drift_log + 2 * slow)[:, None, None]  # (52)
-            drift = np.clip(drift * units, -LARGEST, LARGEST)
-        return LinearMixture(
-            share=shares.copy(),
-            mean=filters[:, FILTER_SCALARS : FILTER_SCALARS + n_weights] * unit,
-            cov=cov,
-            drift=drift,
-            noise_scale=y_scale * np.exp(slow + fading),
-            epsilon=np.where(family == Family.INSENSITIVE, epsilon, 0.0),
-            family=family.astype(np.int64),
-            fading=fading.copy(),
-            fade=fade,
-            x_center=x_center.copy(),
-            y_center=self.layout.scalar(row, "y_center"),
-            intercept=self.intercept,
+            unit = np.divide(y_scale, x_scale, out=np.zeros(n_features), where=x_scale > 0)
+        return np.minimum(unit, LARGEST_UNIT)
+
+    def _view(self, row: Floats, name: str, n_features: int) -> Floats:
+        return self.layout.view(row, name, **self.dims(n_features))
+
+
+@cache
+def _filters() -> tuple[Setting, ...]:
+    design = AutoBypassSpec
+    places = [(index, anchored) for index in range(len(design.drift_logs)) for anchored in (False, True)]
+    chosen = [
+        (noise, index, anchored)
+        for noise in design.noise_models
+        for index, anchored in places[:1] + places[2:]  # weights that hardly drift need no second anchor
+    ]
+    total = sum(design.drift_odds**index for _, index, _ in chosen)
+    return tuple(
+        Setting(
+            noise.family, index, design.drift_logs[index], noise.slow_rate, noise.fast_rate, noise.fast_decay,
+            anchored, design.drift_odds**index / total,
         )
+        for noise, index, anchored in chosen
+    )  # fmt: skip

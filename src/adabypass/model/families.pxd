@@ -43,7 +43,7 @@ cdef struct Noise:
 
 
 cdef Noise[MOST_FAMILIES] NOISES
-cdef int64_t INSENSITIVE, GAUSSIAN
+cdef int64_t INSENSITIVE, GAUSSIAN, HEAVY
 
 
 cdef inline const Noise* noise_of(int64_t family) noexcept nogil:

@@ -271,6 +271,7 @@ cdef int _fill_table() except -1:
 
 INSENSITIVE = spec.Family.INSENSITIVE
 GAUSSIAN = spec.Family.GAUSSIAN
+HEAVY = spec.Family.HEAVY
 _fill_table()
 
 

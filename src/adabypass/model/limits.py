@@ -40,24 +40,11 @@ SMALLEST_SIGNAL = 1e-200
 LARGEST_LOG_SCALE = 100.0
 """Range of the log of AutoBypass's noise scale, in standard units."""
 
-EPSILON_RANGE = (0.02, 20.0)
-"""Range of AutoBypass's epsilon: from all but Laplace to all but uniform noise."""
-
-LARGEST_SLOPE = 3.0
-"""Bound of a normalised slope of the evidence, so that an outlier moves the noise's scale no further than this."""
-
-CONSTANT = 1e-13
-"""Numbers whose standard deviation is below this share of the largest of them do not differ."""
-
-SMALLEST_ANCHOR_VAR = 1e-4
-"""Lower end of a feature's running variance, in units of that of the warm-up."""
+RESOLUTION = 2.0**-50
+"""Numbers that differ by less than this share of their size, four units in the last place, do not differ."""
 
 LARGEST_UNIT = 1e100
 """Upper end of the scale of y over that of a feature, in which AutoBypass's weights are told."""
-
-SHOCK = (6.0, 0.25, 2.0, 5.0)
-"""An observation so many standard deviations off is a shock; any other makes up for this share of one; after the last
-number of them AutoBypass takes the noise for so much larger that the newest was off by the third number."""
 
 KNOWS_NOTHING = 1e4
 """A forecast whose variance is this many times the square of the largest value so far says less than the past does."""

@@ -5,7 +5,7 @@ other field depends on dimensions such as `n_features`, which are given by name.
 triangle, row after row: it is symmetric whatever happens, and a new feature goes to its end.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -109,16 +109,9 @@ class Layout:
         """Return a copy of a symmetric matrix."""
         return unpack(self.view(row, name, **dims))
 
-    def copy_into(
-        self,
-        wide: Floats,
-        row: Floats,
-        dims: Mapping[str, int],
-        wide_dims: Mapping[str, int],
-        fields: Iterable[Field] | None = None,
-    ) -> None:
+    def copy_into(self, wide: Floats, row: Floats, dims: Mapping[str, int], wide_dims: Mapping[str, int]) -> None:
         """Copy every field of `row` to the beginning of the same field of `wide`, along each of its axes."""
-        for field in self.fields if fields is None else fields:
+        for field in self.fields:
             old = self.view(row, field.name, **dims)
             corner = tuple(slice(length) for length in old.shape)
             self.view(wide, field.name, **wide_dims)[corner] = old

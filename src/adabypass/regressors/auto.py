@@ -9,7 +9,7 @@ from adabypass.errors import NotReadyError
 from adabypass.inference.kernel import bank
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.component import Components
-from adabypass.model.linear_mixture import LinearMixture, single
+from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.predictive import Mixture, Normal, Predictive
 from adabypass.regressors.base import Regressor, Weights
 
@@ -21,10 +21,16 @@ class AutoBypass(Regressor):
     noise. Features and y are centred and scaled by the first observations, so that units do not matter; the model
     carries its own intercept. Its forecast is the mixture of the filters' forecasts.
 
+    Before anything but zeros was seen no unit can be known, and the forecast is blank: mean nan, variance infinite.
+    Then, as long as all values are equal, it is a distribution about them whose width comes from their size. Values
+    that differ by less than 1e-15 of their size, the resolution of float64, are taken for equal: a series further than
+    1e15 standard deviations from 0 is forecast as a constant.
+
     Parameters
     ----------
     intercept : bool
-        Whether the model has an intercept of its own. Without one, nothing is centred.
+        Whether the model has an intercept of its own. Without one, nothing is centred, and forecasts are proportional
+        to x.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -75,8 +81,22 @@ class AutoBypass(Regressor):
         n = cell.n_features
         if self._spec.is_scaled(cell.row):
             return self._spec.linear_mixture(cell.row, n)
-        p = self.predict(np.zeros(n))  # before the scale of y is known, any x gives the same wide forecast
-        return single(np.zeros(n), np.zeros((n, n)), 0.0, p.sd, noise_mean=p.mean)
+        parts = self.predict(np.zeros(n)).components  # before the scale of y is known, x does not matter
+        zeros = np.zeros((len(parts), n, n))
+        return LinearMixture(
+            share=parts["weight"].copy(),
+            mean=zeros[:, 0],
+            cov=zeros,
+            drift=zeros,
+            noise_scale=parts["noise_scale"].copy(),
+            epsilon=parts["epsilon"].copy(),
+            family=parts["family"].copy(),
+            fading=zeros[:, 0, 0],
+            fade=zeros[:, 0, 0],
+            x_center=np.zeros(n),
+            y_center=float(parts["mean"][0]),
+            intercept=False,
+        )
 
     @property
     def intercept(self) -> float:
@@ -92,7 +112,7 @@ class AutoBypass(Regressor):
 
         `noise_scale` is the noise's standard deviation in the units of y, `epsilon` the half-width of the flat top in
         units of the scale of its tails, `drift` the variance of a step of the weights in units of the noise's, and
-        `drift_share_0` to `drift_share_5` are the mixture's weights of the six drift rates, from the slowest up.
+        `drift_share_0` to `drift_share_5` are the shares of the six drift rates in the mixture, from the slowest up.
         """
         cell, layout = self._cell, self._spec.layout
         known = {name: 0.0 if cell is None else layout.scalar(cell.row, name) for name in self._spec.learned}

@@ -1,18 +1,23 @@
-"""The bank's kernel obeys the reference."""
+"""The bank's kernel obeys the reference, and finds everything where the spec says it is."""
 
 import numpy as np
 import pytest
 from pytest import approx
 
 from adabypass import AutoBypass
+from adabypass.inference.kernel import bank_state
 from adabypass.inference.reference import bank as reference
-from adabypass.model.bank import FILTER_SCALARS, AutoBypassSpec
+from adabypass.inference.reference import warm_up
+from adabypass.model.bank import AutoBypassSpec, Setting
+from adabypass.model.limits import LARGEST
+from adabypass.model.noise import Family
 from adabypass.model.row import pack
+from adabypass.validation import Floats
 
 RELATIVE = 1e-7  # the noise's scale feeds back: rounding grows a little with every step
 
 
-def stream(n: int, n_features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def stream(n: int, n_features: int, seed: int) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, n_features)).cumsum(axis=0) * 10.0 ** rng.uniform(-2, 2, n_features) + 5
     y = X @ rng.normal(size=n_features) + rng.standard_t(3, n) * 10.0 ** rng.uniform(-1, 1)
@@ -21,49 +26,108 @@ def stream(n: int, n_features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
+def field(model: AutoBypass, name: str) -> Floats:
+    assert model.n_features is not None
+    spec = model._spec
+    return spec.layout.view(model.__getstate__()["row"], name, **spec.dims(model.n_features))
+
+
+def assert_follows_reference(model: AutoBypass, X: Floats, y: Floats) -> warm_up.State:
+    """Forecast and learn with both, from the first observation on."""
+    spec, state = model._spec, warm_up.nothing_seen(X.shape[1])
+    for x, target in zip(X, y, strict=True):
+        parts = model.predict(x).components
+        if state.bank is not None:
+            expected = np.array(reference.forecast(state.bank, x, spec))
+            units = state.bank.units
+            assert parts["weight"] == approx(state.bank.shares, rel=1e-6, abs=1e-9)
+            assert parts["mean"] == approx(
+                units.y_center + units.y_scale * expected[:, 0], rel=RELATIVE, abs=RELATIVE * units.y_scale
+            )
+            assert parts["signal_var"] == approx(units.y_scale**2 * expected[:, 1], rel=RELATIVE)
+            assert parts["noise_scale"] == approx(units.y_scale * expected[:, 2], rel=RELATIVE)
+        elif (start := warm_up.start_forecast(state, spec)) is not None:
+            assert parts["weight"] == approx(start.shares, rel=1e-13)
+            assert parts["mean"] == approx(start.mean)
+            assert parts["noise_scale"] == approx(start.noise_scales)
+            assert np.all(parts["family"] == Family.HEAVY)
+        else:
+            assert (parts["signal_var"] == LARGEST).all()
+        score = model.run(x[None], [target]).log_score[0]
+        state, log_density = warm_up.update(state, x, float(target), spec)
+        assert np.isnan(log_density) or score == approx(log_density, rel=RELATIVE, abs=RELATIVE)
+    return state
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize(("n_features", "seed"), [(1, 0), (2, 1), (5, 2)])
 def test_bank_kernel_equals_reference(n_features: int, seed: int, intercept: bool) -> None:
-    spec, W = AutoBypassSpec(intercept), AutoBypassSpec.warm_up
     X, y = stream(70, n_features, seed)
     model = AutoBypass(intercept=intercept)
-    model.run(X[:W], y[:W])
-    bank = reference.start(X[:W], y[:W], spec)
-    unit = bank.units.y_scale
-    for x, target in zip(X[W:], y[W:], strict=True):
-        components = model.predict(x).components
-        expected = np.array(reference.forecast(bank, x, spec))
-        assert components["weight"] == approx(bank.mixture, rel=1e-6, abs=1e-9)
-        assert components["mean"] == approx(
-            bank.units.y_center + unit * expected[:, 0], rel=RELATIVE, abs=RELATIVE * unit
-        )
-        assert components["signal_var"] == approx(unit**2 * expected[:, 1], rel=RELATIVE)
-        assert components["noise_scale"] == approx(unit * expected[:, 2], rel=RELATIVE)
-        score = model.run(x[None], [target]).log_score[0]
-        bank, log_density = reference.update(bank, x, target, spec)
-        assert score == approx(log_density, rel=RELATIVE, abs=RELATIVE, nan_ok=True)
-    row = model.__getstate__()["row"]
-    filters = spec.layout.view(row, "filters", **spec.dims(n_features))
-    for block, each in zip(filters, bank.filters, strict=True):
-        size = len(each.weights.mean)
-        assert block[FILTER_SCALARS : FILTER_SCALARS + size] == approx(each.weights.mean, rel=1e-6, abs=1e-7)
-        assert block[FILTER_SCALARS + size :] == approx(pack(each.weights.cov), rel=1e-6, abs=1e-9)
+    bank = assert_follows_reference(model, X, y).bank
+    assert bank is not None
+    for mean, cov, each in zip(field(model, "filter_mean"), field(model, "filter_cov"), bank.filters, strict=True):
+        assert mean == approx(each.weights.mean, rel=1e-6, abs=1e-7)
+        assert cov == approx(pack(each.weights.cov), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("constant", [0.0, 7.0, -1e-6])
+def test_a_constant_start_equals_reference(constant: float, intercept: bool) -> None:
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.full(30, constant), constant + 1e-3 * rng.normal(size=30)])
+    y[[3, 40]] = np.nan
+    X = np.column_stack([rng.normal(size=60), np.where(np.arange(60) < 50, 3.0, rng.normal(size=60))])
+    assert_follows_reference(AutoBypass(intercept=intercept), X, y)
+
+
+def test_values_that_repeat_for_long_equal_reference() -> None:
+    """Equations (84) and (85)."""
+    rng = np.random.default_rng(0)
+    y = np.concatenate([rng.normal(size=30), np.full(AutoBypassSpec.max_repeats + 20, 0.25), rng.normal(size=20)])
+    assert_follows_reference(AutoBypass(), np.ones((len(y), 1)), y)
+    line = np.arange(1000.0, 1100.0)
+    assert_follows_reference(AutoBypass(), line[:-1, None], line[1:])
 
 
 def test_after_a_jump_failing_filters_go_on_from_the_best() -> None:
     """Equation (59): the same filters give up at the same moments, in kernel and reference."""
-    spec, W = AutoBypassSpec(), AutoBypassSpec.warm_up
+    spec = AutoBypassSpec()
     rng = np.random.default_rng(5)
     X = rng.normal(size=(160, 2))
     y = np.where(np.arange(160) < 100, X @ [1.0, 2.0], X @ [-4.0, 5.0]) + 0.3 * rng.normal(size=160)
-    model, bank = AutoBypass(), reference.start(X[:W], y[:W], spec)
-    model.run(X[:W], y[:W])
+    model, state = AutoBypass(), warm_up.nothing_seen(2)
     most_failures = 0
-    for x, target in zip(X[W:], y[W:], strict=True):
+    for x, target in zip(X, y, strict=True):
         model.update(x, target)
-        bank, _ = reference.update(bank, x, float(target), spec)
-        filters = spec.layout.view(model.__getstate__()["row"], "filters", **spec.dims(2))
-        assert filters[:, FILTER_SCALARS - 1] == approx([each.failures for each in bank.filters])
-        most_failures = max(most_failures, *(each.failures for each in bank.filters))
-    assert most_failures == spec.patience - 1  # so that some have given up
-    assert filters[0, FILTER_SCALARS : FILTER_SCALARS + 3] == approx(bank.filters[0].weights.mean, rel=1e-5, abs=1e-6)
+        state, _ = warm_up.update(state, x, float(target), spec)
+        if state.bank is not None:
+            failures = [each.failures for each in state.bank.filters]
+            assert field(model, "filter_failures") == approx(failures)
+            most_failures = max(most_failures, *failures)
+    assert most_failures == spec.max_failures - 1  # so that some have given up
+    assert state.bank is not None
+    assert field(model, "filter_mean")[0] == approx(state.bank.filters[0].weights.mean, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("n_features", [1, 2, 7])
+def test_compiled_offsets_are_those_of_the_layout(n_features: int, intercept: bool) -> None:
+    spec = AutoBypassSpec(intercept)
+    row, constants, places = spec.new_row(n_features), spec.constants(), spec.layout.places(**spec.dims(n_features))
+    offsets, settings_at = bank_state.offsets(np.array(constants), row, n_features)
+    assert offsets == {each.name: places[each.name][0].start for each in spec.layout.fields if each.shape is not None}
+    last = spec.layout.fields[-1].name
+    assert places[last][0].stop == len(row)
+    assert settings_at + spec.n_filters * len(Setting._fields) == len(constants)
+
+
+def test_compiled_names_are_those_of_the_spec() -> None:
+    spec = AutoBypassSpec()
+    scalars = [each.name for each in spec.layout.fields if each.shape is None]
+    first_drift_share = scalars.index("drift_share_0")
+    for names in (scalars[: first_drift_share + 1], spec.constant_names, Setting._fields):
+        assert [getattr(bank_state, name.upper()) for name in names] == list(range(len(names)))
+    assert len(scalars) == first_drift_share + spec.n_drifts
+    assert len(spec.constant_names) == bank_state.N_CONSTANTS
+    assert len(Setting._fields) == bank_state.N_SETTINGS

@@ -1,87 +1,106 @@
-# Where everything of a bank stands: in its row, in the constants and in the scratch. The layout is `AutoBypassSpec`'s.
+# Where compiled code finds everything of a bank: in its row, in the constants and in the scratch memory. The row and
+# the constants are declared by `AutoBypassSpec`; a test holds these names and offsets equal to it.
 
 from adabypass.inference.kernel.step cimport Step
 
 
-cdef enum:      # the row's head; shares of the drift rates follow
-    N_SEEN = 0
-    N_WARM = 1          # observations in the warm-up's buffer
-    PHASE = 2
-    Y_CENTER = 3
-    Y_SCALE = 4
-    SHOCKS = 5          # how often of late an observation was out of all proportion
-    LOG_SCORE = 6       # of the newest observation, before it was seen
-    NOISE_SCALE = 7     # standard deviation of the noise: comparable among families
-    EPSILON = 8
-    DRIFT = 9
-    DRIFT_SHARES = 10
+cpdef enum:        # the row's scalars; the shares of the other drift rates follow
+    N_SEEN
+    N_WARM              # observations of the warm-up that are kept
+    PHASE
+    Y_CENTER
+    Y_SCALE
+    LAST_Y              # the newest observation
+    N_REPEATS           # how many observations up to it were equal to it
+    SHOCKS              # how often of late an observation was out of all proportion
+    LOG_SCORE           # of the newest observation, before it was seen
+    NOISE_SCALE         # standard deviation of the noise: comparable among families
+    EPSILON
+    DRIFT
+    DRIFT_SHARE_0
 
 cdef enum:
     MOST_WARM_UP = 64
 
 cdef enum:      # PHASE
-    UNSCALED = 0        # fewer than two different values of y have been seen
+    UNSCALED = 0        # all values of y so far are equal
     WARMING = 1         # scales are known, but not yet final
     SETTLED = 2
 
-cdef enum:      # the constants; the filters' settings follow
-    N_FILTERS = 0
-    N_DRIFTS = 1
-    WARM_UP = 2
-    INTERCEPT = 3
-    N_SHARES = 4
-    SHARE_SHARE = 5     # how much the mixture's switching rates share among themselves
-    PRIOR_VAR = 6
-    ANCHOR_RATE = 7
-    EPSILON_START = 8
-    EPSILON_RATE = 9
-    SLOPE_RATE = 10
-    RESPAWN = 11
-    PATIENCE = 12
-    CAUTION = 13
-    SHARES = 14         # the switching rates, then the filters' settings
+cpdef enum:    # then the switching rates, the milestones and the filters' settings
+    N_FILTERS
+    N_DRIFTS
+    N_RATES
+    N_MILESTONES
+    N_WARM_UP
+    INTERCEPT
+    PRIOR_VAR
+    WARM_UP_WIDENING
+    CHANGE_SCALE
+    CHANGE_TAIL
+    HYPER_SWITCHING_RATE
+    FAILURE_MARGIN
+    MAX_FAILURES
+    ANCHOR_RATE
+    SMALLEST_ANCHOR_VAR
+    EPSILON_START
+    EPSILON_RATE
+    SMALLEST_EPSILON
+    LARGEST_EPSILON
+    SLOPE_RATE
+    SCALE_SLOPE_SQ_START
+    EPSILON_SLOPE_SQ_START
+    LARGEST_SLOPE
+    SHOCK_DISTANCE
+    SHOCK_DECAY
+    MAX_SHOCKS
+    DISTANCE_AFTER_SHOCKS
+    MAX_REPEATS
+    N_CONSTANTS
 
-cdef enum:      # a filter's settings
-    FAMILY = 0          # of the noise: `Family` in noise.py
-    DRIFT_LEVEL = 1     # index of its drift rate
-    DRIFT_LOG = 2       # log of q, in units of the noise's scale squared
-    SLOW_RATE = 3
-    FAST_RATE = 4
-    FAST_DECAY = 5
-    ANCHORED = 6
-    PRIOR_WEIGHT = 7
-    N_SETTINGS = 8
-
-cdef enum:      # a filter; its mean and covariance follow
-    SLOW = 0            # log of the noise's scale is SLOW + FAST
-    FAST = 1
-    FILTER_EPSILON = 2
-    SCALE_SLOPE_SQ = 3
-    EPSILON_SLOPE_SQ = 4
-    FAILURES = 5        # how often it has failed of late
-    N_SCALARS = 6
+cpdef enum:
+    FAMILY              # of the noise: `Family` in noise.py
+    DRIFT_INDEX         # of its drift rate
+    DRIFT_LOG           # log of q, in units of the noise's scale squared
+    SLOW_RATE
+    FAST_RATE
+    FAST_DECAY
+    ANCHORED
+    PRIOR_SHARE
+    N_SETTINGS
 
 
 ctypedef struct Bank:       # where everything is
     Py_ssize_t n            # features
     Py_ssize_t size         # weights of a filter
+    Py_ssize_t n_packed     # numbers of their packed covariance
     Py_ssize_t n_filters
     Py_ssize_t n_drifts
-    Py_ssize_t n_shares
-    Py_ssize_t stride       # numbers of a filter
+    Py_ssize_t n_rates
+    Py_ssize_t n_warm_up
     bint intercept
     const double* constants
+    const double* switching_rates
+    const double* milestones
     const double* settings
     double* row
     double* x_center
     double* x_scale
     double* anchor_center
     double* anchor_var
-    double* weights         # of the filters in the mixture
-    double* rate_weights    # of the switching rates
-    double* rated           # weights of the filters under each switching rate
-    double* filters
-    double* buffer
+    double* share           # of each filter in the mixture
+    double* slow            # log of a filter's noise scale is slow + fast
+    double* fast
+    double* epsilon
+    double* scale_slope_sq
+    double* epsilon_slope_sq
+    double* failures        # how often a filter has failed of late
+    double* rate_share      # of each switching rate
+    double* rated_share     # of each filter under each switching rate
+    double* m               # means of the filters' weights
+    double* S               # and their covariances
+    double* warm_x
+    double* warm_y
     double* z               # scratch: features in standard units, after the intercept's 1
     double* p               # scratch: P @ z, filter after filter
     double* h               # scratch: z @ P @ z
@@ -93,27 +112,37 @@ ctypedef struct Bank:       # where everything is
 
 
 cdef inline Bank open_bank(Step* step) noexcept nogil:
+    """Point at every field of the row, in the order of `AutoBypassSpec.layout`."""
     cdef Bank bank
     cdef Py_ssize_t n = step.n, K
-    bank.constants = step.constants
-    bank.n_shares = <Py_ssize_t>step.constants[N_SHARES]
-    bank.settings = step.constants + SHARES + bank.n_shares
-    bank.row = step.row
-    bank.n = n
-    bank.intercept = step.constants[INTERCEPT] != 0.0
-    bank.size = n + bank.intercept
+    bank.row, bank.n, bank.constants, bank.extra = step.row, n, step.constants, step.extra
     bank.n_filters = K = <Py_ssize_t>step.constants[N_FILTERS]
     bank.n_drifts = <Py_ssize_t>step.constants[N_DRIFTS]
-    bank.stride = N_SCALARS + bank.size + bank.size * (bank.size + 1) // 2
-    bank.x_center = step.row + DRIFT_SHARES + bank.n_drifts
+    bank.n_rates = <Py_ssize_t>step.constants[N_RATES]
+    bank.n_warm_up = <Py_ssize_t>step.constants[N_WARM_UP]
+    bank.intercept = step.constants[INTERCEPT] != 0.0
+    bank.size = n + bank.intercept
+    bank.n_packed = bank.size * (bank.size + 1) // 2
+    bank.switching_rates = step.constants + N_CONSTANTS
+    bank.milestones = bank.switching_rates + bank.n_rates
+    bank.settings = bank.milestones + <Py_ssize_t>step.constants[N_MILESTONES]
+    bank.x_center = step.row + DRIFT_SHARE_0 + bank.n_drifts
     bank.x_scale = bank.x_center + n
     bank.anchor_center = bank.x_scale + n
     bank.anchor_var = bank.anchor_center + n
-    bank.weights = bank.anchor_var + n
-    bank.rate_weights = bank.weights + K
-    bank.rated = bank.rate_weights + bank.n_shares
-    bank.filters = bank.rated + bank.n_shares * K
-    bank.buffer = bank.filters + K * bank.stride
+    bank.share = bank.anchor_var + n
+    bank.slow = bank.share + K
+    bank.fast = bank.slow + K
+    bank.epsilon = bank.fast + K
+    bank.scale_slope_sq = bank.epsilon + K
+    bank.epsilon_slope_sq = bank.scale_slope_sq + K
+    bank.failures = bank.epsilon_slope_sq + K
+    bank.rate_share = bank.failures + K
+    bank.rated_share = bank.rate_share + bank.n_rates
+    bank.m = bank.rated_share + bank.n_rates * K
+    bank.S = bank.m + K * bank.size
+    bank.warm_x = bank.S + K * bank.n_packed
+    bank.warm_y = bank.warm_x + bank.n_warm_up * n
     bank.z = step.scratch
     bank.h = bank.z + bank.size
     bank.mean = bank.h + K
@@ -121,5 +150,4 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.scale = bank.log_density + K
     bank.drift_var = bank.scale + K
     bank.p = bank.drift_var + K
-    bank.extra = step.extra
     return bank

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from adabypass.model.families cimport Noise, noise_of
 
-from adabypass.inference.kernel.bank_state cimport Bank, FAMILY, FILTER_EPSILON
+from adabypass.inference.kernel.bank_state cimport Bank, FAMILY, N_SETTINGS
 
 
 cdef void standardise(Bank* bank, const double* x, double scale) noexcept nogil
@@ -13,11 +13,12 @@ cdef void forecast_filters(Bank* bank) noexcept nogil
 cdef void absorb_filters(Bank* bank, double y) noexcept nogil
 
 
-cdef inline const Noise* filter_noise(const double* setting) noexcept nogil:
-    return noise_of(<int64_t>setting[FAMILY])
+cdef inline const Noise* filter_noise(const Bank* bank, Py_ssize_t k) noexcept nogil:
+    """The family of a filter's noise."""
+    return noise_of(<int64_t>bank.settings[k * N_SETTINGS + FAMILY])
 
 
-cdef inline double noise_var(const double* setting, const double* filter) noexcept nogil:
+cdef inline double noise_var(const Bank* bank, Py_ssize_t k) noexcept nogil:
     """Variance of a filter's noise, in units of its scale."""
-    cdef const Noise* noise = filter_noise(setting)
-    return noise.var(noise, filter[FILTER_EPSILON])
+    cdef const Noise* noise = filter_noise(bank, k)
+    return noise.var(noise, bank.epsilon[k])

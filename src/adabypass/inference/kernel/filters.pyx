@@ -1,13 +1,13 @@
 """The filters of the bank: each forecasts and learns by itself, in standard units: equations (49)-(56)."""
 
-from libc.math cimport copysign, exp, fabs, isnan, sqrt
+from libc.math cimport copysign, exp, fabs, isnan, log, sqrt
 
 from adabypass.model.families cimport Evidence, Noise
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DRIFT_LOG, EPSILON_RATE, EPSILON_SLOPE_SQ, FAST, FAST_DECAY, FAST_RATE, FILTER_EPSILON,
-    N_SCALARS, N_SEEN, N_SETTINGS, SCALE_SLOPE_SQ, SLOPE_RATE, SLOW, SLOW_RATE, Y_SCALE,
+    ANCHORED, Bank, DRIFT_LOG, EPSILON_RATE, FAST_DECAY, FAST_RATE, LARGEST_EPSILON, LARGEST_SLOPE, LAST_Y,
+    MAX_REPEATS, N_REPEATS, N_SEEN, N_SETTINGS, SLOPE_RATE, SLOW_RATE, SMALLEST_EPSILON, Y_SCALE,
 )
 from adabypass.inference.kernel.evidence cimport move
 from adabypass.inference.kernel.linalg cimport dot, symv
@@ -18,10 +18,7 @@ cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double LARGE_FEATURE = limits.LARGE_FEATURE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
 cdef double LARGEST_LOG = limits.LARGEST_LOG_SCALE
-cdef double CONSTANT = limits.CONSTANT
-cdef double LARGEST_SLOPE = limits.LARGEST_SLOPE
-cdef double SMALLEST_EPSILON, LARGEST_EPSILON
-SMALLEST_EPSILON, LARGEST_EPSILON = limits.EPSILON_RANGE
+cdef double RESOLUTION = limits.RESOLUTION
 
 
 cdef void standardise(Bank* bank, const double* x, double scale) noexcept nogil:
@@ -42,23 +39,27 @@ cdef void standardise(Bank* bank, const double* x, double scale) noexcept nogil:
 
 
 cdef bint moves(const Bank* bank, Py_ssize_t i, double deviation) noexcept nogil:
-    return fabs(deviation) > CONSTANT * fabs(bank.x_center[i])
+    return fabs(deviation) > RESOLUTION * fabs(bank.x_center[i])
+
+
+cdef inline double _least_scale(const Bank* bank) noexcept nogil:
+    """The least noise scale that the newest observation lets through, whose last digits are rounded: equation (85)."""
+    return RESOLUTION * fabs(bank.row[LAST_Y]) / bank.row[Y_SCALE]
 
 
 cdef void forecast_filters(Bank* bank) noexcept nogil:
     """For every filter p = P @ z, h = z @ p and mean = z @ m."""
     cdef Py_ssize_t k, i, J = bank.size, n = bank.n
     cdef const double* setting
-    cdef double* filter
     cdef double* p
     cdef const double* z = bank.z + bank.intercept
-    cdef double q, slope, level
+    cdef double q, slope, level, least = _least_scale(bank)
     for k in range(bank.n_filters):
-        setting, filter, p = bank.settings + k * N_SETTINGS, bank.filters + k * bank.stride, bank.p + k * J
-        symv(J, filter + N_SCALARS + J, bank.z, p)
-        bank.scale[k] = exp(filter[SLOW] + filter[FAST])
+        setting, p = bank.settings + k * N_SETTINGS, bank.p + k * J
+        symv(J, bank.S + k * bank.n_packed, bank.z, p)
+        bank.scale[k] = larger(exp(bank.slow[k] + bank.fast[k]), least)                     # (85)
         # The drift is in units of the slow part of the noise's variance.
-        bank.drift_var[k] = q = exp(setting[DRIFT_LOG] + 2.0 * filter[SLOW])                # (52)
+        bank.drift_var[k] = q = exp(setting[DRIFT_LOG] + 2.0 * bank.slow[k])                # (52)
         level = 1.0
         for i in range(n):                                                                  # (53)  p += Q @ z
             if setting[ANCHORED] != 0.0:
@@ -72,17 +73,18 @@ cdef void forecast_filters(Bank* bank) noexcept nogil:
         bank.h[k] = larger(dot(J, bank.z, p), 0.0)
         if bank.extra != NULL:
             bank.h[k] += smaller(bank.extra[k] / bank.row[Y_SCALE] / bank.row[Y_SCALE], LARGEST_D)      # (66)
-        bank.mean[k] = dot(J, bank.z, filter + N_SCALARS)
+        bank.mean[k] = dot(J, bank.z, bank.m + k * J)
 
 
-cdef void _let_drift(Bank* bank, const double* setting, double* filter, double q) noexcept nogil:
+cdef void _let_drift(Bank* bank, Py_ssize_t k) noexcept nogil:
     """S += Q: equation (53)."""
     cdef Py_ssize_t i, row = bank.intercept
-    cdef double* S = filter + N_SCALARS + bank.size
-    cdef double weight, level = q
+    cdef bint anchored = bank.settings[k * N_SETTINGS + ANCHORED] != 0.0
+    cdef double* S = bank.S + k * bank.n_packed
+    cdef double q = bank.drift_var[k], weight, level = q
     for i in range(bank.n):
         weight = q
-        if setting[ANCHORED] != 0.0:
+        if anchored:
             weight = q / bank.anchor_var[i]
             if bank.intercept:
                 S[row * (row + 1) // 2] -= weight * bank.anchor_center[i]
@@ -93,47 +95,50 @@ cdef void _let_drift(Bank* bank, const double* setting, double* filter, double q
         S[0] += level
 
 
-cdef inline double _normalised(double slope, double* mean_square, double rate) noexcept nogil:
+cdef inline double _normalised(double slope, double* mean_square, double rate, double bound) noexcept nogil:
     """The slope over its running root mean square, within bounds: equation (54)."""
     mean_square[0] += rate * (slope * slope - mean_square[0])
-    return smaller(larger(slope / sqrt(mean_square[0] + 1e-12), -LARGEST_SLOPE), LARGEST_SLOPE)
+    return smaller(larger(slope / sqrt(mean_square[0] + 1e-12), -bound), bound)
 
 
-cdef inline void _learn_noise(Bank* bank, const double* setting, double* filter, const Evidence* seen) noexcept nogil:
-    """Move the noise's scale and shape along the evidence: equations (54)-(56)."""
-    cdef double n = bank.row[N_SEEN], rate = larger(bank.constants[SLOPE_RATE], 1.0 / (n + 2.0))
-    cdef double slope = _normalised(smaller(seen.scale_slope, LARGEST_D), &filter[SCALE_SLOPE_SQ], rate)
-    filter[SLOW] += larger(setting[SLOW_RATE], 1.0 / (n + 3.0)) * slope                       # (55)
-    filter[SLOW] = smaller(larger(filter[SLOW], -LARGEST_LOG), LARGEST_LOG)
-    filter[FAST] = setting[FAST_DECAY] * filter[FAST] + setting[FAST_RATE] * slope
-    if filter_noise(setting).has_epsilon:
-        slope = _normalised(seen.epsilon_slope, &filter[EPSILON_SLOPE_SQ], rate)
-        filter[FILTER_EPSILON] *= exp(bank.constants[EPSILON_RATE] * slope)                 # (56)
-        filter[FILTER_EPSILON] = smaller(larger(filter[FILTER_EPSILON], SMALLEST_EPSILON), LARGEST_EPSILON)
+cdef inline void _learn_noise(Bank* bank, Py_ssize_t k, double least_log, const Evidence* seen) noexcept nogil:
+    """Move the noise's scale and shape along the evidence: equations (54)-(56), (84) and (85)."""
+    cdef const double* constants = bank.constants
+    cdef const double* setting = bank.settings + k * N_SETTINGS
+    cdef double n = bank.row[N_SEEN], rate = larger(constants[SLOPE_RATE], 1.0 / (n + 2.0))
+    cdef double bound = constants[LARGEST_SLOPE]
+    cdef double slope = _normalised(smaller(seen.scale_slope, LARGEST_D), &bank.scale_slope_sq[k], rate, bound)
+    if bank.row[N_REPEATS] > constants[MAX_REPEATS]:
+        slope = larger(slope, 0.0)                                                          # (84)
+    bank.slow[k] += larger(setting[SLOW_RATE], 1.0 / (n + 3.0)) * slope                     # (55)
+    bank.slow[k] = smaller(larger(bank.slow[k], least_log), LARGEST_LOG)
+    bank.fast[k] = setting[FAST_DECAY] * bank.fast[k] + setting[FAST_RATE] * slope
+    if filter_noise(bank, k).has_epsilon:
+        slope = _normalised(seen.epsilon_slope, &bank.epsilon_slope_sq[k], rate, bound)
+        bank.epsilon[k] *= exp(constants[EPSILON_RATE] * slope)                             # (56)
+        bank.epsilon[k] = smaller(larger(bank.epsilon[k], constants[SMALLEST_EPSILON]), constants[LARGEST_EPSILON])
 
 
 cdef void absorb_filters(Bank* bank, double y) noexcept nogil:
     """Let every filter learn from y, in standard units."""
     cdef Py_ssize_t k, J = bank.size
-    cdef const double* setting
-    cdef double* filter
-    cdef double scale, d, v
+    cdef double scale, d, v, least_log, scale_log
     cdef Evidence seen
     cdef const Noise* noise
+    least_log = larger(log(_least_scale(bank)), -LARGEST_LOG)
     for k in range(bank.n_filters):
-        setting, filter = bank.settings + k * N_SETTINGS, bank.filters + k * bank.stride
-        _let_drift(bank, setting, filter, bank.drift_var[k])
+        _let_drift(bank, k)
         if isnan(y):
-            filter[FAST] *= setting[FAST_DECAY]
+            bank.fast[k] *= bank.settings[k * N_SETTINGS + FAST_DECAY]
             continue
-        scale = bank.scale[k]
+        scale, scale_log = bank.scale[k], larger(bank.slow[k] + bank.fast[k], least_log)
         d = smaller(larger((y - bank.mean[k]) / scale, -LARGEST_D), LARGEST_D)
         v = smaller(larger(bank.h[k] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
-        noise = filter_noise(setting)
-        seen = noise.evidence(noise, d, v, filter[FILTER_EPSILON])
-        bank.log_density[k] = seen.log_density - filter[SLOW] - filter[FAST]
+        noise = filter_noise(bank, k)
+        seen = noise.evidence(noise, d, v, bank.epsilon[k])
+        bank.log_density[k] = seen.log_density - scale_log
         if bank.h[k] > SMALLEST_V:
             move(
-                J, filter + N_SCALARS, filter + N_SCALARS + J, bank.p + k * J, bank.z, bank.h[k], scale, &seen, v, 1.0
+                J, bank.m + k * J, bank.S + k * bank.n_packed, bank.p + k * J, bank.z, bank.h[k], scale, &seen, v, 1.0
             )
-        _learn_noise(bank, setting, filter, &seen)
+        _learn_noise(bank, k, least_log, &seen)

@@ -2,8 +2,11 @@
 
 from adabypass.inference.kernel.bank_state cimport Bank
 from adabypass.inference.kernel.step cimport Step
+from adabypass.model.component cimport Component
 
 
-cdef void start_over(Bank* bank, double n_seen) noexcept nogil
-cdef bint is_milestone(Py_ssize_t count, Py_ssize_t warm_up) noexcept nogil
-cdef void remember(Bank* bank, Step* step, double y) noexcept nogil
+cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexcept nogil
+cdef double start_log_density(const Bank* bank, double y) noexcept nogil
+cdef void start_over(Bank* bank) noexcept nogil
+cdef bint is_milestone(const Bank* bank) noexcept nogil
+cdef void remember(Bank* bank, const Step* step, double y) noexcept nogil

@@ -1,14 +1,19 @@
-"""The first observations, which set the units of the bank: equations (49) and (50)."""
+"""The first observations, which set the units of the bank: equations (49) and (50).
 
-from libc.math cimport fabs, log, sqrt
+Before the scale of y is known, forecasts are those of equations (81)-(83).
+"""
+
+from libc.math cimport INFINITY, M_PI, exp, fabs, ldexp, log, sqrt
 from libc.string cimport memmove
 
+from adabypass.model.component cimport Component
+from adabypass.model.families cimport GAUSSIAN, HEAVY, Noise, noise_of
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.bank_state cimport (
-    Bank, CAUTION, EPSILON_SLOPE_SQ, EPSILON_START, FAILURES, FAST, FILTER_EPSILON, MOST_WARM_UP, N_SCALARS,
-    N_SEEN, N_SETTINGS, N_WARM, PHASE, PRIOR_VAR, PRIOR_WEIGHT, SCALE_SLOPE_SQ, SETTLED, SHOCKS, SLOW, UNSCALED,
-    WARMING, WARM_UP, Y_CENTER, Y_SCALE,
+    Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, LAST_Y, LOG_SCORE, MOST_WARM_UP,
+    N_MILESTONES, N_REPEATS, N_SEEN, N_SETTINGS, N_WARM, PHASE, PRIOR_SHARE, PRIOR_VAR, SCALE_SLOPE_SQ_START, SETTLED,
+    SHOCKS, UNSCALED, WARMING, WARM_UP_WIDENING, Y_CENTER, Y_SCALE,
 )
 from adabypass.inference.kernel.filters cimport filter_noise, forecast_filters, standardise
 from adabypass.inference.kernel.mixing cimport learn
@@ -16,7 +21,49 @@ from adabypass.inference.kernel.step cimport LARGEST, Step
 
 from adabypass.model import limits
 
-cdef double CONSTANT = limits.CONSTANT
+cdef double RESOLUTION = limits.RESOLUTION
+cdef double LARGEST_D = limits.LARGEST_DISTANCE
+cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
+
+
+cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexcept nogil:
+    """Component k of the forecast after n values, all equal to c: equations (81)-(83).
+
+    The first says that the next value is c again, the others that it differs, each by twice as much as the one before.
+    If nothing is known of the size of y, every component is as wide as can be.
+    """
+    cdef double n = bank.row[N_SEEN], c = bank.row[Y_CENTER], size = bank.constants[CHANGE_SCALE] * fabs(c), ratio
+    cdef double extra = smaller(bank.extra[k], LARGEST) if bank.extra != NULL else 0.0          # (66)
+    if n == 0.0 or c == 0.0:
+        out[0] = Component(1.0 / bank.n_filters, 0.0, LARGEST, 0.0, 0.0, GAUSSIAN)
+        return
+    if k == 0:
+        out[0] = Component(n / (n + 1.0), c, extra, larger(size / n, 1.0 / LARGEST), 0.0, HEAVY)
+        return
+    ratio = exp(-bank.constants[CHANGE_TAIL] * log(2.0))
+    out[0] = Component(1.0 / (n + 1.0), c, extra, smaller(size, LARGEST), 0.0, HEAVY)
+    out.weight *= ratio ** (k - 1) * (1.0 - ratio) / (1.0 - ratio ** (bank.n_filters - 1))      # (82)
+    out.noise_scale = smaller(larger(ldexp(out.noise_scale, <int>k - 1), 1.0 / LARGEST), LARGEST)
+
+
+cdef double start_log_density(const Bank* bank, double y) noexcept nogil:
+    """Log density of y under the components above; equation (83)."""
+    cdef Component part
+    cdef Py_ssize_t k
+    cdef double top = -INFINITY, total = 0.0, each, d, v
+    cdef const Noise* heavy = noise_of(HEAVY)
+    for k in range(bank.n_filters):
+        start_component(bank, k, &part)
+        if part.family == GAUSSIAN:
+            return larger(-0.5 * (log(2.0 * M_PI * LARGEST) + y / LARGEST * y), -LARGEST)
+        d = smaller(larger((y - part.mean) / part.noise_scale, -LARGEST_D), LARGEST_D)
+        v = smaller(larger(part.signal_var / part.noise_scale / part.noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
+        each = log(part.weight) - log(part.noise_scale) + heavy.evidence(heavy, d, v, 0.0).log_density
+        if each > top:
+            total *= exp(top - each)
+            top = each
+        total += exp(each - top)
+    return larger(top + log(total), -LARGEST)
 
 
 cdef void _center_and_scale(
@@ -46,71 +93,89 @@ cdef void _center_and_scale(
         square += deviation * deviation / count
     quartiles = values[count - 1 - (count - 1) // 4] - values[(count - 1) // 4]
     deviation = sqrt(square)
-    if quartiles > CONSTANT and centred:
+    if quartiles > RESOLUTION and centred:
         deviation = smaller(deviation, quartiles)
     center[0] = median * largest
-    scale[0] = smaller(larger(deviation * largest, 1.0 / LARGEST), LARGEST) if deviation > CONSTANT else 0.0
+    scale[0] = smaller(larger(deviation * largest, 1.0 / LARGEST), LARGEST) if deviation > RESOLUTION else 0.0
 
 
-cdef void start_over(Bank* bank, double n_seen) noexcept nogil:
-    """Set scales from the warm-up's observations, forget the rest, and learn from them anew: equation (50)."""
-    cdef Py_ssize_t t, k, i, J = bank.size, count = <Py_ssize_t>bank.row[N_WARM], width = bank.n + 1
-    cdef double* filter
+cdef void _reset(Bank* bank, double widening) noexcept nogil:
+    """Forget what was learned; the noise starts wider by `widening`."""
+    cdef Py_ssize_t k, i, J = bank.size
+    cdef const double* setting
     cdef double* S
-    _center_and_scale(bank.buffer + bank.n, count, width, bank.intercept, &bank.row[Y_CENTER], &bank.row[Y_SCALE])
-    bank.row[N_SEEN] = n_seen
-    if bank.row[Y_SCALE] == 0.0 or count < 2:
-        bank.row[PHASE] = UNSCALED
-        return
-    bank.row[PHASE] = WARMING if count < bank.constants[WARM_UP] else SETTLED
-    bank.row[N_SEEN] = bank.row[SHOCKS] = 0.0
     for i in range(bank.n):
-        _center_and_scale(bank.buffer + i, count, width, bank.intercept, &bank.x_center[i], &bank.x_scale[i])
         bank.anchor_center[i] = 0.0
         bank.anchor_var[i] = 1.0
+    for i in range(bank.n_rates):
+        bank.rate_share[i] = 1.0 / bank.n_rates
     for k in range(bank.n_filters):
-        filter = bank.filters + k * bank.stride
-        bank.weights[k] = bank.settings[k * N_SETTINGS + PRIOR_WEIGHT]
-        for i in range(bank.n_shares):
-            bank.rated[i * bank.n_filters + k] = bank.weights[k]
-            bank.rate_weights[i] = 1.0 / bank.n_shares
-        filter[SLOW] = filter_noise(bank.settings + k * N_SETTINGS).start_log
-        if bank.row[PHASE] == WARMING:      # few observations know little of their own scale
-            filter[SLOW] += log(1.0 + bank.constants[CAUTION] / count)
-        filter[FAST] = 0.0
-        filter[FILTER_EPSILON] = bank.constants[EPSILON_START]
-        filter[SCALE_SLOPE_SQ] = 0.5
-        filter[EPSILON_SLOPE_SQ] = 0.05
-        filter[FAILURES] = 0.0
-        S = filter + N_SCALARS + J
-        for i in range(J + J * (J + 1) // 2):
-            filter[N_SCALARS + i] = 0.0
+        setting = bank.settings + k * N_SETTINGS
+        bank.share[k] = setting[PRIOR_SHARE]
+        for i in range(bank.n_rates):
+            bank.rated_share[i * bank.n_filters + k] = setting[PRIOR_SHARE]
+        bank.slow[k] = filter_noise(bank, k).start_log + log(widening)
+        bank.fast[k] = bank.failures[k] = 0.0
+        bank.epsilon[k] = bank.constants[EPSILON_START]
+        bank.scale_slope_sq[k] = bank.constants[SCALE_SLOPE_SQ_START]
+        bank.epsilon_slope_sq[k] = bank.constants[EPSILON_SLOPE_SQ_START]
+        S = bank.S + k * bank.n_packed
+        for i in range(J):
+            bank.m[k * J + i] = 0.0
+        for i in range(bank.n_packed):
+            S[i] = 0.0
         for i in range(J):
             S[i * (i + 1) // 2 + i] = bank.constants[PRIOR_VAR]
+
+
+cdef void start_over(Bank* bank) noexcept nogil:
+    """Set scales from the warm-up's observations, forget the rest, and learn from them anew: equation (50).
+
+    The count of what was seen and the log score stay: they are of the forecasts that were made.
+    """
+    cdef Py_ssize_t t, i, count = <Py_ssize_t>bank.row[N_WARM]
+    cdef double n_seen = bank.row[N_SEEN], log_score = bank.row[LOG_SCORE]
+    _center_and_scale(bank.warm_y, count, 1, bank.intercept, &bank.row[Y_CENTER], &bank.row[Y_SCALE])
+    if bank.row[Y_SCALE] == 0.0:
+        bank.row[PHASE] = UNSCALED
+        return
+    bank.row[PHASE] = WARMING if count < bank.n_warm_up else SETTLED
+    for i in range(bank.n):
+        _center_and_scale(bank.warm_x + i, count, bank.n, bank.intercept, &bank.x_center[i], &bank.x_scale[i])
+    # Few observations know little of their own scale.
+    _reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if bank.row[PHASE] == WARMING else 1.0)
+    bank.row[N_SEEN] = bank.row[SHOCKS] = bank.row[N_REPEATS] = 0.0
+    bank.row[LAST_Y] = bank.warm_y[0]
     bank.extra = NULL       # the warm-up's features are taken as they were
     for t in range(count):
-        standardise(bank, bank.buffer + t * width, 1.0)
+        standardise(bank, bank.warm_x + t * bank.n, 1.0)
         forecast_filters(bank)
-        learn(bank, bank.buffer[t * width + bank.n])
-    bank.row[N_SEEN] = n_seen
+        learn(bank, bank.warm_y[t])
+    bank.row[N_SEEN], bank.row[LOG_SCORE] = n_seen, log_score
 
 
-cdef bint is_milestone(Py_ssize_t count, Py_ssize_t warm_up) noexcept nogil:
-    """Whether to set the scales anew: often at first, when an observation changes them most."""
-    return count >= warm_up or count in (2, 3, 4, 6, 8, 11, 15)
+cdef bint is_milestone(const Bank* bank) noexcept nogil:
+    """Whether to set the units anew: often at first, when an observation changes them most."""
+    cdef Py_ssize_t i
+    for i in range(<Py_ssize_t>bank.constants[N_MILESTONES]):
+        if bank.row[N_WARM] == bank.milestones[i]:
+            return True
+    return False
 
 
-cdef void remember(Bank* bank, Step* step, double y) noexcept nogil:
+cdef void remember(Bank* bank, const Step* step, double y) noexcept nogil:
     """Keep an observation of the warm-up, the oldest making room if there is none."""
-    cdef Py_ssize_t i, width = bank.n + 1, warm_up = <Py_ssize_t>bank.constants[WARM_UP]
+    cdef Py_ssize_t i, n = bank.n, last = bank.n_warm_up - 1
     cdef double* slot
-    if bank.row[PHASE] == UNSCALED and bank.row[N_WARM] > 1.0 and y != bank.buffer[bank.n]:
+    if bank.row[PHASE] == UNSCALED and bank.row[N_WARM] > 1.0 and y != bank.warm_y[0]:
         bank.row[N_WARM] = 1.0          # a long constant start says nothing of what begins now
-    if bank.row[N_WARM] >= warm_up:
-        memmove(bank.buffer, bank.buffer + width, (warm_up - 1) * width * sizeof(double))
-        bank.row[N_WARM] -= 1.0
-    slot = bank.buffer + <Py_ssize_t>bank.row[N_WARM] * width
-    for i in range(bank.n):
+    if bank.row[N_WARM] > last:
+        memmove(bank.warm_x, bank.warm_x + n, last * n * sizeof(double))
+        memmove(bank.warm_y, bank.warm_y + 1, last * sizeof(double))
+        bank.row[N_WARM] = last
+    slot = bank.warm_x + <Py_ssize_t>bank.row[N_WARM] * n
+    for i in range(n):
         slot[i] = step.scale * step.x[i]
-    slot[bank.n] = y
+    bank.warm_y[<Py_ssize_t>bank.row[N_WARM]] = y
+    bank.row[LAST_Y] = y
     bank.row[N_WARM] += 1.0

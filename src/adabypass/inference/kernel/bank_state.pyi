@@ -1,0 +1,55 @@
+from adabypass.validation import Floats
+
+N_SEEN: int
+N_WARM: int
+PHASE: int
+Y_CENTER: int
+Y_SCALE: int
+LAST_Y: int
+N_REPEATS: int
+SHOCKS: int
+LOG_SCORE: int
+NOISE_SCALE: int
+EPSILON: int
+DRIFT: int
+DRIFT_SHARE_0: int
+N_FILTERS: int
+N_DRIFTS: int
+N_RATES: int
+N_MILESTONES: int
+N_WARM_UP: int
+INTERCEPT: int
+PRIOR_VAR: int
+WARM_UP_WIDENING: int
+CHANGE_SCALE: int
+CHANGE_TAIL: int
+HYPER_SWITCHING_RATE: int
+FAILURE_MARGIN: int
+MAX_FAILURES: int
+ANCHOR_RATE: int
+SMALLEST_ANCHOR_VAR: int
+EPSILON_START: int
+EPSILON_RATE: int
+SMALLEST_EPSILON: int
+LARGEST_EPSILON: int
+SLOPE_RATE: int
+SCALE_SLOPE_SQ_START: int
+EPSILON_SLOPE_SQ_START: int
+LARGEST_SLOPE: int
+SHOCK_DISTANCE: int
+SHOCK_DECAY: int
+MAX_SHOCKS: int
+DISTANCE_AFTER_SHOCKS: int
+MAX_REPEATS: int
+N_CONSTANTS: int
+FAMILY: int
+DRIFT_INDEX: int
+DRIFT_LOG: int
+SLOW_RATE: int
+FAST_RATE: int
+FAST_DECAY: int
+ANCHORED: int
+PRIOR_SHARE: int
+N_SETTINGS: int
+
+def offsets(constants: Floats, row: Floats, n_features: int) -> tuple[dict[str, int], int]: ...

@@ -1,0 +1,28 @@
+"""Where compiled code finds everything of a bank, for the test that holds it equal to `AutoBypassSpec`."""
+
+
+def offsets(const double[::1] constants, double[::1] row, Py_ssize_t n_features):
+    """Return where each field begins: those of the row by name, and where the filters' settings begin."""
+    cdef Step step
+    cdef Bank bank
+    step.n, step.row, step.constants, step.scratch, step.extra = n_features, &row[0], &constants[0], &row[0], NULL
+    bank = open_bank(&step)
+    return {
+        "x_center": bank.x_center - bank.row,
+        "x_scale": bank.x_scale - bank.row,
+        "anchor_center": bank.anchor_center - bank.row,
+        "anchor_var": bank.anchor_var - bank.row,
+        "filter_share": bank.share - bank.row,
+        "filter_slow": bank.slow - bank.row,
+        "filter_fast": bank.fast - bank.row,
+        "filter_epsilon": bank.epsilon - bank.row,
+        "filter_scale_slope_sq": bank.scale_slope_sq - bank.row,
+        "filter_epsilon_slope_sq": bank.epsilon_slope_sq - bank.row,
+        "filter_failures": bank.failures - bank.row,
+        "rate_share": bank.rate_share - bank.row,
+        "rated_share": bank.rated_share - bank.row,
+        "filter_mean": bank.m - bank.row,
+        "filter_cov": bank.S - bank.row,
+        "warm_x": bank.warm_x - bank.row,
+        "warm_y": bank.warm_y - bank.row,
+    }, bank.settings - bank.constants
