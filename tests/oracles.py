@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 
 from adabypass.model import noise
+from adabypass.model.component import Components
 from adabypass.validation import Floats
 
 
@@ -40,6 +41,24 @@ def truncated_moments(location: float, prec: float, half_width: float) -> tuple[
         mean = r - shift / scale
         var = (1 + (low * low_pdf - high * high_pdf) / mass - shift**2) / scale**2
         return sign * float(mean), float(var)
+
+
+def mixture_nodes(components: Components, *edges: float) -> tuple[Floats, Floats]:
+    """Points and weights of a quadrature over the line, in panels as narrow as each component's own scales.
+
+    No panel reaches over any of the `edges`.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    ladder = np.array([0, 0.3, 0.7, 1.2, 2, 3, 4.5, 6.5, 9, 13, 20, 30, 45, 70, 120])
+    ladder = np.concatenate([-ladder, ladder])
+    ends = [np.array(edges)]
+    for part in components:
+        top = part["noise_scale"] * part["epsilon"]
+        for scale in (np.sqrt(part["signal_var"]), part["noise_scale"]):
+            ends += [part["mean"] + corner + ladder * scale for corner in (-top, 0.0, top)]
+    panels = np.unique(np.concatenate(ends))
+    half = np.diff(panels)[:, None] / 2
+    return (panels[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
 
 
 def normal_logpdf(y: Floats, mean: Floats, cov: Floats) -> float:

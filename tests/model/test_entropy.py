@@ -1,7 +1,5 @@
 """The entropy of a mixture is held to quadrature."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,22 +7,14 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass import Family, Insensitive, Mixture
-from tests.model.test_crps import LADDER, NODES, WEIGHTS, random_mixture
+from tests import oracles
+from tests.model.test_crps import random_mixture
 
 
 def by_quadrature(forecast: Mixture) -> float:
-    """Integrate -p log p over panels as narrow as each part's own scales."""
-    edges = []
-    for part in forecast.components:
-        top = part["noise_scale"] * part["epsilon"]
-        for scale in (np.sqrt(part["signal_var"]), part["noise_scale"]):
-            edges += [part["mean"] + corner + sign * LADDER * scale for corner in (-top, 0.0, top) for sign in (-1, 1)]
-    total = 0.0
-    for low, high in pairwise(np.unique(np.concatenate(edges))):
-        t = low + (high - low) / 2 * (1 + NODES)
-        logs = forecast.logpdf(t)
-        total -= (high - low) / 2 * float(WEIGHTS @ (np.exp(logs) * logs))
-    return total
+    t, weights = oracles.mixture_nodes(forecast.components)
+    logs = forecast.logpdf(t)
+    return -float(weights @ (np.exp(logs) * logs))
 
 
 @settings(max_examples=40, deadline=None)

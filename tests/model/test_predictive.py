@@ -1,91 +1,152 @@
-"""Forecasts say what their distribution says."""
+"""Forecasts of every kind are asked, copied and joined in the same way."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pytest import approx
-from scipy import stats
-from scipy.integrate import quad
 
-from adabypass import Mixture, Normal, Point
-from adabypass.errors import ParameterError, PointForecastError
+from adabypass import AutoBypass, Family, Forecast, Insensitive, Mixture, Normal, Point, Trace
+from adabypass.errors import ParameterError
 from adabypass.model.component import COMPONENT
-from adabypass.model.noise import Family
-from adabypass.model.predictive import from_components
-from tests.strategies import powers
+from adabypass.model.empirical import Empirical
+from adabypass.model.predictive import Predictive, concatenate, from_components
 
-numbers = st.floats(-100, 100)
-
-
-@given(numbers, powers(-2, 2), numbers)
-def test_normal_equals_scipy(mean: float, sd: float, y: float) -> None:
-    ours, theirs = Normal(mean, sd**2), stats.norm(mean, sd)
-    assert ours.sd == approx(sd)
-    assert ours.pdf(y) == approx(theirs.pdf(y))
-    assert ours.logpdf(y) == approx(theirs.logpdf(y))
-    assert ours.cdf(y) == approx(theirs.cdf(y), abs=1e-300)
-    assert ours.pit(y) == ours.cdf(y)
-    assert ours.sf(y) == approx(theirs.sf(y), abs=1e-300)
-    assert ours.logcdf(y) == approx(theirs.logcdf(y), abs=1e-300)
-    assert ours.quantile(0.3) == approx(theirs.ppf(0.3))
-    assert ours.interval(0.8) == approx(theirs.interval(0.8))
+DRAWS = np.random.default_rng(0).normal(size=(50, 3))
 
 
-@given(st.floats(-5, 5), powers(-1, 1))
-def test_crps_is_the_integral_of_the_squared_difference_of_distributions(y: float, sd: float) -> None:
-    forecast = Normal(1.0, sd**2)
-    below = quad(lambda v: forecast.cdf(v) ** 2, 1.0 - 12 * sd, y)[0] if y > 1.0 - 12 * sd else 0.0
-    above = quad(lambda v: forecast.sf(v) ** 2, y, max(y, 1.0 + 12 * sd))[0]
-    if y > 1.0 - 12 * sd:
-        assert forecast.crps(y) == approx(below + above, rel=1e-5, abs=1e-8)
+def mixture(n: int = 3) -> Mixture:
+    return Mixture.of(weight=[0.3, 0.7], mean=np.arange(2.0 * n).reshape(n, 2), signal_var=1.0, noise_scale=0.5)
 
 
-def test_a_trace_of_forecasts_gives_arrays_and_one_gives_numbers() -> None:
-    mean, var, y = np.array([1.0, 2.0]), np.array([0.25, 4.0]), np.array([1.5, -3.0])
-    many = Normal(mean, var)
-    for name in ("pdf", "logpdf", "cdf", "sf", "crps", "pit"):
-        single = [getattr(Normal(float(m), float(v)), name)(float(at)) for m, v, at in zip(mean, var, y, strict=True)]
-        assert all(type(value) is float for value in single)
-        assert getattr(many, name)(y) == approx(single)
+EVERY_KIND: dict[str, Callable[[], Any]] = {
+    "Normal": lambda: Normal(np.arange(3.0), np.ones(3)),
+    "Mixture": mixture,
+    "Insensitive": lambda: Insensitive(np.arange(3.0), np.ones(3), 0.5, 1.0),
+    "Empirical": lambda: Empirical(DRAWS),
+    "Point": lambda: Point(np.arange(3.0), model="PassiveAggressive"),
+    "one Normal": lambda: Normal(1.0, 2.0),
+    "one Mixture": lambda: Mixture.of(weight=[0.3, 0.7], mean=[0.0, 1.0], signal_var=1.0),
+    "one Insensitive": lambda: Insensitive(1.0, 1.0, 0.5, 1.0),
+    "one Point": lambda: Point(1.0, model="PassiveAggressive"),
+}
 
 
-def test_samples_have_the_forecast_s_moments() -> None:
-    draws = Normal(3.0, 4.0).sample(np.random.default_rng(0), 100_000)
-    assert draws.mean() == approx(3.0, abs=0.03)  # five standard errors
-    assert draws.var() == approx(4.0, rel=0.03)
+def duplicates(forecast: Any) -> list[Any]:
+    return [pickle.loads(pickle.dumps(forecast)), copy.copy(forecast), copy.deepcopy(forecast)]
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, 90, -0.5])
-def test_a_level_that_is_no_probability_is_refused(level: float) -> None:
-    with pytest.raises(ParameterError, match=r"0\.9 means 90 %"):
-        Normal(0.0, 1.0).interval(level)
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_every_forecast_can_be_copied_and_pickled(kind: str) -> None:
+    forecast = EVERY_KIND[kind]()
+    for twin in duplicates(forecast):
+        assert type(twin) is type(forecast)
+        assert repr(twin) == repr(forecast)
+        assert np.array_equal(twin.mean, forecast.mean)
+        if not forecast.is_point:
+            assert np.array_equal(twin.quantile(0.2), forecast.quantile(0.2))
 
 
-def test_a_quantile_outside_0_to_1_is_refused() -> None:
-    with pytest.raises(ParameterError, match="between 0 and 1"):
-        Normal(0.0, 1.0).quantile(1.5)
+def test_traces_and_parameters_can_be_copied_and_pickled() -> None:
+    model = AutoBypass()
+    trace = model.run(np.arange(30.0)[:, None], np.sin(np.arange(30.0)))
+    for twin in duplicates(trace):
+        assert dict(twin.scores(5)) == dict(trace.scores(5))
+    for values in (model.parameters, model.hyperparameters, trace.scores(5)):
+        assert all(twin == values for twin in duplicates(values))
+        with pytest.raises(TypeError):
+            values["new"] = 1.0  # type: ignore[index]
 
 
-def test_huge_surprises_have_finite_scores() -> None:
-    forecast = Normal(0.0, 1e-10)
-    assert np.isfinite([forecast.logpdf(1e300), forecast.crps(1e300), forecast.cdf(-1e300)]).all()
+@pytest.mark.parametrize("kind", [kind for kind in EVERY_KIND if not kind.startswith("one")])
+def test_every_forecast_says_what_it_can_do(kind: str) -> None:
+    forecast = EVERY_KIND[kind]()
+    assert forecast.is_point == (kind == "Point")
+    assert Forecast(forecast).is_point == Trace(np.zeros(3), forecast, {}).is_point == (kind == "Point")
+    assert forecast.is_known.tolist() == [True] * 3
 
 
-@pytest.mark.parametrize("name", ["var", "sd", "pdf", "logpdf", "cdf", "quantile", "interval", "crps", "pit", "sample"])
-def test_a_point_forecast_says_why_it_has_no_distribution(name: str) -> None:
-    with pytest.raises(PointForecastError, match=f"forecasts a point, so it has no {name}"):
-        getattr(Point(1.0, model="PassiveAggressive"), name)
+@pytest.mark.parametrize("kind", ["Normal", "Mixture", "Insensitive", "Empirical"])
+def test_quantiles_of_many_forecasts_have_a_row_for_each_probability(kind: str) -> None:
+    forecast = EVERY_KIND[kind]()
+    both = [forecast, Forecast(forecast)]
+    for each in both:
+        assert each.quantile([0.1, 0.5]).shape == (2, 3)
+        assert each.quantile([0.1, 0.5])[1] == approx(each.quantile(0.5))
+        assert each.quantile(np.full((2, 2), 0.5)).shape == (2, 2, 3)
+        for wrong in (1.5, [0.5, -0.1], np.nan):
+            with pytest.raises(ParameterError, match="between 0 and 1"):
+                each.quantile(wrong)
 
 
-def test_a_point_forecast_has_no_other_attributes_either() -> None:
-    assert not hasattr(Point(1.0, model="PassiveAggressive"), "colour")
+def unknown(kind: str) -> Predictive:
+    """Two forecasts, of which the first knows nothing."""
+    if kind == "Normal":
+        return Normal(np.array([np.nan, 1.0]), np.array([np.inf, 4.0]))
+    components = np.zeros((2, 2), COMPONENT)
+    components["weight"], components["family"] = 0.5, Family.GAUSSIAN
+    components["mean"], components["signal_var"] = [[np.nan], [1.0]], [[np.inf], [4.0]]
+    return Mixture.made(components)
 
 
-def test_forecasts_read_well() -> None:
-    assert repr(Normal(1.0, 4.0)) == "Normal(mean=1, sd=2)"
-    assert repr(Normal(np.zeros(3), np.ones(3))) == "Normal(3 forecasts)"
-    assert repr(Point(1.5, model="PassiveAggressive")) == "Point(mean=1.5)"
+@pytest.mark.parametrize("kind", ["Normal", "Mixture"])
+def test_a_forecast_that_knows_nothing_is_blank(kind: str) -> None:
+    forecast = unknown(kind)
+    y = np.array([0.0, 0.0])
+    assert forecast.is_known.tolist() == [False, True]
+    assert forecast.mean == approx([np.nan, 1.0], nan_ok=True)
+    assert forecast.var == approx([np.inf, 4.0])
+    values = [forecast.logpdf(y), forecast.cdf(y), forecast.sf(y), forecast.crps(y), forecast.entropy()]
+    values += [forecast.quantile(0.5), *forecast.interval(0.9), forecast[:1].quantile([0.5, 0.6])[:, 0]]
+    for value in values[:-1]:
+        assert np.isnan(value).tolist() == [True, False]
+    assert np.isnan(values[-1]).all()
+    assert not np.any(forecast[0].is_known)
+
+
+@pytest.mark.parametrize("kind", ["Normal", "Mixture"])
+def test_scores_count_the_forecasts_that_they_leave_out(kind: str) -> None:
+    forecasts = concatenate([unknown(kind), Normal(1.0, 4.0), Normal(1.0, 4.0)])
+    scores = Trace(np.array([5.0, 2.0, np.nan, 2.0]), forecasts, {}).scores()
+    assert (scores["n"], scores["n_left_out"]) == (2, 1)
+    assert scores["mae"] == approx(1.0)
+    assert scores["log_likelihood"] == approx(2 * Normal(1.0, 4.0).logpdf(2.0))
+    assert scores["crps"] == approx(Normal(1.0, 4.0).crps(2.0))
+
+
+def test_a_normal_before_mixtures_leaves_them_mixtures() -> None:
+    normal, wide = Normal(1.0, 4.0), Mixture.of(weight=[0.9, 0.1], mean=[0.0, 5.0], signal_var=[1e-4, 100.0])
+    both = concatenate([normal, wide, normal])
+    assert isinstance(both, Mixture)
+    for level in (0.5, 0.9):
+        expected = np.array([normal.interval(level), wide.interval(level), normal.interval(level)]).T
+        assert np.array(both.interval(level)) == approx(expected, rel=1e-6)
+    y = np.array([0.3, 0.01, 1e6])
+    assert both.logpdf(y) == approx([normal.logpdf(0.3), wide.logpdf(0.01), normal.logpdf(1e6)])
+    assert both.mean == approx([1.0, wide.mean, 1.0])
+
+
+@pytest.mark.parametrize("kind", ["Normal", "Mixture", "Insensitive", "Empirical", "Point"])
+def test_forecasts_of_one_kind_keep_it(kind: str) -> None:
+    forecast = EVERY_KIND[kind]()
+    both = concatenate([forecast, forecast])
+    assert type(both) is type(forecast)
+    assert both.mean == approx(np.tile(forecast.mean, 2))
+
+
+def test_insensitive_forecasts_of_other_noise_become_mixtures() -> None:
+    both = concatenate([Insensitive(0.0, 1.0, 0.5, 1.0), Insensitive(0.0, 1.0, 0.7, 1.0)])
+    assert type(both) is Mixture
+    assert both.sd[0] < both.sd[1]
+
+
+@pytest.mark.parametrize("other", ["Normal", "Mixture", "Empirical"])
+def test_points_are_joined_with_points_alone(other: str) -> None:
+    with pytest.raises(ParameterError, match="cannot be joined: normals go with mixtures"):
+        concatenate([EVERY_KIND["Point"](), EVERY_KIND[other]()])
 
 
 @pytest.mark.parametrize(

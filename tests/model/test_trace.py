@@ -7,7 +7,7 @@ import pytest
 from pytest import approx
 
 from adabypass import AutoBypass, Bypass, Normal, PassiveAggressive, Trace
-from adabypass.errors import MissingExtraError, ParameterError, PointForecastError, ShapeError, UnknownNameError
+from adabypass.errors import MissingExtraError, NotEnoughDataError, ParameterError, PointForecastError, UnknownNameError
 
 
 def small_trace() -> Trace:
@@ -29,7 +29,7 @@ def test_scores_are_those_of_the_observed_points() -> None:
 
 def test_skipped_points_do_not_count() -> None:
     assert small_trace().scores(skip=3)["mae"] == approx(2.0)
-    with pytest.raises(ShapeError, match="nothing to score"):
+    with pytest.raises(NotEnoughDataError, match="nothing to score"):
         small_trace().scores(skip=5)
     with pytest.raises(ParameterError, match="skip is 9, but must be a whole number from 0 to 5"):
         small_trace().scores(skip=9)
@@ -60,7 +60,7 @@ def test_surprisal_is_zero_on_average_and_rises_where_the_world_changes() -> Non
 
 def test_a_point_forecast_has_only_errors() -> None:
     trace = PassiveAggressive().run([[1.0], [1.0]], [1.0, 2.0])
-    assert list(trace.scores()) == ["rmse", "mad", "mae"]
+    assert list(trace.scores()) == ["rmse", "mad", "mae", "n", "n_left_out"]
     with pytest.raises(PointForecastError):
         _ = trace.log_score
     assert list(trace.to_frame().columns) == ["y", "mean"]

@@ -93,6 +93,13 @@ def test_log_scores_are_those_of_the_forecasts_made() -> None:
     assert np.array_equal(light.mean, trace.mean)
 
 
+@pytest.mark.parametrize("y", [np.arange(600.0), 0.1 * np.arange(600), 1.01 ** np.arange(1500)])
+def test_log_scores_are_those_of_forecasts_as_narrow_as_rounding(y: Floats) -> None:
+    """On a line that can be forecast to the last digit, the forecast is what it is after rounding."""
+    trace = AutoBypass().run(y[:-1, None], y[1:])
+    assert trace.log_score == approx(trace.predictive.logpdf(trace.y), abs=1e-4)
+
+
 def test_predict_gives_the_mixture_of_the_bank() -> None:
     X, y = stream()
     model = AutoBypass()

@@ -11,8 +11,6 @@ import numpy as np
 
 from adabypass.cli import options, outputs
 from adabypass.forecasting import Forecaster
-from adabypass.model import mixture
-from adabypass.model.predictive import Mixture, Point, Predictive
 from adabypass.tables import cells
 from adabypass.tables.reading import STANDARD_INPUT, standard_input
 from adabypass.tables.rows import Rows, open_rows
@@ -71,7 +69,6 @@ def _answerer(
 ) -> Callable[[float, list[float] | None], str]:
     """Return the function that answers one series' rows; `name` is its id as JSON."""
     start = "{" if name is None else f"{{{json.dumps(key)}: {name}, "
-    low, high = (1 - level) / 2, (1 + level) / 2
     lower, upper = f"lower_{100 * level:g}", f"upper_{100 * level:g}"
     deviates = np.array([-1.0, 1.0])
     step = forecaster.step
@@ -79,23 +76,15 @@ def _answerer(
     def answer(y: float, exog: list[float] | None) -> str:
         forecast = step(y, exog)
         seen = "null" if isnan(y) else repr(y)
-        if forecast is None:
+        if forecast is None or not forecast.is_known:
             return f'{start}"y": {seen}, "mean": null, "sd": null, "{lower}": null, "{upper}": null}}\n'
-        if type(forecast) is Mixture:
-            a, b = mixture.interval(forecast.components, low, high, deviates)
-        elif isinstance(forecast, Point):
+        if forecast.is_point:
             return f'{start}"y": {seen}, "mean": {forecast.mean!r}}}\n'
-        else:
-            a, b = _interval(forecast, level)
+        a, b = forecast.interval(level, start=deviates)
         sd = sqrt(forecast.var)
         return f'{start}"y": {seen}, "mean": {forecast.mean!r}, "sd": {sd!r}, "{lower}": {a!r}, "{upper}": {b!r}}}\n'
 
     return answer
-
-
-def _interval(forecast: Predictive, level: float) -> tuple[float, float]:
-    low, high = forecast.interval(level)
-    return float(low), float(high)
 
 
 def _number(cell: Any, name: str, rows: Rows) -> float:

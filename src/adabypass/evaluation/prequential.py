@@ -9,7 +9,7 @@ from adabypass import tables
 from adabypass.errors import ShapeError
 from adabypass.evaluation.compare import FEWEST_PAIRS, Difference, difference
 from adabypass.forecasting import Forecaster
-from adabypass.model.predictive import Point, concatenate
+from adabypass.model.predictive import concatenate
 from adabypass.model.trace import Scores, Trace
 from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.pipeline import as_forecaster
@@ -208,7 +208,7 @@ def compare(
     base: Floats | None = None
     lines: list[Line] = []
     for name, result in aligned.items():
-        is_point = isinstance(result.traces[horizon].predictive, Point) and loss in ("log", "crps")
+        is_point = result.traces[horizon].is_point and loss in ("log", "crps")
         losses = None if is_point else result.losses(horizon, loss)
         against = None if not lines or base is None or losses is None else _difference(losses, base)
         base = losses if not lines else base

@@ -1,7 +1,7 @@
 """Whether forecasts mean what they say: 90 % intervals hold 90 % of the observations.
 
 Everything is read off the probability integral transform (PIT) of the observations: uniform and independent over the
-stream if the forecasts are calibrated. Missing observations are left out.
+stream if the forecasts are calibrated. Missing observations are left out, and those whose forecast knew nothing.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import bdtr, bdtrik
 
-from adabypass.errors import ParameterError, ShapeError
+from adabypass.errors import NotEnoughDataError
 from adabypass.model import long_run
+from adabypass.model.protocol import check_level
 from adabypass.model.trace import Trace
 from adabypass.validation import Floats, check_int
 
@@ -86,7 +87,7 @@ def reliability(trace: Trace, levels: Sequence[float] = LEVELS, *, skip: int = 0
     >>> reliability(trace, levels=[0.5, 0.9]).observed
     array([0.5, 1. ])
     """
-    nominal = np.array([_level(level) for level in levels])
+    nominal = np.array([check_level(level) for level in levels])
     hits = _within(_seen_pit(trace, skip), nominal[:, None]).astype(float)
     independent = nominal * (1 - nominal) / hits.shape[1]
     correlated = [long_run.mean_var(row) for row in hits]
@@ -94,7 +95,7 @@ def reliability(trace: Trace, levels: Sequence[float] = LEVELS, *, skip: int = 0
 
 
 def coverage_over_time(trace: Trace, level: float = 0.9, window: int = 100) -> Floats:
-    """Give the share of the last `window` observations that fell within their central interval, moment by moment.
+    """Return the share of the last `window` observations that fell within their central interval, moment by moment.
 
     Missing observations do not count: the window reaches back over as many as were seen.
 
@@ -111,8 +112,9 @@ def coverage_over_time(trace: Trace, level: float = 0.9, window: int = 100) -> F
         nan until `window` observations were seen.
     """
     window = check_int(window, "window", minimum=1, maximum=LONGEST_WINDOW)
-    hits = _within(trace.predictive.pit(trace.y), _level(level))
-    seen = ~np.isnan(trace.y)
+    pit = trace.predictive.pit(trace.y)
+    hits = _within(pit, check_level(level))
+    seen = ~np.isnan(pit)
     total = np.concatenate([[0], np.cumsum(hits[seen])])
     n_seen = np.cumsum(seen)
     share = np.full(len(trace), np.nan)
@@ -122,7 +124,7 @@ def coverage_over_time(trace: Trace, level: float = 0.9, window: int = 100) -> F
 
 
 def chance_range(n: int, share: float) -> tuple[float, float]:
-    """Give the central 95 % of the number of hits among `n` independent trials, each a hit with probability `share`."""
+    """Return the central 95 % of the number of hits in `n` independent trials, each a hit with probability `share`."""
     low, high = (_binomial_quantile(q, n, share) for q in (0.025, 0.975))
     return low, high
 
@@ -136,17 +138,13 @@ def _binomial_quantile(q: float, n: int, share: float) -> float:
 def _seen_pit(trace: Trace, skip: int) -> Floats:
     skip = check_int(skip, "skip", minimum=0, maximum=len(trace))
     pit: Floats = trace.predictive.pit(trace.y)[skip:]
-    pit = pit[~np.isnan(trace.y[skip:])]
+    pit = pit[~np.isnan(pit)]
     if len(pit) == 0:
-        raise ShapeError("there is nothing to judge: every observation is missing or skipped.")
+        raise NotEnoughDataError(
+            "there is nothing to judge: every observation is missing, skipped, or had a forecast that knew nothing."
+        )
     return pit
 
 
 def _within(pit: Floats, level: Any) -> Any:
     return np.abs(2 * pit - 1) <= level
-
-
-def _level(level: float) -> float:
-    if not 0 < level < 1:
-        raise ParameterError(f"level is {level!r}, but must lie between 0 and 1: 0.9 means 90 %.")
-    return float(level)

@@ -6,7 +6,7 @@ import numpy as np
 
 from adabypass.errors import PointForecastError
 from adabypass.model.limits import LARGEST
-from adabypass.model.predictive import _check_level, _check_quantile
+from adabypass.model.protocol import check_level, check_probability
 from adabypass.validation import Floats
 
 
@@ -19,6 +19,8 @@ class Empirical:
         One column for each forecast.
     """
 
+    is_point = False
+
     def __init__(self, draws: Floats) -> None:
         self.draws = draws
         self._sorted = np.sort(draws, axis=0)
@@ -29,6 +31,11 @@ class Empirical:
     def __getitem__(self, chosen: Any) -> "Empirical":
         """Choose among the forecasts, as an array would; a single one stays an array of one."""
         return Empirical(np.atleast_2d(self.draws.T[chosen]).T)
+
+    @property
+    def is_known(self) -> Any:
+        """Whether anything is known about the observation."""
+        return ~np.isnan(self._sorted).any(axis=0)
 
     @property
     def mean(self) -> Floats:
@@ -54,29 +61,28 @@ class Empirical:
         return np.asarray(2.0 ** np.clip(np.frexp(np.abs(self._sorted[[0, -1]]).max(axis=0))[1], -1000, 1000))
 
     def cdf(self, y: Any) -> Floats:
-        """Share of the draws up to `y`."""
+        """Return the share of the draws up to `y`."""
         return np.asarray((self.draws <= y).mean(axis=0))
 
     def sf(self, y: Any) -> Floats:
-        """Share of the draws above `y`."""
+        """Return the share of the draws above `y`."""
         return 1.0 - self.cdf(y)
 
     def pit(self, y: Any) -> Floats:
-        """Probability integral transform of `y`."""
+        """Return the probability integral transform of `y`."""
         return self.cdf(y)
 
     def quantile(self, q: Any) -> Floats:
-        """Value that is exceeded by a share 1 - q of the draws."""
-        _check_quantile(q)
-        return np.asarray(np.quantile(self._sorted, q, axis=0))
+        """Return the value that is exceeded by a share 1 - q of the draws: shape (n,), or (*q.shape, n)."""
+        return np.asarray(np.quantile(self._sorted, check_probability(q), axis=0))
 
-    def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
-        """Central interval that holds a share `level` of the draws."""
-        _check_level(level)
+    def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Floats, Floats]:
+        """Return the central interval that holds a share `level` of the draws."""
+        level = check_level(level)
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
 
     def crps(self, y: Any) -> Floats:
-        """Continuous ranked probability score at `y` of the draws' distribution."""
+        """Return the continuous ranked probability score at `y` of the draws' distribution."""
         n, scale = len(self.draws), self._scale
         rank = (2 * np.arange(1, n + 1) - n - 1)[:, None] / n**2
         distance = np.abs(self.draws / scale - np.asarray(y) / scale).mean(axis=0)
@@ -87,15 +93,15 @@ class Empirical:
         return np.asarray(self.draws[rng.integers(len(self.draws), size=size)])
 
     def plus(self, shift: Any, var: Any = 0.0) -> "Empirical":
-        """Give the forecast of a sum: of this and `shift`."""
+        """Return the forecast of a sum: of this and `shift`."""
         return Empirical(self.draws + shift)
 
     def pdf(self, y: Any) -> Any:
-        """Draws have no density."""
+        """Raise an error: draws have no density."""
         raise PointForecastError("paths have no density; use method='moments' for one, or crps to score paths.")
 
     logpdf = pdf
 
     def entropy(self) -> Any:
-        """Draws have no density."""
+        """Raise an error: draws have no density."""
         return self.pdf(None)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from adabypass.model.empirical import Empirical
-from adabypass.model.predictive import Point, Predictive
+from adabypass.model.protocol import Predictive
 from adabypass.tables import frames
 from adabypass.validation import Floats
 
@@ -28,26 +29,32 @@ class Forecast:
 
     @classmethod
     def from_paths(cls, paths: Floats) -> Self:
-        """Make the forecast that drawn futures amount to."""
+        """Return the forecast that drawn futures amount to."""
         return cls(Empirical(paths), paths)
 
     def __len__(self) -> int:
         return len(self.mean)
 
     def __repr__(self) -> str:
-        rows = [f"{'step':>4} {'mean':>12}" + ("" if self._is_point else f" {'sd':>12} {'90 % interval':>27}")]
+        rows = [f"{'step':>4} {'mean':>12}" + ("" if self.is_point else f" {'sd':>12} {'90 % interval':>27}")]
         shown = range(len(self)) if len(self) <= 12 else [*range(6), *range(len(self) - 3, len(self))]
-        low, high = (self.mean, self.mean) if self._is_point else self.interval(0.9)
+        low, high = (self.mean, self.mean) if self.is_point else self.interval(0.9)
         for step in shown:
             row = f"{step + 1:>4} {self.mean[step]:>12.6g}"
-            if not self._is_point:
+            if not self.is_point:
                 row += f" {self.sd[step]:>12.4g}   {low[step]:>11.6g} to {high[step]:>9.6g}"
             rows.append(row)
         return "\n".join(rows)
 
     @property
-    def _is_point(self) -> bool:
-        return isinstance(self.predictive, Point)
+    def is_point(self) -> bool:
+        """Whether each step has a mean and nothing else."""
+        return self.predictive.is_point
+
+    @property
+    def is_known(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Whether anything is known about each step."""
+        return np.asarray(self.predictive.is_known)
 
     @property
     def mean(self) -> Floats:
@@ -64,19 +71,19 @@ class Forecast:
         """Standard deviation at each step."""
         return np.asarray(self.predictive.sd)
 
-    def quantile(self, q: float) -> Floats:
-        """Value at each step that is exceeded with probability 1 - q."""
+    def quantile(self, q: ArrayLike) -> Floats:
+        """Return the value at each step that is exceeded with probability 1 - q: (horizon,), or (*q.shape, horizon)."""
         return np.asarray(self.predictive.quantile(q))
 
     def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
-        """Central interval at each step that holds the observation with probability `level`."""
+        """Return the central interval at each step that holds the observation with probability `level`."""
         low, high = self.predictive.interval(level)
         return np.asarray(low), np.asarray(high)
 
     def columns(self, levels: Sequence[float] = (0.9,)) -> dict[str, Floats]:
-        """Give what a table shows: `mean`, `sd`, and `lower_90`, `upper_90` for each level."""
+        """Return what a table shows: `mean`, `sd`, and `lower_90`, `upper_90` for each level."""
         columns = {"mean": self.mean}
-        if self._is_point:
+        if self.is_point:
             return columns
         columns["sd"] = self.sd
         for level in levels:
@@ -85,7 +92,7 @@ class Forecast:
         return columns
 
     def to_frame(self, levels: Sequence[float] = (0.9,), backend: frames.Backend = "pandas") -> Any:
-        """Give the forecast as a data frame, one row per step.
+        """Return the forecast as a data frame, one row per step.
 
         Parameters
         ----------

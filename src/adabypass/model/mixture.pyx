@@ -58,6 +58,8 @@ cdef double mix_log_density(const Component* parts, Py_ssize_t n, double y) noex
     cdef const Noise* noise
     cdef Py_ssize_t k
     for k in range(n):
+        if parts[k].weight == 0.0:
+            continue
         noise = noise_of(parts[k].family)
         each = noise.log_density(noise, parts + k, y)
         if each > top:

@@ -1,16 +1,17 @@
 """The record of a stream: each forecast made before its observation was seen, and the parameters after it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
-from adabypass.errors import NotReadyError, ParameterError, ShapeError
+from adabypass.errors import NotEnoughDataError, NotReadyError, ParameterError
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.limits import LARGEST
-from adabypass.model.predictive import Point, Predictive, concatenate
+from adabypass.model.predictive import Predictive, concatenate
+from adabypass.model.read_only import ReadOnly
 from adabypass.tables import frames
 from adabypass.validation import Floats, check_int
 
@@ -22,25 +23,14 @@ LARGEST_DEVIATE = 38.0
 """Beyond so many standard deviations a normal's tail is 0 in double precision."""
 
 
-class Scores(Mapping[str, float]):
+class Scores(ReadOnly[float]):
     """Scores by name, printed as a small table.
 
     `rmse`, `mad` (median absolute error), `mae`; and of models with a distribution `log_likelihood` (a sum), `crps` (a
     mean), `coverage_50`, `width_50` and likewise at 90 and 95 %: the share of observations within the central
-    interval, and its mean width.
+    interval, and its mean width. `n` is how many forecasts were scored, `n_left_out` how many observations were seen
+    of which the forecast knew nothing: these are not scored. Missing observations count in neither.
     """
-
-    def __init__(self, values: Mapping[str, float]) -> None:
-        self._values = dict(values)
-
-    def __getitem__(self, name: str) -> float:
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<15}{value:>12.6g}" for name, value in self._values.items())
@@ -104,6 +94,16 @@ class Trace:
         return f"Trace({len(self)} observations, {missing} missing; history of {', '.join(self.history) or 'nothing'})"
 
     @property
+    def is_point(self) -> bool:
+        """Whether each forecast has a mean and nothing else."""
+        return self.predictive.is_point
+
+    @property
+    def is_known(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Whether each forecast knew anything about its observation."""
+        return np.asarray(self.predictive.is_known)
+
+    @property
     def mean(self) -> Floats:
         """Expected value of each observation, before it was seen."""
         mean: Floats = self.predictive.mean
@@ -134,17 +134,23 @@ class Trace:
         return crps
 
     def scores(self, skip: int = 0) -> Scores:
-        """Score the forecasts of the observations that were seen, without the first `skip`.
+        """Compute scores of the forecasts of the observations that were seen, without the first `skip`.
 
         Returns
         -------
         Scores
-            By name: see `Scores`. A point forecast has only the first three.
+            By name: see `Scores`. A point forecast has no more than `rmse`, `mad`, `mae` and the two counts.
         """
         skip = check_int(skip, "skip", minimum=0, maximum=len(self))
-        seen = np.flatnonzero(~np.isnan(self.y[skip:])) + skip
+        is_seen = ~np.isnan(self.y[skip:])
+        is_known = np.asarray(self.predictive.is_known)[skip:]
+        seen = np.flatnonzero(is_seen & is_known) + skip
+        n_left_out = int(np.count_nonzero(is_seen & ~is_known))
         if len(seen) == 0:
-            raise ShapeError("there is nothing to score: every observation is missing or skipped.")
+            raise NotEnoughDataError(
+                f"there is nothing to score: after the first {skip} observations, {n_left_out} had a forecast that "
+                "knew nothing, and the rest are missing; give a longer series, or skip fewer."
+            )
         y, mean = self.y[seen], self.mean[seen]
         with np.errstate(over="ignore"):
             error = np.minimum(np.abs(y - mean), LARGEST)
@@ -154,8 +160,9 @@ class Trace:
             "mad": float(np.median(error)),
             "mae": largest * float(np.mean(error / largest)),
         }
-        if isinstance(self.predictive, Point):
-            return Scores(values)
+        counts = {"n": len(seen), "n_left_out": n_left_out}
+        if self.is_point:
+            return Scores(values | counts)
         predictive = self.predictive[seen]
         values["log_likelihood"] = float(self.log_score[seen].sum())
         values["crps"] = float(self.crps[seen].mean())
@@ -163,10 +170,10 @@ class Trace:
             low, high = predictive.interval(level)
             values[f"coverage_{level * 100:.0f}"] = float(np.mean((low <= y) & (y <= high)))
             values[f"width_{level * 100:.0f}"] = float(np.mean(high - low))
-        return Scores(values)
+        return Scores(values | counts)
 
     def surprise(self) -> Floats:
-        """Say how unlikely each observation was: its PIT's distance from the middle, as a standard normal deviate.
+        """Return how unlikely each observation was: its PIT's distance from the middle, as a standard normal deviate.
 
         Calibrated forecasts give standard normal numbers; beyond 3 or so in size, an observation was a surprise. nan
         where the observation is missing.
@@ -176,7 +183,7 @@ class Trace:
         return np.clip(deviate, -LARGEST_DEVIATE, LARGEST_DEVIATE)
 
     def surprisal(self) -> Floats:
-        """Say by how much each observation was less likely than its forecast expected, in nats.
+        """Return by how much each observation was less likely than its forecast expected, in nats.
 
         The negative log score, less its expectation under the forecast: 0 on average if the forecasts are calibrated,
         above it where the world is less predictable than the model believes. nan where the observation is missing.
@@ -185,7 +192,7 @@ class Trace:
         return surprisal
 
     def changes(self, threshold: float = 0.5, least_gap: int = 30) -> list[Change]:
-        """List when the regime changed: when the bank's weight moved to other drift rates, or to another noise scale.
+        """Return when the regime changed: when the bank's weight moved to other drift rates, or to another noise scale.
 
         On static Gaussian streams expect a false alarm about every 2,200 observations, with t(3) noise every 900.
 
@@ -221,14 +228,14 @@ class Trace:
         return sorted(found)
 
     def to_frame(self, backend: frames.Backend = "pandas") -> Any:
-        """Give the trace as a data frame, one row per observation.
+        """Return the trace as a data frame, one row per observation.
 
         Parameters
         ----------
         backend : "pandas", "polars" or "pyarrow"
         """
         columns = {"y": self.y, "mean": self.mean}
-        if not isinstance(self.predictive, Point):
+        if not self.is_point:
             columns |= {"sd": self.sd, "log_score": self.log_score}
         return frames.make(columns | self.history, backend)
 
@@ -243,7 +250,7 @@ def _moves(values: Floats, gap: int) -> Floats:
 
 
 def joined(pieces: Sequence[Trace], first: int) -> Trace:
-    """Make one trace of consecutive ones."""
+    """Return one trace of consecutive ones."""
     names = pieces[0].history
     weights = [piece.weights_mean for piece in pieces]
     weights_var = [piece.weights_var for piece in pieces]

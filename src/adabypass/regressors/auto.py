@@ -1,6 +1,5 @@
 """AutoBypass: the bank of filters that needs no tuning."""
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.component import Components
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.predictive import Mixture, Normal, Predictive
+from adabypass.model.read_only import ReadOnly
 from adabypass.regressors.base import Regressor, Weights
 
 
@@ -107,7 +107,7 @@ class AutoBypass(Regressor):
         return self._spec.weights(cell.row, cell.n_features)[0]
 
     @property
-    def parameters(self) -> MappingProxyType[str, float]:
+    def parameters(self) -> ReadOnly[float]:
         """What was learned besides the weights, by name; read-only.
 
         `noise_scale` is the noise's standard deviation in the units of y, `epsilon` the half-width of the flat top in
@@ -116,4 +116,4 @@ class AutoBypass(Regressor):
         """
         cell, layout = self._cell, self._spec.layout
         known = {name: 0.0 if cell is None else layout.scalar(cell.row, name) for name in self._spec.learned}
-        return MappingProxyType(known)
+        return ReadOnly(known)

@@ -1,6 +1,5 @@
 """What every model has in common."""
 
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,6 +10,7 @@ from adabypass.inference.kernel.step import Kernel
 from adabypass.model.component import Components
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.predictive import Normal, Predictive
+from adabypass.model.read_only import ReadOnly
 from adabypass.model.spec import Spec
 from adabypass.model.trace import Trace
 from adabypass.validation import Floats, check_features, check_int, check_stream, check_target, check_width
@@ -223,17 +223,17 @@ class Regressor:
         raise NotImplementedError
 
     @property
-    def hyperparameters(self) -> MappingProxyType[str, Any]:
+    def hyperparameters(self) -> ReadOnly[Any]:
         """The hyperparameters that the model was given, by name; read-only."""
-        return MappingProxyType(self._spec.hyperparameters())
+        return ReadOnly(self._spec.hyperparameters())
 
     @property
-    def parameters(self) -> MappingProxyType[str, float]:
+    def parameters(self) -> ReadOnly[float]:
         """What the model has learned besides the weights, hyperparameters that adapt among it, by name; read-only."""
         cell, layout = self._cell, self._spec.layout
         if cell is None:
-            return MappingProxyType(self._spec.start())
-        return MappingProxyType({name: layout.scalar(cell.row, name) for name in self._spec.learned})
+            return ReadOnly(self._spec.start())
+        return ReadOnly({name: layout.scalar(cell.row, name) for name in self._spec.learned})
 
     def __repr__(self) -> str:
         given = [f"{name}={_short(value)}" for name, value in self._spec.changed().items()]

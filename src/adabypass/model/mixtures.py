@@ -1,0 +1,251 @@
+"""Forecasts that mix Gaussians with noise of several families."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from adabypass.model import crps, entropy, mixture, noise
+from adabypass.model.component import COMPONENT, Components, check_components
+from adabypass.model.noise import Family
+from adabypass.model.protocol import Number, check_level, check_probability, plain, saturate
+from adabypass.validation import Floats
+
+CHUNK = 256
+"""So many forecasts are scored between two looks for Ctrl-C: some tenths of a second."""
+
+
+class Mixture:
+    """A forecast that mixes components: each a Gaussian plus insensitive, Gaussian or heavy-tailed noise.
+
+    Parameters
+    ----------
+    components : array of `COMPONENT` (n_components,), or (n, n_components) for many forecasts
+        See adabypass.model.component; `Mixture.of` makes it out of one array for each field. The mixture weights of a
+        forecast are not below 0 and add up to 1; variances and scales are not below 0.
+
+    Examples
+    --------
+    >>> p = Mixture.of(weight=[0.9, 0.1], mean=[0.0, 5.0], signal_var=[1.0, 4.0])
+    >>> p.mean
+    0.5
+    >>> round(p.quantile(0.95), 2)
+    5.03
+    """
+
+    __slots__ = ("components", "mean", "var")
+
+    components: Components
+    mean: Any
+    var: Any
+    is_point = False
+
+    def __init__(self, components: Components) -> None:
+        self.components = check_components(components)
+        self.mean, self.var = (self._plain(moment) for moment in mixture.moments(self._table))
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        weight: ArrayLike,
+        mean: ArrayLike,
+        signal_var: ArrayLike = 0.0,
+        noise_scale: ArrayLike = 0.0,
+        epsilon: ArrayLike = 0.0,
+        family: ArrayLike = Family.GAUSSIAN,
+    ) -> "Mixture":
+        """Return the mixture whose components have these fields.
+
+        Parameters
+        ----------
+        weight : array (n_components,), or (n, n_components) for many forecasts
+            Mixture weights: not below 0, and adding up to 1 in each forecast.
+        mean, signal_var
+            Mean and variance of each component's Gaussian.
+        noise_scale
+            Scale of the noise that is added to it.
+        epsilon
+            Half-width of the flat top of insensitive noise, in units of `noise_scale`.
+        family : Family, or an array of it
+        """
+        fields = np.broadcast_arrays(weight, mean, signal_var, noise_scale, epsilon, family)
+        components = np.empty(fields[0].shape, COMPONENT)
+        for name, values in zip(components.dtype.names or (), fields, strict=True):
+            components[name] = values
+        return cls(components)
+
+    @classmethod
+    def unchecked(cls, components: Components, mean: Any, var: Any) -> "Mixture":
+        """Return the mixture that a model forecasts, whose mean and variance it knows already: nothing is checked."""
+        forecast = cls.__new__(cls)
+        forecast.components, forecast.mean, forecast.var = components, mean, var
+        return forecast
+
+    def __reduce__(self) -> Any:
+        return Mixture.unchecked, (self.components, self.mean, self.var)
+
+    @classmethod
+    def made(cls, components: Components) -> "Mixture":
+        """Return the mixture of components that the library made itself: nothing is checked."""
+        forecast = cls.unchecked(components, None, None)
+        forecast.mean, forecast.var = (forecast._plain(moment) for moment in mixture.moments(forecast._table))
+        return forecast
+
+    def __repr__(self) -> str:
+        if self.components.ndim == 2:
+            return f"{type(self).__name__}({len(self.components)} forecasts)"
+        return f"{type(self).__name__}(mean={self.mean:.6g}, sd={self.sd:.6g})"
+
+    def __getitem__(self, chosen: Any) -> "Mixture":
+        """Choose among many forecasts, as an array would."""
+        return Mixture.unchecked(self.components[chosen], self.mean[chosen], self.var[chosen])
+
+    @property
+    def is_known(self) -> Any:
+        """Whether anything is known about the observation."""
+        return ~np.isnan(self.mean) if np.ndim(self.mean) else not np.isnan(self.mean)
+
+    @property
+    def sd(self) -> Any:
+        """Standard deviation."""
+        return plain(np.sqrt(self.var))
+
+    def pdf(self, y: Number) -> Any:
+        """Return the density at `y`."""
+        return plain(np.exp(self.logpdf(y)))
+
+    def logpdf(self, y: Number) -> Any:
+        """Return the log density at `y`: the log score. It is never below -1e300."""
+        return self._each(mixture.logpdf, y)
+
+    def cdf(self, y: Number) -> Any:
+        """Return the probability of a value up to `y`."""
+        return self._each(mixture.cdf, y)
+
+    def sf(self, y: Number) -> Any:
+        """Return the probability of a value above `y`."""
+        return self._each(mixture.sf, y)
+
+    def quantile(self, q: ArrayLike) -> Any:
+        """Return the value that is exceeded with probability 1 - q: see `Predictive`."""
+        values = check_probability(q)
+        if self.components.ndim == 1 or values.ndim == 0:
+            return self._each(mixture.quantile, values)
+        rows = [self._each(mixture.quantile, value) for value in values.reshape(-1)]
+        return np.reshape(rows, (*values.shape, len(self.components)))
+
+    def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
+        """Return the central interval that holds the observation with probability `level`: see `Predictive`."""
+        level = check_level(level)
+        if start is not None and self.components.ndim == 1:
+            return mixture.interval(self.components, (1 - level) / 2, (1 + level) / 2, start)
+        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+
+    def crps(self, y: Number) -> Any:
+        """Return the continuous ranked probability score at `y`: smaller is better, in the units of y."""
+        return self._each(partial(_in_chunks, crps.crps), y)
+
+    def pit(self, y: Number) -> Any:
+        """Return the probability integral transform of `y`: uniform over a stream if the forecasts are calibrated."""
+        return self.cdf(y)
+
+    def entropy(self) -> Any:
+        """Return the expected negative log density: the negative log score that the forecast expects of itself."""
+        table = self._table
+        return self._plain(_in_chunks(lambda part, _: entropy.entropy(part), table, np.zeros(len(table))))
+
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
+        """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
+        table, shape = self._table, () if size is None else (size,) if isinstance(size, int) else tuple(size)
+        forecast = np.zeros(shape, dtype=int)
+        if self.components.ndim == 2:
+            forecast = forecast[..., None] + np.arange(len(table))
+        shares = table["weight"].cumsum(axis=1)
+        chosen = (rng.random(forecast.shape)[..., None] * shares[forecast, -1:] > shares[forecast]).sum(axis=-1)
+        parts = table[forecast, chosen]
+        eta = parts["noise_scale"] * noise.sample(parts["family"], parts["epsilon"], rng)
+        return plain(parts["mean"] + np.sqrt(parts["signal_var"]) * rng.normal(size=forecast.shape) + eta)
+
+    def plus(self, shift: Any, var: Any = 0.0) -> "Mixture":
+        """Return the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`.
+
+        The variance may differ between components.
+        """
+        components = self.components.copy()
+        many = self.components.ndim == 2
+        components["mean"] = saturate(components["mean"] + (np.asarray(shift)[..., None] if many else shift))
+        components["signal_var"] = saturate(components["signal_var"] + (np.atleast_1d(var)[..., None] if many else var))
+        return Mixture.made(components)
+
+    @property
+    def _table(self) -> Components:
+        return np.ascontiguousarray(self.components if self.components.ndim == 2 else self.components[None])
+
+    def _plain(self, values: Floats) -> Any:
+        return values if self.components.ndim == 2 else float(values[0])
+
+    def _each(self, function: Callable[[Components, Floats], Floats], at: Number) -> Any:
+        """Call a compiled function with one value for each forecast, or with many for a single forecast."""
+        values = np.asarray(at, dtype=np.float64)
+        if self.components.ndim == 2:
+            return function(self._table, np.ascontiguousarray(np.broadcast_to(values, len(self.components))))
+        table = np.ascontiguousarray(np.broadcast_to(self._table, (values.size, *self.components.shape)))
+        return plain(function(table, np.ascontiguousarray(values.reshape(-1))).reshape(values.shape))
+
+
+class Insensitive(Mixture):
+    """A Gaussian plus noise with a flat top and Laplace tails.
+
+    Parameters
+    ----------
+    mean, signal_var
+        Mean and variance of x'w: numbers, or arrays of one shape.
+    noise_scale, epsilon
+        Scale of the noise's tails, and half-width of its flat top in units of that scale.
+
+    Examples
+    --------
+    >>> p = Insensitive(mean=2.0, signal_var=0.1, noise_scale=0.5, epsilon=1.25)
+    >>> low, high = p.interval(0.9)
+    >>> round(low, 3), round(high, 3)
+    (0.53, 3.47)
+    """
+
+    __slots__ = ("epsilon", "noise_scale", "signal_var")
+
+    def __init__(self, mean: Number, signal_var: Number, noise_scale: float, epsilon: float) -> None:
+        self.mean = mean
+        self.signal_var = signal_var
+        self.noise_scale = noise_scale
+        self.epsilon = epsilon
+        self.var = signal_var + noise_scale**2 * noise.var(epsilon)
+
+    def __reduce__(self) -> Any:
+        return Insensitive, (self.mean, self.signal_var, self.noise_scale, self.epsilon)
+
+    def __getitem__(self, chosen: Any) -> "Insensitive":
+        return Insensitive(self.mean[chosen], self.signal_var[chosen], self.noise_scale, self.epsilon)  # type: ignore[index]
+
+    def plus(self, shift: Any, var: Any = 0.0) -> "Insensitive":
+        """Return the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`."""
+        mean, signal_var = saturate(self.mean + shift), saturate(self.signal_var + var)
+        return Insensitive(mean, signal_var, self.noise_scale, self.epsilon)
+
+    @property
+    def components(self) -> Components:  # type: ignore[override]
+        """The one component, as a mixture has them."""
+        components = np.empty((*np.shape(self.mean), 1), COMPONENT)
+        components["weight"], components["mean"] = 1.0, np.asarray(self.mean)[..., None]
+        components["signal_var"] = np.asarray(self.signal_var)[..., None]
+        components["noise_scale"], components["epsilon"] = self.noise_scale, self.epsilon
+        components["family"] = Family.INSENSITIVE
+        return components
+
+
+def _in_chunks(function: Callable[[Components, Floats], Floats], table: Components, at: Floats) -> Floats:
+    """Call a slow compiled function on a part of the forecasts at a time, so that Ctrl-C is heard in between."""
+    parts = [function(table[i : i + CHUNK], at[i : i + CHUNK]) for i in range(0, len(table), CHUNK)]
+    return np.concatenate(parts) if parts else np.empty(0)

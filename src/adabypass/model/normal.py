@@ -1,0 +1,152 @@
+"""Gaussian forecasts."""
+
+from math import inf, isfinite, isnan, pi
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from adabypass.errors import ParameterError, ShapeError
+from adabypass.model.limits import LARGEST
+from adabypass.model.protocol import Number, check_level, check_probability, plain, saturate
+from adabypass.validation import Floats, check_array
+
+SQRT_2PI = (2.0 * pi) ** 0.5
+SQRT_PI = pi**0.5
+
+
+class Normal:
+    """A Gaussian forecast.
+
+    Parameters
+    ----------
+    mean, var
+        Finite numbers, or arrays (n,) of them, var above 0. A forecast about which nothing is known has mean nan and
+        var inf.
+
+    Examples
+    --------
+    >>> p = Normal(mean=2.0, var=0.25)
+    >>> p.sd
+    0.5
+    >>> low, high = p.interval(0.9)
+    >>> round(low, 3), round(high, 3)
+    (1.178, 2.822)
+    """
+
+    __slots__ = ("mean", "var")
+
+    mean: Any
+    var: Any
+
+    is_point = False
+
+    def __init__(self, mean: Number, var: Number) -> None:
+        if not (isinstance(mean, float) and isinstance(var, float) and 0.0 < var < inf and isfinite(mean)):
+            mean, var = _check_moments(mean, var)
+        self.mean = mean
+        self.var = var
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.mean, self.var)
+
+    def __getitem__(self, chosen: Any) -> "Normal":
+        """Choose among many forecasts, as an array would."""
+        return Normal(self.mean[chosen], self.var[chosen])
+
+    def __repr__(self) -> str:
+        if np.ndim(self.mean):
+            return f"Normal({len(self.mean)} forecasts)"
+        return f"Normal(mean={self.mean:.6g}, sd={self.sd:.6g})"
+
+    @property
+    def is_known(self) -> Any:
+        """Whether anything is known about the observation."""
+        return not isnan(self.mean) if np.ndim(self.mean) == 0 else ~np.isnan(self.mean)
+
+    @property
+    def sd(self) -> Any:
+        """Standard deviation."""
+        return plain(np.sqrt(self.var))
+
+    def _standardise(self, y: Number) -> Any:
+        with np.errstate(over="ignore"):
+            return np.clip((np.asarray(y, dtype=float) - self.mean) / self.sd, -LARGEST, LARGEST)
+
+    def pdf(self, y: Number) -> Any:
+        """Return the density at `y`."""
+        return plain(np.exp(self.logpdf(y)))
+
+    def logpdf(self, y: Number) -> Any:
+        """Return the log density at `y`: the log score. It is never below -1e300."""
+        z = self._standardise(y)
+        with np.errstate(over="ignore"):
+            return plain(np.maximum(-0.5 * z * z - np.log(self.sd * SQRT_2PI), -LARGEST))
+
+    def cdf(self, y: Number) -> Any:
+        """Return the probability of a value up to `y`."""
+        return plain(ndtr(self._standardise(y)))
+
+    def sf(self, y: Number) -> Any:
+        """Return the probability of a value above `y`."""
+        return plain(ndtr(-self._standardise(y)))
+
+    def logcdf(self, y: Number) -> Any:
+        """Return the log probability of a value up to `y`."""
+        return plain(np.maximum(log_ndtr(self._standardise(y)), -LARGEST))
+
+    def quantile(self, q: ArrayLike) -> Any:
+        """Return the value that is exceeded with probability 1 - q: see `Predictive`."""
+        deviate = ndtri(check_probability(q))
+        with np.errstate(invalid="ignore"):  # where nothing is known
+            return plain(self.mean + self.sd * (deviate[..., None] if np.ndim(self.mean) else deviate))
+
+    def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
+        """Return the central interval that holds the observation with probability `level`."""
+        level = check_level(level)
+        reach = self.sd * ndtri(0.5 + level / 2)
+        return plain(self.mean - reach), plain(self.mean + reach)
+
+    def crps(self, y: Number) -> Any:
+        """Return the continuous ranked probability score at `y`: smaller is better, in the units of y."""
+        z = self._standardise(y)
+        with np.errstate(over="ignore"):
+            density = np.exp(-0.5 * z * z) / SQRT_2PI
+            return plain(np.minimum(self.sd * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / SQRT_PI), LARGEST))
+
+    def pit(self, y: Number) -> Any:
+        """Return the probability integral transform of `y`: uniform over a stream if the forecasts are calibrated."""
+        return self.cdf(y)
+
+    def entropy(self) -> Any:
+        """Return the expected negative log density: the negative log score that the forecast expects of itself."""
+        return plain(np.where(self.is_known, 0.5 + np.log(self.sd * SQRT_2PI), np.nan))
+
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
+        """Draw values."""
+        return rng.normal(self.mean, self.sd, size)
+
+    def plus(self, shift: Any, var: Any = 0.0) -> "Normal":
+        """Return the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`."""
+        return Normal(saturate(self.mean + shift), np.where(self.is_known, saturate(self.var + var), inf))
+
+
+def _check_moments(mean: Any, var: Any) -> tuple[Any, Any]:
+    """Check means and variances that are not two plain floats."""
+    means, variances = check_array(mean, "mean"), check_array(var, "var")
+    shape = np.shape(mean)
+    if np.shape(var) != shape or len(shape) > 1:
+        raise ShapeError(
+            f"mean has shape {shape} and var {np.shape(var)}, but both must be numbers, or arrays of one shape (n,)."
+        )
+    is_unknown = np.isnan(means) & (variances == inf)
+    wrong = np.flatnonzero(~(is_unknown | (np.isfinite(means) & (variances > 0) & (variances < inf))))
+    if len(wrong):
+        at = int(wrong[0])
+        found = f"mean is {means.flat[at]} and var {variances.flat[at]}" + (f" in forecast {at}" if shape else "")
+        raise ParameterError(
+            f"{found}, but a normal distribution has a finite mean and a variance above 0 (mean nan and var inf where "
+            "nothing is known)."
+        )
+    return (means, variances) if shape else (float(means.flat[0]), float(variances.flat[0]))

@@ -1,0 +1,27 @@
+"""Mappings that cannot be changed."""
+
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+Value = TypeVar("Value")
+
+
+class ReadOnly(Mapping[str, Value]):
+    """Values by name that cannot be changed; unlike `types.MappingProxyType` they can be copied and pickled."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, name: str) -> Value:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return repr(self._values)
