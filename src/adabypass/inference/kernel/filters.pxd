@@ -10,7 +10,7 @@ from adabypass.inference.kernel.bank_state cimport Bank, FAMILY, N_SETTINGS
 cdef void standardise(Bank* bank, const double* x, double scale) noexcept nogil
 cdef bint moves(const Bank* bank, Py_ssize_t i, double deviation) noexcept nogil
 cdef void forecast_filters(Bank* bank) noexcept nogil
-cdef void absorb_filters(Bank* bank, double y) noexcept nogil
+cdef void absorb_filters(Bank* bank, double y, double observed) noexcept nogil
 
 
 cdef inline const Noise* filter_noise(const Bank* bank, Py_ssize_t k) noexcept nogil:

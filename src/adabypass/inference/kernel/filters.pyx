@@ -7,7 +7,7 @@ from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.bank_state cimport (
     ANCHORED, Bank, DRIFT_LOG, EPSILON_RATE, FAST_DECAY, FAST_RATE, LARGEST_EPSILON, LARGEST_SLOPE, LAST_Y,
-    MAX_REPEATS, N_REPEATS, N_SEEN, N_SETTINGS, SLOPE_RATE, SLOW_RATE, SMALLEST_EPSILON, Y_SCALE,
+    MAX_REPEATS, N_REPEATS, N_SEEN, N_SETTINGS, SLOPE_RATE, SLOW_RATE, SMALLEST_EPSILON, Y_CENTER, Y_SCALE,
 )
 from adabypass.inference.kernel.evidence cimport move
 from adabypass.inference.kernel.linalg cimport dot, symv
@@ -19,6 +19,7 @@ cdef double LARGE_FEATURE = limits.LARGE_FEATURE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
 cdef double LARGEST_LOG = limits.LARGEST_LOG_SCALE
 cdef double RESOLUTION = limits.RESOLUTION
+cdef double ROUNDED = 2.0**20 * limits.RESOLUTION       # so wide a noise hides the rounding of y
 
 
 cdef void standardise(Bank* bank, const double* x, double scale) noexcept nogil:
@@ -119,8 +120,20 @@ cdef inline void _learn_noise(Bank* bank, Py_ssize_t k, double least_log, const 
         bank.epsilon[k] = smaller(larger(bank.epsilon[k], constants[SMALLEST_EPSILON]), constants[LARGEST_EPSILON])
 
 
-cdef void absorb_filters(Bank* bank, double y) noexcept nogil:
-    """Let every filter learn from y, in standard units."""
+cdef inline double _distance(const Bank* bank, Py_ssize_t k, double y, double observed) noexcept nogil:
+    """Distance of y from a filter's forecast, in units of its noise's scale.
+
+    Where the noise is hardly wider than the rounding of y in the user's units, the distance is that of the forecast as
+    it is given, in these units: otherwise its log density would not be the one that the mixture's weights go by.
+    """
+    cdef double unit = bank.row[Y_SCALE], scale = bank.scale[k]
+    if unit * scale < ROUNDED * fabs(observed):
+        return (observed - (bank.row[Y_CENTER] + unit * bank.mean[k])) / (unit * scale)
+    return (y - bank.mean[k]) / scale
+
+
+cdef void absorb_filters(Bank* bank, double y, double observed) noexcept nogil:
+    """Let every filter learn from y, in standard units; `observed` is the same in the user's."""
     cdef Py_ssize_t k, J = bank.size
     cdef double scale, d, v, least_log, scale_log
     cdef Evidence seen
@@ -132,7 +145,7 @@ cdef void absorb_filters(Bank* bank, double y) noexcept nogil:
             bank.fast[k] *= bank.settings[k * N_SETTINGS + FAST_DECAY]
             continue
         scale, scale_log = bank.scale[k], larger(bank.slow[k] + bank.fast[k], least_log)
-        d = smaller(larger((y - bank.mean[k]) / scale, -LARGEST_D), LARGEST_D)
+        d = smaller(larger(_distance(bank, k, y, observed), -LARGEST_D), LARGEST_D)
         v = smaller(larger(bank.h[k] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
         noise = filter_noise(bank, k)
         seen = noise.evidence(noise, d, v, bank.epsilon[k])

@@ -132,11 +132,11 @@ cdef void learn(Bank* bank, double y) noexcept nogil:
     """Learn from one observation, in the user's units, after `standardise` and `forecast_filters`."""
     cdef double standard = y
     if isnan(y):
-        absorb_filters(bank, y)
+        absorb_filters(bank, y, y)
         return
     bank.row[N_REPEATS] = bank.row[N_REPEATS] + 1.0 if y == bank.row[LAST_Y] else 1.0
     standard = smaller(larger((y - bank.row[Y_CENTER]) / bank.row[Y_SCALE], -LARGEST_D), LARGEST_D)
-    absorb_filters(bank, standard)
+    absorb_filters(bank, standard, y)
     _widen_after_shocks(bank, standard)
     _reweigh(bank)
     _restart_failing(bank)
