@@ -1,4 +1,4 @@
-"""The past of a series as state: equations (66) and (81)-(85).
+"""The past of a series as state: equations (66) and (91)-(95).
 
 Pure functions, for one component at a time where the kernel has all: the past in, the past out.
 """
@@ -19,7 +19,7 @@ def features(past: Past, design: Design, exog: Floats) -> tuple[Floats, float]:
     taps = [float(tap) for tap in design.taps]
     x = [1.0] if design.bias else []
     for lag in design.lags:
-        x.append(sum(tap * float(past.values[lag - 1 + j]) for j, tap in enumerate(taps)))  # (81)
+        x.append(sum(tap * float(past.values[lag - 1 + j]) for j, tap in enumerate(taps)))  # (91)
     base = -sum(tap * float(past.values[j]) for j, tap in enumerate(taps[1:]))
     return np.array([*x, *exog]), base
 
@@ -51,16 +51,16 @@ def observe(past: Past, design: Design, y: float, mean: float, var: float, lag_w
     A = np.array([[_tap(design, int(u) - (lag - 1)) for u in past.unknown] for lag in design.lags])
     d = np.array([-_tap(design, int(u) + 1) if u < design.difference else 0.0 for u in past.unknown])
     slope = A.reshape(len(design.lags), len(past.unknown)).T @ lag_weights + d
-    along = past.cov @ slope  # (82)  covariance of the forecast with the unknown values
+    along = past.cov @ slope  # (92)  covariance of the forecast with the unknown values
     if isnan(y):
-        wide = np.block([[past.cov, along[:, None]], [along[None, :], np.array([[var]])]])  # (83)
+        wide = np.block([[past.cov, along[:, None]], [along[None, :], np.array([[var]])]])  # (93)
         first = int(len(wide) > MOST_UNKNOWN)  # then the oldest is taken as known
         return _shifted(past._replace(unknown=np.append(past.unknown, -1)[first:], cov=wide[first:, first:]), mean)
     var = max(var, float(slope @ along))
     values, cov = past.values.copy(), past.cov
     if len(past.unknown) and var > 0:
-        values[past.unknown] += along / var * (y - mean)  # (84)
-        cov = cov - np.outer(along, along) / var  # (85)
+        values[past.unknown] += along / var * (y - mean)  # (94)
+        cov = cov - np.outer(along, along) / var  # (95)
         cov[np.diag_indices(len(cov))] = np.maximum(cov.diagonal(), 0.0)
     return _shifted(past._replace(values=values, cov=cov, largest=max(past.largest, abs(y))), y)
 
