@@ -1,14 +1,18 @@
-"""Slow scores of many forecasts can be stopped."""
+"""Work on many forecasts can be stopped, and arguments outside their domain are refused."""
 
 import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
+from adabypass import Insensitive
+from adabypass.errors import ParameterError
 
-@pytest.mark.parametrize("score", ["crps(np.zeros(100_000))", "entropy()"])
-def test_ctrl_c_stops_scores_within_a_second(score: str) -> None:
+
+@pytest.mark.parametrize("score", ["crps(np.zeros(100_000))", "entropy()", "quantile([0.1, 0.2, 0.3, 0.4, 0.6])"])
+def test_ctrl_c_stops_work_on_many_forecasts_within_a_second(score: str) -> None:
     script = f"""
     import os, signal, threading, time
     import numpy as np
@@ -28,3 +32,12 @@ def test_ctrl_c_stops_scores_within_a_second(score: str) -> None:
         [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120, check=False
     )
     assert float(done.stdout) < 1.0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("signal_var", "noise_scale", "epsilon"),
+    [(-1.0, 1.0, 1.0), (np.array([1.0, np.nan]), 1.0, 1.0), (1.0, 0.0, 1.0), (1.0, np.inf, 1.0), (1.0, 1.0, -0.1)],
+)
+def test_noise_outside_its_domain_is_refused(signal_var: float, noise_scale: float, epsilon: float) -> None:
+    with pytest.raises(ParameterError, match="noise_scale must be above 0, and the others not below 0"):
+        Insensitive(np.zeros(np.shape(signal_var)), signal_var, noise_scale, epsilon)

@@ -1,20 +1,21 @@
 """Forecasts that mix Gaussians with noise of several families."""
 
 from collections.abc import Callable
-from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from adabypass.errors import ParameterError
 from adabypass.model import crps, entropy, mixture, noise
 from adabypass.model.component import COMPONENT, Components, check_components
 from adabypass.model.noise import Family
 from adabypass.model.protocol import Number, check_level, check_probability, plain, saturate
 from adabypass.validation import Floats
 
-CHUNK = 256
-"""So many forecasts are scored between two looks for Ctrl-C: some tenths of a second."""
+CHUNK = 64
+"""So many forecasts go to compiled code between two looks for Ctrl-C: some tenths of a second at most."""
 
 
 class Mixture:
@@ -146,7 +147,7 @@ class Mixture:
 
     def crps(self, y: Number) -> Any:
         """Return the continuous ranked probability score at `y`: smaller is better, in the units of y."""
-        return self._each(partial(_in_chunks, crps.crps), y)
+        return self._each(crps.crps, y)
 
     def pit(self, y: Number) -> Any:
         """Return the probability integral transform of `y`: uniform over a stream if the forecasts are calibrated."""
@@ -154,8 +155,7 @@ class Mixture:
 
     def entropy(self) -> Any:
         """Return the expected negative log density: the negative log score that the forecast expects of itself."""
-        table = self._table
-        return self._plain(_in_chunks(lambda part, _: entropy.entropy(part), table, np.zeros(len(table))))
+        return self._each(lambda table, _: entropy.entropy(table), 0.0)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
@@ -187,13 +187,22 @@ class Mixture:
     def _plain(self, values: Floats) -> Any:
         return values if self.components.ndim == 2 else float(values[0])
 
-    def _each(self, function: Callable[[Components, Floats], Floats], at: Number) -> Any:
-        """Call a compiled function with one value for each forecast, or with many for a single forecast."""
-        values = np.asarray(at, dtype=np.float64)
-        if self.components.ndim == 2:
-            return function(self._table, np.ascontiguousarray(np.broadcast_to(values, len(self.components))))
-        table = np.ascontiguousarray(np.broadcast_to(self._table, (values.size, *self.components.shape)))
-        return plain(function(table, np.ascontiguousarray(values.reshape(-1))).reshape(values.shape))
+    def _each(self, function: Callable[[Components, Floats], Floats], at: ArrayLike) -> Any:
+        """Call a compiled function with one value for each forecast, or with many for a single forecast.
+
+        It gets a part of them at a time, so that Ctrl-C is heard in between.
+        """
+        values, components = np.asarray(at, dtype=np.float64), self.components
+        is_single = components.ndim == 1
+        flat = np.ascontiguousarray(values.reshape(-1) if is_single else np.broadcast_to(values, len(components)))
+        done = np.empty(len(flat))
+        for i in range(0, len(flat), CHUNK):
+            part = flat[i : i + CHUNK]
+            chosen = (
+                np.broadcast_to(components, (len(part), len(components))) if is_single else components[i : i + CHUNK]
+            )
+            done[i : i + CHUNK] = function(np.ascontiguousarray(chosen), part)
+        return plain(done.reshape(values.shape)) if is_single else done
 
 
 class Insensitive(Mixture):
@@ -217,6 +226,11 @@ class Insensitive(Mixture):
     __slots__ = ("epsilon", "noise_scale", "signal_var")
 
     def __init__(self, mean: Number, signal_var: Number, noise_scale: float, epsilon: float) -> None:
+        if not (0.0 < noise_scale < inf and 0.0 <= epsilon < inf and np.all(np.greater_equal(signal_var, 0.0))):
+            raise ParameterError(
+                f"signal_var is {signal_var!r}, noise_scale {noise_scale!r} and epsilon {epsilon!r}, but "
+                "noise_scale must be above 0, and the others not below 0."
+            )
         self.mean = mean
         self.signal_var = signal_var
         self.noise_scale = noise_scale
@@ -243,9 +257,3 @@ class Insensitive(Mixture):
         components["noise_scale"], components["epsilon"] = self.noise_scale, self.epsilon
         components["family"] = Family.INSENSITIVE
         return components
-
-
-def _in_chunks(function: Callable[[Components, Floats], Floats], table: Components, at: Floats) -> Floats:
-    """Call a slow compiled function on a part of the forecasts at a time, so that Ctrl-C is heard in between."""
-    parts = [function(table[i : i + CHUNK], at[i : i + CHUNK]) for i in range(0, len(table), CHUNK)]
-    return np.concatenate(parts) if parts else np.empty(0)
