@@ -128,7 +128,7 @@ def test_models_are_compared(nile: Path, tmp_path: Path) -> None:
 def test_a_score_says_of_how_many_forecasts_it_is(tmp_path: Path) -> None:
     path, out = tmp_path / "short.csv", tmp_path / "scores.csv"
     path.write_text("y\n" + "".join(f"{i % 7}\n" for i in range(60)))
-    for horizon, n in (("7", "1 forecast scored"), ("2", "9 forecasts scored")):
+    for horizon, n in (("7", "32 forecasts scored"), ("38", "1 forecast scored")):
         done = run("evaluate", str(path), "--horizon", horizon, "--models", "auto,skf", "--out", str(out))
         assert done.stdout.startswith(f"60 observations, {n}, {horizon} steps ahead")
         assert tables.read(out).numbers("n_scored").tolist() == [int(n.split()[0])] * 2

@@ -6,7 +6,8 @@ import pytest
 from pytest import approx
 
 from adabypass import AutoBypass, Forecaster, PassiveAggressive, SequentialKalman, compare, evaluate, load_dataset
-from adabypass.errors import ShapeError
+from adabypass.errors import NotEnoughDataError, ParameterError
+from adabypass.evaluation import difference, prequential
 
 
 def test_one_step_ahead_is_what_run_gives() -> None:
@@ -52,7 +53,7 @@ def test_a_frame_holds_a_series() -> None:
     assert evaluate(None, frame, target="level", time="year").scores()["rmse"] == approx(
         evaluate(None, nile.y).scores()["rmse"]
     )
-    with pytest.raises(ShapeError, match="the frame holds 2 series"):
+    with pytest.raises(ParameterError, match="the frame holds 2 series"):
         evaluate(None, pd.DataFrame({"unique_id": ["a", "b"], "y": [1.0, 2.0]}))
 
 
@@ -95,5 +96,60 @@ def test_more_skill_is_found_significant_and_equal_skill_is_not() -> None:
 
 
 def test_too_short_a_series_is_refused() -> None:
-    with pytest.raises(ShapeError, match="too few to forecast 20 steps ahead"):
+    with pytest.raises(NotEnoughDataError, match="too few to forecast 20 steps ahead"):
         evaluate(None, np.arange(10.0), horizon=20)
+
+
+def test_every_observation_is_an_origin_by_default() -> None:
+    y = load_dataset("nile").y[:60]
+    result = evaluate(SequentialKalman(), y, horizon=7)
+    assert result.origins.tolist() == list(range(2, 54))
+    assert [result.n_scored(step) for step in (1, 7)] == [32, 32]
+    assert " 32 " in repr(result).splitlines()[1]
+    y[55] = np.nan
+    gappy = evaluate(SequentialKalman(), y, horizon=7)
+    assert [gappy.n_scored(step) for step in (1, 7)] == [32, 31]
+
+
+def test_long_series_are_forecast_from_as_many_origins_as_are_affordable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prequential, "AFFORDABLE", 1000)
+    y = np.random.default_rng(0).normal(size=801)
+    result = evaluate(PassiveAggressive(), y, horizon=5)
+    assert result.every == 5  # 801 * 5 / 1000, rounded up
+    assert result.origins[:3].tolist() == [5, 10, 15]
+    assert result.n_scored(5) == len(result.origins) - 20
+    far = evaluate(PassiveAggressive(), y[:300], horizon=20)
+    assert far.every == 5  # from 50 origins at least
+    assert far.n_scored(20) == 280 // 5 - 20
+
+
+def test_a_step_that_was_not_evaluated_is_named() -> None:
+    result = evaluate(SequentialKalman(), load_dataset("nile").y[:60], horizon=14)
+    for wrong in (15, 0, "1"):
+        with pytest.raises(ParameterError, match=r"step is .*, but forecasts from 1 to 14 steps ahead were evaluated"):
+            result.scores(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="step is 15"):
+        result.losses(15)
+    with pytest.raises(ParameterError, match="loss is 'lgo', but must be one of 'log', 'crps', 'squared', 'absolute'"):
+        result.losses(1, "lgo")
+    with pytest.raises(ParameterError, match="loss is 'lgo'"):
+        compare([SequentialKalman()], load_dataset("nile").y[:60], loss="lgo")
+    with pytest.raises(ParameterError, match="forecaster is 'auto', but must be a forecaster"):
+        evaluate("auto", load_dataset("nile").y)  # type: ignore[arg-type]
+
+
+def test_a_comparison_far_ahead_is_of_the_same_targets_and_allows_for_overlap() -> None:
+    y = load_dataset("nile").y[:150]
+    table = compare(
+        {"short": Forecaster(SequentialKalman()), "long": Forecaster(SequentialKalman(), lags=9)},
+        y,
+        horizon=4,
+        loss="squared",
+    )
+    short, long = table.evaluations.values()
+    assert short.origins[short.skip] == long.origins[long.skip] == 10 + 20
+    assert [line.n_scored for line in table.lines] == [117, 117]
+    expected = difference(long.losses(4, "squared"), short.losses(4, "squared"), horizon=4)
+    assert table.lines[1].difference == expected
+    assert "forecasts" in repr(table).splitlines()[0]
+    assert " 117 " in repr(table).splitlines()[1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adabypass import AutoBypass, Forecaster, SequentialKalman, load_dataset
-from adabypass.errors import ShapeError
+from adabypass.errors import ParameterError, ShapeError
 from adabypass.evaluation import compare, evaluate
 
 NILE = load_dataset("nile").y
@@ -20,7 +20,7 @@ def test_a_model_that_is_evaluated_keeps_what_it_has_learned() -> None:
 def test_a_list_is_compared_under_the_names_of_its_models() -> None:
     result = compare([AutoBypass(), SequentialKalman(), Forecaster(SequentialKalman(), lags=2)], NILE[:100])
     assert [line.name for line in result.lines] == ["AutoBypass", "SequentialKalman", "SequentialKalman 2"]
-    with pytest.raises(ShapeError, match="there is nothing to compare"):
+    with pytest.raises(ParameterError, match="there is nothing to compare"):
         compare([], NILE)
 
 

@@ -65,7 +65,7 @@ def evaluate(
 
         results, failures = each_series(panel, work)
     if out is not None:
-        outputs.write_table(_columns(results, horizon), out)
+        outputs.write_table(_columns(results), out)
     if out != outputs.STANDARD:
         for series, comparison in results:
             terminal.console().print(_table(series, comparison, horizon))
@@ -85,15 +85,9 @@ def _check_models(models: tuple[str, ...]) -> None:
             raise UnknownNameError(f'there is no model "{name}"; the models are {known}.')
 
 
-def _n_scored(comparison: Comparison, model: str, horizon: int) -> int:
-    """Return how many forecasts of a model were scored: those whose target was observed, but for the skipped ones."""
-    evaluation = comparison.evaluations[model]
-    return int(np.count_nonzero(~np.isnan(evaluation.traces[horizon].y[evaluation.skip :])))
-
-
 def _table(series: Series, comparison: Comparison, horizon: int) -> Table:
     first = comparison.lines[0].name
-    n_scored = _n_scored(comparison, first, horizon)
+    n_scored = comparison.lines[0].n_scored
     ahead = "one step ahead" if horizon == 1 else f"{horizon} steps ahead"
     name = f"{printable(series.name)}, " if series.name else ""
     counted = f"{len(series.y)} observations, {n_scored} forecast{'s' * (n_scored != 1)} scored"
@@ -111,16 +105,16 @@ def _table(series: Series, comparison: Comparison, horizon: int) -> Table:
     return table
 
 
-def _columns(results: Results, horizon: int) -> dict[str, Any]:
+def _columns(results: Results) -> dict[str, Any]:
     """Return the scores of every series and model, below each other."""
-    lines = [(series, comparison, line) for series, comparison in results for line in comparison.lines]
-    columns: dict[str, list[Any]] = {"series": [series.name for series, _, _ in lines]}
-    columns["model"] = [line.name for _, _, line in lines]
-    columns["n_scored"] = [_n_scored(comparison, line.name, horizon) for _, comparison, line in lines]
+    lines = [(series, line) for series, comparison in results for line in comparison.lines]
+    columns: dict[str, list[Any]] = {"series": [series.name for series, _ in lines]}
+    columns["model"] = [line.name for _, line in lines]
+    columns["n_scored"] = [line.n_scored for _, line in lines]
     for name in SHOWN:
-        columns[name] = [line.scores.get(name, float("nan")) for _, _, line in lines]
+        columns[name] = [line.scores.get(name, float("nan")) for _, line in lines]
     for part in ("mean", "standard_error", "p_value"):
-        values = [float("nan") if line.difference is None else getattr(line.difference, part) for _, _, line in lines]
+        values = [float("nan") if line.difference is None else getattr(line.difference, part) for _, line in lines]
         columns[f"difference_{part}".replace("difference_mean", "difference")] = values
     return {name: np.array(values) for name, values in columns.items()}
 

@@ -1,7 +1,8 @@
 """How good the forecasts are: calibrated or not, better than another's or not."""
 
-from adabypass.evaluation.compare import Difference, difference
-from adabypass.evaluation.prequential import Comparison, Evaluation, compare, evaluate
+from adabypass.evaluation.comparison import Comparison, compare
+from adabypass.evaluation.diebold_mariano import Difference, difference
+from adabypass.evaluation.prequential import Evaluation, evaluate
 from adabypass.model.calibration import PitHistogram, Reliability, coverage_over_time, pit_histogram, reliability
 
 __all__ = [

@@ -6,7 +6,7 @@ from pytest import approx
 from scipy.signal import lfilter
 from scipy.stats import ttest_rel
 
-from adabypass.errors import NotANumberError, NotFiniteError, ParameterError, ShapeError
+from adabypass.errors import NotANumberError, NotEnoughDataError, NotFiniteError, ParameterError, ShapeError
 from adabypass.evaluation import difference
 from adabypass.model.long_run import bandwidth, mean_var
 from adabypass.validation import Floats
@@ -90,7 +90,7 @@ def test_pairs_with_a_gap_are_left_out() -> None:
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
-    with pytest.raises(ShapeError, match=r"there are 7 pairs of losses without a nan, but .* at least 8"):
+    with pytest.raises(NotEnoughDataError, match=r"there are 7 pairs of losses without a nan, but .* at least 8"):
         difference(np.ones(8), np.append(np.ones(7), np.nan))
     with pytest.raises(ShapeError, match="loss_a has 9 values and loss_b has 8"):
         difference(np.ones(9), np.ones(8))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr
 
-from adabypass.errors import NotFiniteError, ShapeError
+from adabypass.errors import NotEnoughDataError, NotFiniteError, ShapeError
 from adabypass.model import long_run
 from adabypass.validation import Floats, check_array, check_int
 
@@ -61,7 +61,7 @@ def difference(loss_a: object, loss_b: object, horizon: int = 1) -> Difference:
     pairs = (a - b)[~np.isnan(a - b)]
     n = len(pairs)
     if n < FEWEST_PAIRS:
-        raise ShapeError(
+        raise NotEnoughDataError(
             f"there are {n} pairs of losses without a nan, but a comparison needs at least {FEWEST_PAIRS}; "
             "compare over a longer stream."
         )

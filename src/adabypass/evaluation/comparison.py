@@ -1,0 +1,143 @@
+"""Several forecasters on the same observations, and whether their differences are more than chance."""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from adabypass.errors import ParameterError
+from adabypass.evaluation.diebold_mariano import FEWEST_PAIRS, Difference, difference
+from adabypass.evaluation.prequential import SKIP, Evaluation, check_loss, evaluate, observations
+from adabypass.forecasting import Forecaster
+from adabypass.model.trace import Scores
+from adabypass.panel.columns import TARGET
+from adabypass.panel.pipeline import as_forecaster
+from adabypass.regressors import Regressor
+from adabypass.validation import Floats
+
+SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
+
+
+class Line(NamedTuple):
+    """One model beside the first."""
+
+    name: str
+    scores: Scores
+    difference: Difference | None
+    """Of its loss less the first model's: below 0 where it is better. None for the first, where a loss is not
+    defined, and where there are too few forecasts to test it."""
+    n_scored: int
+    """How many forecasts the scores are of."""
+
+
+class Comparison(NamedTuple):
+    """Models on the same observations."""
+
+    lines: list[Line]
+    loss: str
+    evaluations: dict[str, Evaluation]
+    """By the models' names; each skips what another model had not forecast yet."""
+
+    def __repr__(self) -> str:
+        against = f"{self.loss} loss less that of {self.lines[0].name}"
+        rows = [f"{'':<22}{'forecasts':>10}" + "".join(f"{name:>15}" for name in SHOWN) + f"   {against}"]
+        for line in self.lines:
+            row = f"{line.name:<22}{line.n_scored:>10}"
+            row += "".join(f"{line.scores.get(name, np.nan):>15.5g}" for name in SHOWN)
+            if line.difference is not None:
+                d = line.difference
+                row += f"   {d.mean:+.4g} ± {d.standard_error:.2g} (p = {d.p_value:.2g})"
+            rows.append(row)
+        return "\n".join(rows)
+
+
+def compare(
+    forecasters: Mapping[str, Forecaster | Regressor] | Sequence[Forecaster | Regressor],
+    data: object,
+    exog: object = None,
+    *,
+    target: str = TARGET,
+    time: str | None = None,
+    horizon: int = 1,
+    every: int | None = None,
+    skip: int = SKIP,
+    loss: str = "log",
+    progress: Callable[[str, int], None] | None = None,
+) -> Comparison:
+    """Score several forecasters on the same observations, and test their differences against the first.
+
+    Parameters
+    ----------
+    forecasters : mapping of names to forecasters or models, or a list of them
+        In a list each goes by the name of its model's class, numbered where it comes again. The others are compared
+        with the first.
+    data, exog, target, time, horizon, every, skip
+        As in `evaluate`. Scores are those of the farthest step. Only observations that all have forecast are scored.
+    loss : "log", "crps", "squared" or "absolute"
+        What the differences are of.
+    progress : function, optional
+        Called with a forecaster's name and the number of observations done: of each twice, forecast and scored.
+
+    Examples
+    --------
+    >>> from adabypass import AutoBypass, SequentialKalman, load_dataset
+    >>> table = compare({"auto": AutoBypass(), "SKF": SequentialKalman()}, load_dataset("nile").y)
+    >>> table.lines[1].difference.mean > 0      # the log loss of the SKF is larger
+    True
+    """
+    check_loss(loss)
+    series, known = observations(data, exog, target, time)
+    found = {}
+    is_point = {}
+    for name, each in _named(forecasters).items():
+        report = None if progress is None else (lambda n, name=name: progress(name, n))
+        found[name] = evaluate(each, series, known, horizon=horizon, every=every, skip=0, progress=report)
+        is_point[name] = as_forecaster(each).is_point
+    evaluations = _aligned(found, skip)
+    base: Floats | None = None
+    lines: list[Line] = []
+    for name, result in evaluations.items():
+        losses = None if is_point[name] and loss in ("log", "crps") else result.losses(horizon, loss)
+        against = None if losses is None or base is None else _difference(losses, base, ceil(horizon / result.every))
+        base = losses if not lines else base
+        lines.append(Line(name, result.scores(horizon), against, result.n_scored(horizon)))
+        if progress is not None:
+            progress(name, len(series))
+    return Comparison(lines, loss, evaluations)
+
+
+def _aligned(evaluations: dict[str, Evaluation], skip: int) -> dict[str, Evaluation]:
+    """Return evaluations that skip what any of them had not forecast yet, and `skip` forecasts more."""
+    first = max(int(each.origins[0]) for each in evaluations.values())
+    starts = {name: int(np.searchsorted(each.origins, first)) + skip for name, each in evaluations.items()}
+    return {name: each._replace(skip=min(starts[name], len(each.origins) - 1)) for name, each in evaluations.items()}
+
+
+def _named(
+    forecasters: Mapping[str, Forecaster | Regressor] | Sequence[Forecaster | Regressor],
+) -> Mapping[str, Forecaster | Regressor]:
+    """Return the forecasters by name."""
+    if not forecasters:
+        raise ParameterError("there is nothing to compare; give at least one forecaster or model.")
+    if isinstance(forecasters, Mapping):
+        return forecasters
+    named: dict[str, Forecaster | Regressor] = {}
+    for each in forecasters:
+        kind = type(each.model if isinstance(each, Forecaster) else each).__name__
+        again = sum(name.split(" ")[0] == kind for name in named)
+        named[f"{kind} {again + 1}" if again else kind] = each
+    return named
+
+
+def _difference(losses: Floats, base: Floats, overlap: int) -> Difference | None:
+    """Test a difference of losses; None if there are too few.
+
+    Parameters
+    ----------
+    losses, base : arrays (n,)
+    overlap : int
+        How many forecasts are made before the target of one is seen: so far their errors are correlated.
+    """
+    n = int(np.count_nonzero(~np.isnan(losses - base)))
+    return difference(losses, base, min(overlap, n // 2)) if n >= FEWEST_PAIRS else None
