@@ -123,6 +123,18 @@ def test_long_series_are_forecast_from_as_many_origins_as_are_affordable(monkeyp
     assert far.n_scored(20) == 280 // 5 - 20
 
 
+def test_forecasts_of_any_age_are_scored_by_their_own_distribution() -> None:
+    """A young forecaster's forecasts may be of another type; the later ones must not be changed by it."""
+    y = load_dataset("nile").y[:80]
+    result = evaluate(Forecaster(), y, horizon=2, skip=0)
+    alone = Forecaster()
+    alone.run(y[:70])
+    number = result.origins.tolist().index(70)
+    low, high = result.trace(2).predictive[number].interval(0.9)
+    expected = alone.forecast(2).interval(0.9)
+    assert (float(low), float(high)) == approx((expected[0][1], expected[1][1]), rel=1e-6)
+
+
 def test_a_step_that_was_not_evaluated_is_named() -> None:
     result = evaluate(SequentialKalman(), load_dataset("nile").y[:60], horizon=14)
     for wrong in (15, 0, "1"):

@@ -12,7 +12,6 @@ from adabypass.evaluation.prequential import SKIP, Evaluation, check_loss, evalu
 from adabypass.forecasting import Forecaster
 from adabypass.model.trace import Scores
 from adabypass.panel.columns import TARGET
-from adabypass.panel.pipeline import as_forecaster
 from adabypass.regressors import Regressor
 from adabypass.validation import Floats
 
@@ -89,16 +88,15 @@ def compare(
     check_loss(loss)
     series, known = observations(data, exog, target, time)
     found = {}
-    is_point = {}
     for name, each in _named(forecasters).items():
         report = None if progress is None else (lambda n, name=name: progress(name, n))
         found[name] = evaluate(each, series, known, horizon=horizon, every=every, skip=0, progress=report)
-        is_point[name] = as_forecaster(each).is_point
     evaluations = _aligned(found, skip)
     base: Floats | None = None
     lines: list[Line] = []
     for name, result in evaluations.items():
-        losses = None if is_point[name] and loss in ("log", "crps") else result.losses(horizon, loss)
+        is_defined = not result.trace(horizon).is_point or loss in ("squared", "absolute")
+        losses = result.losses(horizon, loss) if is_defined else None
         against = None if losses is None or base is None else _difference(losses, base, ceil(horizon / result.every))
         base = losses if not lines else base
         lines.append(Line(name, result.scores(horizon), against, result.n_scored(horizon)))

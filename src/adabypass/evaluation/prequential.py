@@ -58,18 +58,28 @@ class Evaluation(NamedTuple):
         return self.trace(step).scores(skip=self.skip)
 
     def n_scored(self, step: int = 1) -> int:
-        """Return how many forecasts `step` steps ahead count in the scores: those whose target was observed."""
-        return int(np.count_nonzero(~np.isnan(self.trace(step).y[self.skip :])))
+        """Return how many forecasts `step` steps ahead are scored: those that knew something of what was observed."""
+        trace = self.trace(step)
+        return int(np.count_nonzero((~np.isnan(trace.y) & trace.is_known)[self.skip :]))
 
     def losses(self, step: int = 1, loss: str = "log") -> Floats:
-        """Return the loss of each forecast: "log" (negative log score), "crps", "squared" or "absolute" error."""
-        return np.asarray(LOSSES[check_loss(loss)](self.trace(step)))[self.skip :]
+        """Return the loss of each forecast; nan where the target is missing, or the forecast knew nothing of it.
+
+        Parameters
+        ----------
+        step : int
+            How many steps ahead.
+        loss : "log" (negative log score), "crps", "squared" or "absolute" error
+        """
+        trace = self.trace(step)
+        losses = np.asarray(LOSSES[check_loss(loss)](trace))
+        return np.where(trace.is_known, losses, np.nan)[self.skip :]
 
     def __repr__(self) -> str:
-        lines = [f"{'step':>4} {'forecasts':>9} " + " ".join(f"{name:>14}" for name in self.scores(min(self.traces)))]
-        for step in self.traces:
-            values = " ".join(f"{value:>14.6g}" for value in self.scores(step).values())
-            lines.append(f"{step:>4} {self.n_scored(step):>9} {values}")
+        scores = {step: self.scores(step) for step in self.traces}
+        names = next(iter(scores.values()))
+        lines = [f"{'step':>4} " + " ".join(f"{name:>14}" for name in names)]
+        lines += [f"{step:>4} " + " ".join(f"{each[name]:>14.6g}" for name in names) for step, each in scores.items()]
         return "\n".join(lines)
 
 
