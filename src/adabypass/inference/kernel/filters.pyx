@@ -120,32 +120,30 @@ cdef inline void _learn_noise(Bank* bank, Py_ssize_t k, double least_log, const 
         bank.epsilon[k] = smaller(larger(bank.epsilon[k], constants[SMALLEST_EPSILON]), constants[LARGEST_EPSILON])
 
 
-cdef inline double _distance(const Bank* bank, Py_ssize_t k, double y, double observed) noexcept nogil:
-    """Distance of y from a filter's forecast, in units of its noise's scale.
-
-    Where the noise is hardly wider than the rounding of y in the user's units, the distance is that of the forecast as
-    it is given, in these units: otherwise its log density would not be the one that the mixture's weights go by.
-    """
-    cdef double unit = bank.row[Y_SCALE], scale = bank.scale[k]
-    if unit * scale < ROUNDED * fabs(observed):
-        return (observed - (bank.row[Y_CENTER] + unit * bank.mean[k])) / (unit * scale)
-    return (y - bank.mean[k]) / scale
+cdef inline double _distance(const Bank* bank, Py_ssize_t k, double observed) noexcept nogil:
+    """Distance of an observation from a filter's forecast as it is given, rounded, in units of its noise's scale."""
+    cdef double unit = bank.row[Y_SCALE]
+    return (observed - (bank.row[Y_CENTER] + unit * bank.mean[k])) / (unit * bank.scale[k])
 
 
 cdef void absorb_filters(Bank* bank, double y, double observed) noexcept nogil:
     """Let every filter learn from y, in standard units; `observed` is the same in the user's."""
     cdef Py_ssize_t k, J = bank.size
-    cdef double scale, d, v, least_log, scale_log
+    cdef double scale, d, v, least_log, scale_log, rounded
     cdef Evidence seen
     cdef const Noise* noise
     least_log = larger(log(_least_scale(bank)), -LARGEST_LOG)
+    rounded = ROUNDED * fabs(observed) / bank.row[Y_SCALE]
     for k in range(bank.n_filters):
         _let_drift(bank, k)
         if isnan(y):
             bank.fast[k] *= bank.settings[k * N_SETTINGS + FAST_DECAY]
             continue
         scale, scale_log = bank.scale[k], larger(bank.slow[k] + bank.fast[k], least_log)
-        d = smaller(larger(_distance(bank, k, y, observed), -LARGEST_D), LARGEST_D)
+        d = (y - bank.mean[k]) / scale
+        if scale < rounded:     # then what is given is what counts: the mixture's weights go by its density
+            d = _distance(bank, k, observed)
+        d = smaller(larger(d, -LARGEST_D), LARGEST_D)
         v = smaller(larger(bank.h[k] / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
         noise = filter_noise(bank, k)
         seen = noise.evidence(noise, d, v, bank.epsilon[k])
