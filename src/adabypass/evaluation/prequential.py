@@ -138,15 +138,28 @@ def evaluate(
         return Evaluation({1: trace}, min(skip, len(trace) - 1), trace.first + np.arange(len(trace)))
     stride = _default_stride(len(series), steps) if every is None else every
     stride = check_int(stride, "every", minimum=1, maximum=10_000_000)
+    return _evaluate_ahead(copy, series, known, steps, stride, skip, progress)
+
+
+def _evaluate_ahead(
+    forecaster: Forecaster,
+    series: Floats,
+    known: Floats | None,
+    steps: int,
+    stride: int,
+    skip: int,
+    progress: Callable[[int], None] | None,
+) -> Evaluation:
+    """Forecast `steps` steps ahead after every `stride` observations; the forecaster learns on the way."""
     forecasts, at = [], 0
     while at < len(series):
         stop = min(at + stride, len(series))
-        _advance(copy, series[at:stop], None if known is None else known[at:stop])
+        _advance(forecaster, series[at:stop], None if known is None else known[at:stop])
         if progress is not None:
             progress(stop - at)
         at = stop
-        if at + steps <= len(series) and copy.is_ready and copy.n_seen:
-            ahead = copy.forecast(steps, None if known is None else known[at : at + steps])
+        if at + steps <= len(series) and forecaster.is_ready and forecaster.n_seen:
+            ahead = forecaster.forecast(steps, None if known is None else known[at : at + steps])
             forecasts.append((at, ahead.predictive))
     if not forecasts:
         raise NotEnoughDataError(f"y has {len(series)} observations: too few to forecast {steps} steps ahead.")
@@ -189,7 +202,7 @@ def check_loss(loss: str) -> str:
 
 
 def _advance(forecaster: Forecaster, y: Floats, exog: Floats | None) -> None:
-    """Let the forecaster see some more observations, whether it is ready to forecast or not."""
+    """Update the forecaster with some more observations, whether it is ready to forecast or not."""
     if forecaster.is_ready and len(y) > 1:
         forecaster.run(y, exog, keep_predictive=False)
         return
