@@ -113,7 +113,7 @@ def forecast_panel(
         each = template.copy()
         if each.missing == "raise":
             series.check_exog(horizon, remedy)
-        each.run(series.y, series.exog)
+        each.run(series.y, series.exog, keep_predictive=False)
         ahead = each.forecast(horizon, series.exog_ahead(horizon))
         time = series.as_column(series.following(horizon))
         if not first:
