@@ -22,8 +22,6 @@ cdef double SQRT_HALF = sqrt(0.5)
 cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
 cdef double TOLERANCE = 1e-6        # bound of the error, relative to the score: the error itself is far smaller
 cdef double NARROW = 0.01           # noise so narrow, beside what it is added to, is as good as normal
-cdef double WIDEST_MISS = 0.16      # of E |Y - t| when noise is taken for normal, in standard deviations of the noise
-cdef double SMOOTHED_MISS = 0.55    # the same when a normal is added: see (75)
 
 
 cdef struct Knot:
@@ -69,8 +67,9 @@ cdef inline double _miss(const Room* room, Py_ssize_t i, Py_ssize_t j) noexcept 
 
 
 cdef inline double _miss_of(const Room* room, Py_ssize_t k, double root) noexcept nogil:
+    cdef const Noise* noise = noise_of(room.parts[k].family)
     cdef double sd = room.noise_sd[k], sq = sd * sd
-    return smaller(WIDEST_MISS * sd, SMOOTHED_MISS * sq * sq / root if root > 0.0 else INFINITY)
+    return smaller(noise.normal_miss * sd, noise.smoothed_miss * sq * sq / root if root > 0.0 else INFINITY)
 
 
 cdef double _normals_distance(const Component* one, const Component* other) noexcept nogil:

@@ -34,6 +34,8 @@ cdef struct Noise:
     double[MOST_NORMALS] log_share
     double[MOST_NORMALS] sq         # and their variances
     double normals_var              # of the mixture
+    double normal_miss              # bounds of the error of E |Y - t| when noise of variance 1 is taken for normal: as
+    double smoothed_miss            # it is, and over S³ when a normal of variance S² is added: equation (75)
     EvidenceOf evidence
     VarOf var                       # of noise of scale 1
     LogDensity log_density          # of a component at y

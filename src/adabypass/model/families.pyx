@@ -254,6 +254,11 @@ cdef int _fill_table() except -1:
                 noise.share[j], noise.log_share[j] = normals.shares[j], log(normals.shares[j])
                 noise.sq[j] = <double>normals.sds[j] * <double>normals.sds[j]
             noise.var, noise.normals_var = _normals_var, normals.var
+            sd, kurtosis = normals.var**0.5, normals.kurtosis
+            noise.normal_miss = sqrt(2.0 / M_PI) * sum(
+                share * abs(each / sd - 1.0) for share, each in zip(normals.shares, normals.sds, strict=True)
+            )
+            noise.smoothed_miss = (kurtosis + 3.0) / 30.0 if len(normals.sds) > 1 else 0.0
             if normals.sds == (1.0,):
                 noise.evidence, noise.log_density = _gaussian_evidence, _gaussian_log_density
                 noise.below, noise.mean_distance = _gaussian_below, _gaussian_mean_distance
@@ -261,6 +266,7 @@ cdef int _fill_table() except -1:
                 noise.evidence, noise.log_density = _normals_evidence, _normals_log_density
                 noise.below, noise.mean_distance = _normals_below, _normals_mean_distance
         elif family is spec.Family.INSENSITIVE:
+            noise.normal_miss, noise.smoothed_miss = 0.16, 0.3      # uniform and Laplace noise miss most
             noise.var, noise.evidence = _insensitive_var, _insensitive_evidence
             noise.log_density, noise.below = _insensitive_log_density, _insensitive_below
             noise.mean_distance, noise.pair_distance = _insensitive_mean_distance, _insensitive_pair_distance
