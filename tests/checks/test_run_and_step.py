@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from pytest import approx
 
-from adabypass import Point
 from adabypass.errors import NotFiniteError
 from adabypass.inference.kernel.cell import Cell
 from tests.checks.regressors import Make, bits, every_regressor, row_of, trained
@@ -23,7 +22,7 @@ def test_run_equals_the_loop_bit_for_bit(make: Make, stream: Stream) -> None:
     for t, (x, y) in enumerate(zip(stream.X, stream.y, strict=True)):
         forecast = looped.predict(x)
         assert bits(forecast.mean) == bits(trace.mean[t])
-        if not isinstance(forecast, Point):
+        if not forecast.is_point:
             assert bits(forecast.var) == bits(trace.var[t])
             assert bits(forecast.cdf(1.0)) == bits(trace.predictive[t].cdf(1.0))
         looped.update(x, y)
