@@ -10,4 +10,3 @@ cdef struct Component:
     double noise_scale      # in the units of y
     double epsilon          # in units of noise_scale; 0 unless the noise is insensitive
     int64_t family          # `Family` in noise.py
-

@@ -1,4 +1,4 @@
-"""Continuous ranked probability score of mixtures: E |Y - y| - E |Y - Y'| / 2, in closed form: equations (61), (71)-(75).
+"""Continuous ranked probability score of mixtures, E |Y - y| - E |Y - Y'| / 2, in closed form: (61), (71)-(75).
 
 E |Y - Y'| is a sum over all pairs of components. Every pair is first taken for one of normals of the same means and
 variances, which is cheap; those for which that could matter are then taken as they are.
@@ -56,7 +56,9 @@ cdef inline double _normal_distance(double distance, double var) noexcept nogil:
     t = at - <Py_ssize_t>at
     step = low[1].value - low[0].value
     return sd * (low[0].value + t * (
-        low[0].slope + t * (3.0 * step - 2.0 * low[0].slope - low[1].slope + t * (low[0].slope + low[1].slope - 2.0 * step))
+        low[0].slope + t * (
+            3.0 * step - 2.0 * low[0].slope - low[1].slope + t * (low[0].slope + low[1].slope - 2.0 * step)
+        )
     ))
 
 

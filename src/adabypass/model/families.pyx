@@ -214,7 +214,9 @@ cdef bint is_normal(const Component* part) noexcept nogil:
     """Whether the noise is Gaussian, or too small beside x'w for its shape to show."""
     cdef const Noise* noise = noise_of(part.family)
     cdef double scale = part.noise_scale
-    return noise.evidence == _gaussian_evidence or part.signal_var >= FLOODED * scale * scale * noise.var(noise, part.epsilon)
+    if noise.evidence == _gaussian_evidence:
+        return True
+    return part.signal_var >= FLOODED * scale * scale * noise.var(noise, part.epsilon)
 
 
 cdef inline double _sd(const Component* part, double noise_var) noexcept nogil:
