@@ -125,7 +125,7 @@ def test_components_of_another_shape_or_kind_are_refused() -> None:
         ("epsilon", -2.0, r"epsilon is -2\.0, but must not be below 0"),
         ("weight", [1.5, -0.5], r"weight is -0\.5, but must not be below 0"),
         ("weight", [0.5, 0.4], r"sum of weight is 0\.9, but must be 1"),
-        ("family", 3, "family is 3, but must be one of INSENSITIVE = 0, GAUSSIAN = 1, HEAVY = 2"),
+        ("family", 99, "family is 99, but must be one of INSENSITIVE = 0, GAUSSIAN = 1, HEAVY = 2"),
     ],
 )
 def test_components_outside_their_domain_are_refused(field: str, value: object, message: str) -> None:
