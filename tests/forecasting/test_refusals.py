@@ -67,7 +67,7 @@ def test_the_largest_numbers_can_be_differenced() -> None:
     trace = whole.run(y)
     for value in y:
         steps.step(value)
-    assert np.isfinite(trace.mean).all()
+    assert np.isfinite(trace.mean[1:]).all()
     np.testing.assert_array_equal(trace.y, y[2:])
     assert steps.predict().mean == whole.predict().mean
 

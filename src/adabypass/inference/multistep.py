@@ -102,6 +102,8 @@ def moments(mixture: LinearMixture, design: Design, past: Past, features: Floats
     """
     horizon, n_values = len(features), len(past.values)
     n_parts, n_weights = mixture.mean.shape
+    if not mixture.is_known:
+        return _blank(mixture, horizon)
     n_unknown = len(past.unknown)
     # The sequence of values, oldest first; `slot` says where one that is not known stands among those. A value that no
     # lag reaches any more leaves its slot to a new one, so that a far horizon takes no more memory than a near one.
@@ -158,6 +160,8 @@ def paths(
 ) -> Floats:
     """Draw what may come, shape (n_paths, n_steps): each path one component, its weights drifting as it goes."""
     horizon, n_values = len(features), len(past.values)
+    if not mixture.is_known:
+        return np.full((n_paths, horizon), np.nan)
     chosen = rng.choice(len(mixture.share), size=n_paths, p=mixture.share / mixture.share.sum())
     stabilised = stabilise(mixture, design, past, horizon)
     root, drift_root = _root(mixture.cov)[chosen], _root(mixture.drift)[chosen]
@@ -184,6 +188,14 @@ def paths(
             y = y + np.sum(w * mixture.regressors(x), axis=1) + eta
         sequence[:, n_values + step] = finite(y)
     return sequence[:, n_values:].copy()
+
+
+def _blank(mixture: LinearMixture, horizon: int) -> Components:
+    """Return forecasts about which nothing is known."""
+    components = np.zeros((horizon, len(mixture.share)), COMPONENT)
+    components["mean"], components["noise_scale"] = np.nan, np.inf
+    components["weight"], components["family"] = mixture.share, mixture.family
+    return components
 
 
 def _uncertain(mixture: LinearMixture, design: Design, unknown: Integers) -> tuple[Floats, Floats]:

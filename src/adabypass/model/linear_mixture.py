@@ -1,5 +1,6 @@
 """What a model believes about the next observations: a mixture of linear models with drifting weights."""
 
+from math import isnan
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,11 @@ class LinearMixture(NamedTuple):
     x_center: Floats
     y_center: float
     intercept: bool
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is known about the next observations."""
+        return not isnan(self.y_center)
 
     @property
     def noise_var(self) -> Floats:

@@ -27,14 +27,16 @@ cdef double LARGEST_UNIT = limits.LARGEST_UNIT
 
 
 cdef void _forecast_start(const Bank* bank, Step* step) noexcept nogil:
-    """Mean and variance while all values are equal: equation (83)."""
+    """Mean and variance while all values are equal: equation (83); nan and infinite where nothing is known."""
     cdef Component part
     cdef Py_ssize_t k
     step.var = 0.0
     for k in range(bank.n_filters):
         start_component(bank, k, &part)
         step.var += part.weight * (part.signal_var + part.noise_scale * part.noise_scale * noise_of(HEAVY).normals_var)
-    step.mean, step.var = part.mean, saturate(step.var)
+    step.mean = part.mean
+    if not isnan(part.mean):
+        step.var = saturate(step.var)
 
 
 cdef void forecast(Step* step) noexcept nogil:

@@ -3,7 +3,7 @@
 Before the scale of y is known, forecasts are those of equations (81)-(83).
 """
 
-from libc.math cimport INFINITY, M_PI, exp, fabs, ldexp, log, sqrt
+from libc.math cimport INFINITY, NAN, exp, fabs, isnan, ldexp, log, sqrt
 from libc.string cimport memmove
 
 from adabypass.model.component cimport Component
@@ -30,12 +30,12 @@ cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexce
     """Component k of the forecast after n values, all equal to c: equations (81)-(83).
 
     The first says that the next value is c again, the others that it differs, each by twice as much as the one before.
-    If nothing is known of the size of y, every component is as wide as can be.
+    If nothing is known of the size of y, every component is blank: mean nan, variance infinite.
     """
     cdef double n = bank.row[N_SEEN], c = bank.row[Y_CENTER], size = bank.constants[CHANGE_SCALE] * fabs(c), ratio
     cdef double extra = smaller(bank.extra[k], LARGEST) if bank.extra != NULL else 0.0          # (66)
     if n == 0.0 or c == 0.0:
-        out[0] = Component(1.0 / bank.n_filters, 0.0, LARGEST, 0.0, 0.0, GAUSSIAN)
+        out[0] = Component(1.0 / bank.n_filters, NAN, extra, INFINITY, 0.0, GAUSSIAN)
         return
     if k == 0:
         out[0] = Component(n / (n + 1.0), c, extra, larger(size / n, 1.0 / LARGEST), 0.0, HEAVY)
@@ -47,15 +47,15 @@ cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexce
 
 
 cdef double start_log_density(const Bank* bank, double y) noexcept nogil:
-    """Log density of y under the components above; equation (83)."""
+    """Log density of y under the components above, nan if they are blank: equation (83)."""
     cdef Component part
     cdef Py_ssize_t k
     cdef double top = -INFINITY, total = 0.0, each, d, v
     cdef const Noise* heavy = noise_of(HEAVY)
     for k in range(bank.n_filters):
         start_component(bank, k, &part)
-        if part.family == GAUSSIAN:
-            return larger(-0.5 * (log(2.0 * M_PI * LARGEST) + y / LARGEST * y), -LARGEST)
+        if isnan(part.mean):
+            return NAN
         d = smaller(larger((y - part.mean) / part.noise_scale, -LARGEST_D), LARGEST_D)
         v = smaller(larger(part.signal_var / part.noise_scale / part.noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
         each = log(part.weight) - log(part.noise_scale) + heavy.evidence(heavy, d, v, 0.0).log_density
