@@ -4,7 +4,7 @@ Each gives float64 arrays that the kernels can use as they are, or raises an err
 expected and what to do.
 """
 
-from math import isinf
+from math import isinf, prod
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -14,6 +14,9 @@ from adabypass.errors import NotANumberError, NotFiniteError, ParameterError, Sh
 
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Integers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+
+MOST_DRAWS = 100_000_000
+"""Numbers that are drawn at once: 800 MB."""
 
 
 def check_array(value: object, name: str, *, copy: bool = False) -> Floats:
@@ -104,6 +107,18 @@ def check_int(value: object, name: str, *, minimum: int, maximum: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not minimum <= value <= maximum:
         raise ParameterError(f"{name} is {value!r}, but must be a whole number from {minimum} to {maximum}.")
     return int(value)
+
+
+def check_size(size: object, n_forecasts: int = 1) -> tuple[int, ...]:
+    """Return the shape of draws from each of `n_forecasts` forecasts; refuse more than fit into memory."""
+    lengths = () if size is None else tuple(size) if isinstance(size, tuple | list) else (size,)
+    shape = tuple(check_int(length, "size", minimum=0, maximum=MOST_DRAWS) for length in lengths)
+    if prod(shape) * n_forecasts > MOST_DRAWS:
+        raise ParameterError(
+            f"size is {size!r} for {n_forecasts} forecasts, but at most {MOST_DRAWS} numbers are drawn at once; "
+            "draw in parts."
+        )
+    return shape
 
 
 def _remedy(got: int, expected: int) -> str:

@@ -162,3 +162,16 @@ def test_a_single_component_becomes_the_forecast_of_its_family(family: Family, n
     components = np.zeros((3, 1), COMPONENT)
     components["weight"], components["noise_scale"], components["family"] = 1.0, noise_scale, family
     assert type(from_components(components, "a model")) is kind
+
+
+def test_more_draws_than_fit_into_memory_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    forecasts: list[Predictive] = [
+        Normal(0.0, 1.0),
+        Mixture.of(weight=[1.0], mean=[0.0], signal_var=[1.0], noise_scale=[0.0]),
+    ]
+    for forecast in forecasts:
+        assert forecast.sample(rng, (2, 3)).shape == (2, 3)
+        for size in (2**31, (100_000, 100_000), -1, 1.5):
+            with pytest.raises(ParameterError, match="size is"):
+                forecast.sample(rng, size)  # type: ignore[arg-type]

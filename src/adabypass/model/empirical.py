@@ -7,7 +7,7 @@ import numpy as np
 from adabypass.errors import PointForecastError
 from adabypass.model.limits import LARGEST
 from adabypass.model.protocol import check_level, check_probability
-from adabypass.validation import Floats
+from adabypass.validation import Floats, check_size
 
 
 class Empirical:
@@ -90,7 +90,11 @@ class Empirical:
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Floats:
         """Choose among the draws: `size` whole paths."""
-        return np.asarray(self.draws[rng.integers(len(self.draws), size=size)])
+        return np.asarray(
+            self.draws[
+                rng.integers(len(self.draws), size=None if size is None else check_size(size, self.draws.shape[1]))
+            ]
+        )
 
     def plus(self, shift: Any, var: Any = 0.0) -> "Empirical":
         """Return the forecast of a sum: of this and `shift`."""

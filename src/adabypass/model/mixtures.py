@@ -12,7 +12,7 @@ from adabypass.model import crps, entropy, mixture, noise
 from adabypass.model.component import COMPONENT, Components, check_components
 from adabypass.model.noise import Family
 from adabypass.model.protocol import Number, check_level, check_probability, plain, saturate
-from adabypass.validation import Floats
+from adabypass.validation import Floats, check_size
 
 CHUNK = 64
 """So many forecasts go to compiled code between two looks for Ctrl-C: some tenths of a second at most."""
@@ -159,7 +159,8 @@ class Mixture:
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
-        table, shape = self._table, () if size is None else (size,) if isinstance(size, int) else tuple(size)
+        table = self._table
+        shape = check_size(size, len(table))
         forecast = np.zeros(shape, dtype=int)
         if self.components.ndim == 2:
             forecast = forecast[..., None] + np.arange(len(table))

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.model.limits import LARGEST
 from adabypass.model.protocol import Number, check_level, check_probability, plain, saturate
-from adabypass.validation import Floats, check_array
+from adabypass.validation import Floats, check_array, check_size
 
 SQRT_2PI = (2.0 * pi) ** 0.5
 SQRT_PI = pi**0.5
@@ -125,7 +125,7 @@ class Normal:
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values."""
-        return rng.normal(self.mean, self.sd, size)
+        return rng.normal(self.mean, self.sd, None if size is None else check_size(size))
 
     def plus(self, shift: Any, var: Any = 0.0) -> "Normal":
         """Return the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`."""
