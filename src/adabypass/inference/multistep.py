@@ -93,7 +93,7 @@ def _growth(weights: Floats, orders: Integers, n_steps: int) -> Floats:
 
 
 def moments(mixture: LinearMixture, design: Design, past: Past, features: Floats) -> Components:
-    """Components of the forecasts at every step ahead, shape (n_steps, n_components).
+    """Return the components of the forecasts at every step ahead, shape (n_steps, n_components).
 
     Parameters
     ----------
@@ -104,18 +104,11 @@ def moments(mixture: LinearMixture, design: Design, past: Past, features: Floats
     n_parts, n_weights = mixture.mean.shape
     if not mixture.is_known:
         return _blank(mixture, horizon)
-    n_unknown = len(past.unknown)
-    # The sequence of values, oldest first; `slot` says where one that is not known stands among those. A value that no
-    # lag reaches any more leaves its slot to a new one, so that a far horizon takes no more memory than a near one.
     sequence = np.broadcast_to(np.concatenate([past.values[::-1], np.zeros(horizon)]), (n_parts, n_values + horizon))
-    sequence = sequence.copy()
-    n_slots = max(min(n_unknown + horizon, n_values), 1)
-    oldest_first = np.argsort(-past.unknown)
-    slot = np.full(n_values + horizon, -1)
-    slot[n_values - 1 - past.unknown[oldest_first]] = np.arange(n_unknown)
-    slot[n_values:] = (n_unknown + np.arange(horizon)) % n_slots
+    sequence = sequence.copy()  # oldest first
+    n_unknown, (slot, n_slots) = len(past.unknown), _slots(past, horizon)
     cov = np.zeros((n_parts, n_slots, n_slots))
-    cov[:, :n_unknown, :n_unknown] = past.cov[np.ix_(oldest_first, oldest_first)]
+    cov[:, :n_unknown, :n_unknown] = past.cov
     cross = np.zeros((n_parts, n_weights, n_slots))  # of the weights with what is not known
     components = np.empty((horizon, n_parts), COMPONENT)
     columns = design.positions
@@ -153,6 +146,20 @@ def moments(mixture: LinearMixture, design: Design, past: Past, features: Floats
         components["noise_scale"][step] = mixture.noise_scale
     components["weight"], components["epsilon"], components["family"] = mixture.share, mixture.epsilon, mixture.family
     return components
+
+
+def _slots(past: Past, horizon: int) -> tuple[Integers, int]:
+    """Return where each value of the sequence, oldest first, is kept among those that are not known; -1 if it is known.
+
+    A value that no lag reaches any more leaves its slot to a new one, so that a far horizon takes no more memory than a
+    near one. Returned with the number of slots.
+    """
+    n_values, n_unknown = len(past.values), len(past.unknown)
+    n_slots = max(min(n_unknown + horizon, n_values), 1)
+    slot = np.full(n_values + horizon, -1)
+    slot[n_values - 1 - past.unknown] = np.arange(n_unknown)  # oldest first, as `past` has them
+    slot[n_values:] = (n_unknown + np.arange(horizon)) % n_slots
+    return slot, n_slots
 
 
 def paths(

@@ -33,7 +33,7 @@ class Mixture:
     >>> p.mean
     0.5
     >>> round(p.quantile(0.95), 2)
-    5.03
+    5.0
     """
 
     __slots__ = ("components", "mean", "var")
