@@ -67,8 +67,10 @@ def bare_clone(tmp_path: Path) -> Path:
 def make(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     program = shutil.which("make")
     assert program is not None
+    # These tests may themselves be run by make, which would have the inner one say where it enters and leaves.
+    outer = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     return subprocess.run(
-        [program, *arguments], cwd=folder, capture_output=True, text=True, check=False, env=os.environ | environment
+        [program, *arguments], cwd=folder, capture_output=True, text=True, check=False, env=outer | environment
     )
 
 
