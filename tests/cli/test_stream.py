@@ -44,6 +44,34 @@ def test_each_line_is_answered_before_the_next_is_sent() -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.parametrize("start", ["y\n", '{"y": 0}\n'], ids=["CSV", "JSON"])
+def test_rows_that_come_together_are_all_answered_before_more_is_waited_for(start: str) -> None:
+    """Answers share a write where rows share a read; part of a row that is still to come holds none of them back."""
+    with subprocess.Popen([*COMMAND, "stream"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        to, back = _pipes(process.stdin, process.stdout)
+        values = [float(i % 7) for i in range(1000)]
+        row = "{}\n" if start == "y\n" else '{{"y": {}}}\n'
+        to.write(start + "".join(row.format(value) for value in values) + row.format(12345.0)[:3])
+        to.flush()
+        seen = [json.loads(back.readline())["y"] for _ in range(1000 + (start != "y\n"))]
+        assert seen[-1000:] == values
+        to.close()
+        back.read()
+    assert process.returncode == (0 if start == "y\n" else 2)  # what is left is a number, but no JSON
+
+
+def test_answers_come_before_the_error_that_ends_them() -> None:
+    done = subprocess.run(
+        [*COMMAND, "stream"],
+        input="y\n1\n2\nabc\n",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert [line[:1] for line in done.stdout.splitlines()] == ["{", "{", "a"]
+
+
 def _pipes(to: IO[str] | None, back: IO[str] | None) -> tuple[IO[str], IO[str]]:
     assert to is not None
     assert back is not None

@@ -1,10 +1,11 @@
 """`adabypass stream`: a forecast before every observation, as they arrive."""
 
+import io
 import json
 import sys
 from collections.abc import Callable
 from math import isfinite, isinf, isnan, nan, sqrt
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn, cast
 
 import click
 import numpy as np
@@ -44,12 +45,41 @@ def stream(
     """
     outputs.check_stdout()
     template = options.forecaster(model, lags, seasonal_lags, difference, missing, exog)
-    answerers: dict[Any, Callable[[float, list[float] | None], str]] = {}
     out = sys.stdout
-    write, flush = out.write, out.flush
-    rows = open_rows(standard_input(), STANDARD_INPUT)
+    source = cast(BinaryIO, _FlushingInput(standard_input(), out.flush))
+    rows = open_rows(source, STANDARD_INPUT)
+    try:
+        _answer_rows(rows, template, target, key, exog, level, out.write)
+    finally:
+        out.flush()  # the answers before an error are written before the error is
+
+
+class _FlushingInput(io.BufferedIOBase):
+    """Input that has all answers written out before it waits for more.
+
+    Whoever waits for an answer before sending the next row must have it; rows that came together share one write.
+    """
+
+    def __init__(self, file: BinaryIO, flush: Callable[[], None]) -> None:
+        self._read1, self._flush = getattr(file, "read1", file.read), flush
+
+    def readable(self) -> bool:
+        return True
+
+    def read1(self, size: int = -1, /) -> bytes:
+        self._flush()
+        arrived: bytes = self._read1(size)
+        return arrived
+
+
+def _answer_rows(
+    rows: Rows, template: Forecaster, target: str, key: str | None, exog: tuple[str, ...], level: float,
+    write: Callable[[str], object],
+) -> None:  # fmt: skip
+    """Write the answer to each row; every series has its own copy of the template."""
+    answerers: dict[Any, Callable[[float, list[float] | None], str]] = {}
     names = [target, *exog] if key is None else [target, *exog, key]
-    last = len(exog) + 1
+    last, missing = len(exog) + 1, template.missing
     for row in rows.select(names):
         y = _number(row[0], target, rows)
         known = [_number(cell, name, rows) for cell, name in zip(row[1:last], exog, strict=True)] if exog else None
@@ -61,7 +91,6 @@ def stream(
         if answer is None:
             answer = answerers[name] = _answerer(template.copy(), level, name, key or "")
         write(answer(y, known))
-        flush()  # whoever waits for this answer before sending the next row must have it
 
 
 def _answerer(
