@@ -17,6 +17,7 @@ from adabypass.regressors import (
     Regressor,
     SequentialKalman,
 )
+from adabypass.simd.config import show_config
 
 __all__ = [
     "AdaBypass",
@@ -41,6 +42,7 @@ __all__ = [
     "evaluate",
     "forecast",
     "load_dataset",
+    "show_config",
 ]
 
 

@@ -1,0 +1,33 @@
+"""Which versions and which instruction set are in use."""
+
+import platform
+from importlib.metadata import version
+
+from adabypass.simd import dispatch
+
+
+def show_config() -> None:
+    """Print versions, platform and the instruction set of the compiled loops: what a report of a defect should say.
+
+    The fastest instruction set that the machine can run is used; every one gives the same results, bit for bit. The
+    environment variable ADABYPASS_SIMD, set before the library is imported, forces another: `ADABYPASS_SIMD=baseline`.
+
+    Examples
+    --------
+    >>> show_config()  # doctest: +SKIP
+    adabypass        0.1.0
+    Python           3.11.7, CPython
+    NumPy, SciPy     2.1.3, 1.14.1
+    platform         Linux-6.1-x86_64
+    instruction set  avx2 (also available: plain, baseline)
+    """
+    others = [name for name in dispatch.available() if name != dispatch.in_use()]
+    lines = {
+        "adabypass": version("adabypass"),
+        "Python": f"{platform.python_version()}, {platform.python_implementation()}",
+        "NumPy, SciPy": f"{version('numpy')}, {version('scipy')}",
+        "platform": platform.platform(),
+        "instruction set": f"{dispatch.in_use()} (also available: {', '.join(others)})",
+    }
+    for name, value in lines.items():
+        print(f"{name:<16} {value}")

@@ -1,0 +1,129 @@
+/* Exponential, logarithm and the tail of a normal distribution, for vectors. tests/simd pins each to mpmath. */
+
+#ifndef ADABYPASS_FUNCTIONS_H
+#define ADABYPASS_FUNCTIONS_H
+
+#include "lanes.h"
+
+#define SQRT_2PI 2.50662827463100050242
+#define INV_SQRT_2PI 0.39894228040143267794
+#define HALF_LOG_2PI 0.91893853320467274178
+
+#define SMALLEST_EXP -708.0     /* below it exp would lose digits: it is 0 there */
+#define LARGEST_EXP 709.0
+
+#define ROUNDER 6755399441055744.0      /* 1.5 * 2^52: adding it rounds to a whole number, in the last bits */
+#define LOG2_E 1.44269504088896340736
+#define LN2_HIGH 6.93145751953125e-1    /* its products with exponents are exact */
+#define LN2_LOW 1.42860682030941723212e-6
+
+/* exp(a); 0 below SMALLEST_EXP, and never infinite */
+static inline vec exponential(vec a)
+{
+    vec x = clamp(a, SMALLEST_EXP - 1.0, LARGEST_EXP);
+    vec shifted = x * LOG2_E + ROUNDER;
+    vec n = shifted - ROUNDER;
+    vec r = (x - n * LN2_HIGH) - n * LN2_LOW;       /* |r| <= log(2) / 2 */
+    vec s = r * r;
+    /* Taylor's series, even and odd terms apart, which halves the wait */
+    vec even = 1.0 / 479001600.0 + s * (1.0 / 87178291200.0);
+    even = 1.0 / 3628800.0 + s * even;
+    even = 1.0 / 40320.0 + s * even;
+    even = 1.0 / 720.0 + s * even;
+    even = 1.0 / 24.0 + s * even;
+    even = 0.5 + s * even;
+    vec odd = 1.0 / 39916800.0 + s * (1.0 / 6227020800.0);
+    odd = 1.0 / 362880.0 + s * odd;
+    odd = 1.0 / 5040.0 + s * odd;
+    odd = 1.0 / 120.0 + s * odd;
+    odd = 1.0 / 6.0 + s * odd;
+    vec result = 1.0 + (r + (s * even + s * r * odd));
+    vec power = of_bits((bits_of(shifted) << 52) + bits_of(fill(1.0)));     /* 2^n */
+    return zero_unless(at_most(fill(SMALLEST_EXP), x), result * power);
+}
+
+/* log(a), for a normal number a > 0 */
+static inline vec logarithm(vec a)
+{
+    mask shifted = bits_of(a) + INT64_C(0x95f619980c433);      /* so that sqrt(1/2) has a mantissa of 0 */
+    mask exponent = of_words(words_of(shifted) >> 52);
+    vec m = of_bits(bits_of(a) - (exponent << 52) + INT64_C(0x3ff0000000000000));       /* in [sqrt(1/2), sqrt(2)) */
+    vec n = of_bits(exponent | INT64_C(0x4330000000000000)) - (4503599627370496.0 + 1023.0);
+    vec f = m - 1.0, t = f / (2.0 + f), s = t * t;
+    /* log(1 + f) = 2 atanh(t) = f - t (f - 2 s/3 - 2 s²/5 ...): f is exact, so what is left need not be */
+    vec rest = 2.0 / 17.0 + s * (2.0 / 19.0);
+    rest = 2.0 / 15.0 + s * rest;
+    rest = 2.0 / 13.0 + s * rest;
+    rest = 2.0 / 11.0 + s * rest;
+    rest = 2.0 / 9.0 + s * rest;
+    rest = 2.0 / 7.0 + s * rest;
+    rest = 2.0 / 5.0 + s * rest;
+    rest = 2.0 / 3.0 + s * rest;
+    return n * LN2_HIGH + (f - (t * (f - s * rest) - n * LN2_LOW));
+}
+
+/* A standard normal beyond a point x >= 0. */
+typedef struct {
+    vec mass;       /* over its density at x: Mills' ratio */
+    vec mean;       /* less x */
+    vec square;     /* mean of the squared distance from x, over `mean` */
+} Tail;
+
+#define FAR 1e8     /* beyond it all three fall as 1/x, and the products below could overflow */
+
+/* With U = 2/(x + 3/(x + ...)), mean T = 1/(x + U), mass 1/(x + T), variance T (U - T). U is a ratio of polynomials
+   with positive coefficients, fitted by tools/fit_normal_tail.py, so that nothing cancels. */
+static inline Tail tail_beyond(vec x)
+{
+    vec near = smaller(x, fill(FAR));
+    vec above = 2.172022171624314e-05 + near * 7.65511381568309e-07;
+    above = 0.00031263806451746576 + near * above;
+    above = 0.002929565495304475 + near * above;
+    above = 0.01949994404168253 + near * above;
+    above = 0.09525659221848824 + near * above;
+    above = 0.3418192302740894 + near * above;
+    above = 0.8738770117658025 + near * above;
+    above = 1.4623454679507395 + near * above;
+    above = 1.2533141373154983 + near * above;
+    vec below = 1.0860110858118752e-05 + near * 3.8275569078415547e-07;
+    below = 0.00015746729933243072 + near * below;
+    below = 0.001497363079978513 + near * below;
+    below = 0.010214336073043452 + near * below;
+    below = 0.05189232165355844 + near * below;
+    below = 0.19832509275767396 + near * below;
+    below = 0.5634174804569939 + near * below;
+    below = 1.1433026751120596 + near * below;
+    below = 1.509237855727951 + near * below;
+    below = 1.0 + near * below;
+    /* one division for all three */
+    vec q = near * below + above, r = near * q + below, qr = q * r, inverse = 1.0 / (below * qr);
+    Tail tail = {q * (q * below) * inverse, below * (below * r) * inverse, above * qr * inverse};
+    if (any(less(fill(FAR), x))) {
+        vec ratio = near / larger(x, fill(FAR));
+        ratio = select(less(fill(FAR), x), ratio, fill(1.0));
+        tail.mass *= ratio;
+        tail.mean *= ratio;
+        tail.square *= ratio;
+    }
+    return tail;
+}
+
+/* Variance of what lies beyond x. */
+static inline vec tail_var(Tail tail) { return tail.mean * (tail.square - tail.mean); }
+
+/* The same functions of one number, by the same arithmetic. */
+static inline double exponential_of(double a)
+{
+    double lane[WIDTH];
+    store(lane, exponential(fill(a)));
+    return lane[0];
+}
+
+static inline double logarithm_of(double a)
+{
+    double lane[WIDTH];
+    store(lane, logarithm(fill(a)));
+    return lane[0];
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* What every instruction set offers: one table of functions, of which the best is chosen when the library is imported. */
+
+#ifndef ADABYPASS_KERNELS_H
+#define ADABYPASS_KERNELS_H
+
+#include <stddef.h>
+
+#define MOST_NORMALS 8
+
+/* Noise that is a mixture of normals of mean 0. */
+typedef struct {
+    int n;                          /* number of normals; 0 if the noise is no such mixture */
+    int widest;                     /* which of them has the largest variance */
+    double share[MOST_NORMALS];
+    double sq[MOST_NORMALS];        /* their variances */
+    double var;                     /* of the mixture */
+    double log_sd;                  /* half the log of that */
+} Normals;
+
+/* What one observation says about η = (y - x'w)/σ, which is N(d, v) before it is seen. */
+typedef struct {
+    double log_density;     /* of y, times σ */
+    double shift;           /* posterior less prior mean of η */
+    double var;             /* posterior variance of η */
+    double scale_slope;     /* d log density / d log σ, of the density of y itself */
+    double epsilon_slope;   /* d log density / d ε */
+} Evidence;
+
+/* Functions of functions.h, for tests. */
+enum { EXPONENTIAL, LOGARITHM, TAIL_MASS, TAIL_MEAN, TAIL_VAR };
+
+typedef struct {
+    const char* name;
+    int width;      /* doubles in a vector */
+    Evidence (*normals_evidence)(const Normals* normals, double d, double v);
+    Evidence (*insensitive_evidence)(double d, double v, double epsilon);
+    void (*apply)(int function, const double* a, double* out, ptrdiff_t n);
+} Kernels;
+
+extern const Kernels adabypass_plain, adabypass_baseline, adabypass_avx2, adabypass_avx512;
+
+/* The tables that were built, from the slowest to the fastest; NULL for one that this machine cannot run. */
+int adabypass_count(void);
+const Kernels* adabypass_table(int index);
+
+#endif

@@ -1,0 +1,174 @@
+/* Vectors of doubles, as wide as the instruction set that this file is compiled for, and what is done with them.
+
+   Filters and components stand in blocks of LANES numbers, whatever the width of a vector, and sums are taken in as
+   many lanes, in a fixed order: so every instruction set gives the same bits. Nothing here relies on finite numbers:
+   of a nan and a number, given in this order, `larger` and `smaller` return the number. */
+
+#ifndef ADABYPASS_LANES_H
+#define ADABYPASS_LANES_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define LANES 8
+
+#if defined(ADABYPASS_PLAIN) || !defined(__GNUC__)
+#define WIDTH 1         /* without vector extensions */
+#elif defined(__AVX512F__)
+#define WIDTH 8
+#elif defined(__AVX2__)
+#define WIDTH 4
+#elif defined(__SSE2__) || defined(__aarch64__)
+#define WIDTH 2
+#else
+#define WIDTH 1
+#endif
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#define PARTS (LANES / WIDTH)       /* vectors in a block */
+
+#if WIDTH == 1
+
+typedef double vec;
+typedef int64_t mask;               /* all bits of a lane set, or none; or the bits of a double */
+typedef uint64_t words;
+
+static inline vec load(const double* from) { return *from; }
+static inline void store(double* to, vec a) { *to = a; }
+static inline vec fill(double a) { return a; }
+static inline mask bits_of(vec a) { mask b; memcpy(&b, &a, sizeof b); return b; }
+static inline vec of_bits(mask a) { vec b; memcpy(&b, &a, sizeof b); return b; }
+static inline words words_of(mask a) { return (words)a; }
+static inline mask of_words(words a) { return (mask)a; }
+static inline mask less(vec a, vec b) { return -(mask)(a < b); }
+static inline mask at_most(vec a, vec b) { return -(mask)(a <= b); }
+static inline mask equal(vec a, vec b) { return -(mask)(a == b); }
+static inline vec root(vec a) { return sqrt(a); }
+static inline bool any(mask m) { return m != 0; }
+
+#else
+
+typedef double vec __attribute__((vector_size(8 * WIDTH)));
+typedef int64_t mask __attribute__((vector_size(8 * WIDTH)));
+typedef uint64_t words __attribute__((vector_size(8 * WIDTH)));
+typedef double unaligned_vec __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
+
+static inline vec load(const double* from) { return *(const unaligned_vec*)from; }
+static inline void store(double* to, vec a) { *(unaligned_vec*)to = a; }
+static inline vec fill(double a) { return a - (vec){0}; }       /* -0.0 stays -0.0 */
+static inline mask bits_of(vec a) { return (mask)a; }
+static inline vec of_bits(mask a) { return (vec)a; }
+static inline words words_of(mask a) { return (words)a; }
+static inline mask of_words(words a) { return (mask)a; }
+static inline mask less(vec a, vec b) { return a < b; }
+static inline mask at_most(vec a, vec b) { return a <= b; }
+static inline mask equal(vec a, vec b) { return a == b; }
+
+#if WIDTH == 8
+static inline vec root(vec a) { return _mm512_sqrt_pd(a); }
+static inline bool any(mask m) { return _mm512_test_epi64_mask((__m512i)m, (__m512i)m) != 0; }
+#elif WIDTH == 4
+static inline vec root(vec a) { return _mm256_sqrt_pd(a); }
+static inline bool any(mask m) { return _mm256_movemask_pd((__m256d)m) != 0; }
+#elif defined(__SSE2__)
+static inline vec root(vec a) { return _mm_sqrt_pd(a); }
+static inline bool any(mask m) { return _mm_movemask_pd((__m128d)m) != 0; }
+#else
+static inline vec root(vec a) { return vsqrtq_f64(a); }
+static inline bool any(mask m) { return (m[0] | m[1]) != 0; }
+#endif
+
+#endif
+
+/* yes where m is set, no elsewhere */
+static inline vec select(mask m, vec yes, vec no)
+{
+#if WIDTH == 4
+    return _mm256_blendv_pd(no, yes, (__m256d)m);
+#else
+    return of_bits((bits_of(yes) & m) | (bits_of(no) & ~m));
+#endif
+}
+
+static inline vec larger(vec a, vec b)
+{
+#if WIDTH == 8
+    return _mm512_max_pd(a, b);
+#elif WIDTH == 4
+    return _mm256_max_pd(a, b);
+#elif WIDTH == 2 && defined(__SSE2__)
+    return _mm_max_pd(a, b);
+#else
+    return select(less(b, a), a, b);
+#endif
+}
+
+static inline vec smaller(vec a, vec b)
+{
+#if WIDTH == 8
+    return _mm512_min_pd(a, b);
+#elif WIDTH == 4
+    return _mm256_min_pd(a, b);
+#elif WIDTH == 2 && defined(__SSE2__)
+    return _mm_min_pd(a, b);
+#else
+    return select(less(a, b), a, b);
+#endif
+}
+
+static inline vec clamp(vec a, double low, double high) { return smaller(larger(a, fill(low)), fill(high)); }
+static inline vec absolute(vec a) { return of_bits(bits_of(a) & INT64_MAX); }
+static inline vec zero_unless(mask m, vec a) { return of_bits(bits_of(a) & m); }
+
+/* a, or -a where b is negative */
+static inline vec times_sign_of(vec a, vec b) { return of_bits(bits_of(a) ^ (bits_of(b) & INT64_MIN)); }
+
+/* The sum of n numbers, a multiple of LANES: lane by lane, then the lanes in pairs. */
+static inline double sum_lanes(const double* lane)
+{
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+static inline double sum(const double* a, ptrdiff_t n)
+{
+    vec total[PARTS];
+    double lane[LANES];
+    for (int part = 0; part < PARTS; part++) total[part] = load(a + part * WIDTH);
+    for (ptrdiff_t k = LANES; k < n; k += LANES)
+        for (int part = 0; part < PARTS; part++) total[part] += load(a + k + part * WIDTH);
+    for (int part = 0; part < PARTS; part++) store(lane + part * WIDTH, total[part]);
+    return sum_lanes(lane);
+}
+
+/* The sum of the products. */
+static inline double dot(const double* a, const double* b, ptrdiff_t n)
+{
+    vec total[PARTS];
+    double lane[LANES];
+    for (int part = 0; part < PARTS; part++) total[part] = load(a + part * WIDTH) * load(b + part * WIDTH);
+    for (ptrdiff_t k = LANES; k < n; k += LANES)
+        for (int part = 0; part < PARTS; part++)
+            total[part] += load(a + k + part * WIDTH) * load(b + k + part * WIDTH);
+    for (int part = 0; part < PARTS; part++) store(lane + part * WIDTH, total[part]);
+    return sum_lanes(lane);
+}
+
+static inline double largest(const double* a, ptrdiff_t n)
+{
+    vec top = load(a);
+    double lane[WIDTH], result;
+    for (ptrdiff_t k = WIDTH; k < n; k += WIDTH) top = larger(load(a + k), top);
+    store(lane, top);
+    result = lane[0];
+    for (int l = 1; l < WIDTH; l++) result = lane[l] > result ? lane[l] : result;
+    return result;
+}
+
+#endif

@@ -1,0 +1,208 @@
+/* What one observation says under each family of noise: equations (38)-(44) and (67)-(69).
+
+   Everything is about η = (y - x'w)/σ, which is N(d, v) before y is seen. */
+
+#ifndef ADABYPASS_NOISE_H
+#define ADABYPASS_NOISE_H
+
+#include "functions.h"
+#include "kernels.h"
+
+/* `Evidence`, for as many observations as a vector holds. */
+typedef struct {
+    vec log_density;        /* of y, times σ */
+    vec shift;              /* posterior less prior mean of η */
+    vec var;                /* posterior variance of η */
+    vec scale_slope;        /* d log density / d log σ, of the density of y itself */
+    vec epsilon_slope;      /* d log density / d ε */
+} EvidenceLanes;
+
+/* Noise that is a mixture of normals of mean 0: equations (44), (68) and (69). */
+static inline EvidenceLanes normals_evidence(const Normals* normals, vec d, vec v)
+{
+    EvidenceLanes seen;
+    vec weight[MOST_NORMALS], center[MOST_NORMALS], signal[MOST_NORMALS];
+    double widest_sq = normals->sq[normals->widest];
+    vec widest = 1.0 / (widest_sq + v), total = fill(0.0), mean = fill(0.0);
+    for (int j = 0; j < normals->n; j++) {
+        vec D = normals->sq[j] + v, inverse = 1.0 / D;
+        center[j] = d * inverse;
+        signal[j] = v * inverse;
+        weight[j] = normals->share[j] / root(D);
+        /* beside the widest, so that the exponent is never positive */
+        if (j != normals->widest)
+            weight[j] *= exponential(-0.5 * (d * center[j]) * ((widest_sq - normals->sq[j]) * widest));
+        total += weight[j];
+    }
+    seen.log_density = logarithm(total) - HALF_LOG_2PI - 0.5 * (d * (d * widest));
+    seen.shift = seen.var = seen.epsilon_slope = fill(0.0);
+    seen.scale_slope = fill(-1.0);
+    total = 1.0 / total;
+    for (int j = 0; j < normals->n; j++) {
+        weight[j] *= total;
+        seen.shift -= weight[j] * (v * center[j]);
+        center[j] *= normals->sq[j];        /* of the noise, under each normal */
+        mean += weight[j] * center[j];
+        seen.scale_slope += weight[j] * (center[j] * center[j] * (1.0 / normals->sq[j]) + signal[j]);
+        seen.var += weight[j] * (normals->sq[j] * signal[j]);
+    }
+    for (int j = 0; j < normals->n; j++) seen.var += weight[j] * ((center[j] - mean) * (center[j] - mean));
+    return seen;
+}
+
+#define LOST 1e-20      /* a share that no digit of the sum shows */
+#define FLAT 0.05       /* fall of the log density over an interval, below which a short series is exact */
+
+/* The standard normal on [near, far], near + far >= 0. */
+typedef struct {
+    vec mass;       /* over its density at the interval's point nearest to 0 */
+    vec mean;       /* less that point */
+    vec var;
+} Interval;
+
+/* What stands between the noise's flat top and N(d, v), in standard deviations s of the latter. */
+typedef struct {
+    vec near, far, width;       /* ends of the flat top, seen from |d| */
+    vec right_at, left_at;      /* where the normal is cut that is the right tail's product with N(d, v), or the left's */
+    vec damping;                /* density at the far end beside that at the near one */
+    vec density;                /* exp(-t²/2) at t = near if that is negative, at right_at if that is; else 1 */
+    mask inside, beyond;        /* whether near < 0, right_at < 0: never both */
+} Geometry;
+
+static inline Geometry geometry(vec distance, vec s, vec epsilon)
+{
+    Geometry at;
+    vec inverse = 1.0 / s, zero = fill(0.0);
+    at.near = (distance - epsilon) * inverse;
+    at.far = (distance + epsilon) * inverse;
+    at.width = 2.0 * epsilon * inverse;
+    at.right_at = s - at.near;
+    at.left_at = at.far + s;
+    at.inside = less(at.near, zero);
+    at.beyond = less(at.right_at, zero);
+    at.damping = exponential(-2.0 * (distance * inverse) * (epsilon * inverse));
+    vec cut = select(at.beyond, at.right_at, smaller(at.near, zero));
+    at.density = exponential(-0.5 * cut * cut);
+    return at;
+}
+
+/* The interval by powers of its half-width h, where the density hardly falls: with u = -1 at the near end and 1 at the
+   far one, exp(-α u - β u²/2) = Σ c_n u^n, α = (near + far)/2 h, β = h². */
+static inline Interval narrow_interval(const Geometry* at)
+{
+    Interval part;
+    vec half = 0.5 * at->width, alpha = 0.5 * (at->near + at->far) * half, beta = half * half;
+    vec even = fill(1.0), odd = -alpha, mass = fill(1.0), first = odd * (1.0 / 3.0), second = fill(1.0 / 3.0);
+    for (int n = 2; n <= 8; n += 2) {
+        even = -(alpha * odd + beta * even) * (1.0 / n);
+        odd = -(alpha * even + beta * odd) * (1.0 / (n + 1));
+        mass += even * (1.0 / (n + 1));
+        first += odd * (1.0 / (n + 3));
+        second += even * (1.0 / (n + 3));
+    }
+    vec fall = alpha - 0.5 * beta, density = 1.0 - fall * (1.0 / 7.0);      /* exp(-fall): the middle's, over the near end's */
+    for (int n = 6; n >= 1; n--) density = 1.0 - fall * density * (1.0 / n);
+    vec inverse = 1.0 / mass;
+    first *= inverse;
+    part.mass = at->width * (mass * density) * select(at->inside, at->density, fill(1.0));
+    part.mean = smaller(at->near, fill(0.0)) + half * (1.0 + first);
+    part.var = beta * (second * inverse - first * first);
+    return part;
+}
+
+/* The interval as what its ends leave of the whole normal, or of the tail beyond `near`. */
+static inline Interval wide_interval(const Geometry* at, mask has_far)
+{
+    Interval part;
+    Tail near = tail_beyond(absolute(at->near)), far = {fill(0.0), fill(0.0), fill(0.0)};
+    vec far_mass = fill(0.0), far_first = fill(0.0), far_second = fill(0.0);
+    if (any(has_far)) {
+        far = tail_beyond(at->far);
+        far_mass = zero_unless(has_far, at->damping * far.mass);
+        far_first = zero_unless(has_far, far_mass * (far.mean + at->width));
+        far_second = far_mass * (far.mean * far.square + at->width * (2.0 * far.mean + at->width));
+        far_second = zero_unless(has_far, far_second);
+    }
+    vec near_first = near.mass * near.mean;
+    part.mass = near.mass - far_mass;
+    vec inverse = 1.0 / part.mass;
+    part.mean = (near_first - far_first) * inverse;
+    part.var = (near_first * near.square - far_second) * inverse - part.mean * part.mean;
+    if (any(at->inside)) {
+        vec far_density = zero_unless(has_far, at->density * at->damping);
+        vec mass = SQRT_2PI - at->density * (near.mass + far_mass);
+        inverse = 1.0 / mass;
+        vec mean = (at->density - far_density) * inverse;
+        vec rise = zero_unless(has_far, at->far * far_density);
+        vec var = 1.0 + (at->near * at->density - rise) * inverse - mean * mean;
+        part.mass = select(at->inside, mass, part.mass);
+        part.mean = select(at->inside, mean, part.mean);
+        part.var = select(at->inside, var, part.var);
+    }
+    part.var = larger(part.var, fill(0.0));
+    return part;
+}
+
+static inline Interval flat_interval(const Geometry* at, mask has_far)
+{
+    vec fall = at->width * (larger(at->near, fill(0.0)) + 0.5 * at->width);
+    mask narrow = less(fall, fill(FLAT));
+    if (!any(narrow)) return wide_interval(at, has_far);
+    Interval part = narrow_interval(at);
+    if (!any(~narrow)) return part;
+    Interval wide = wide_interval(at, has_far);
+    part.mass = select(narrow, part.mass, wide.mass);
+    part.mean = select(narrow, part.mean, wide.mean);
+    part.var = select(narrow, part.var, wide.var);
+    return part;
+}
+
+/* Noise with a flat top and Laplace tails: equations (38)-(43). */
+static inline EvidenceLanes insensitive_evidence(vec d, vec v, vec epsilon)
+{
+    EvidenceLanes seen;
+    vec distance = absolute(d), s = root(v), base = smaller(distance, epsilon);
+    Geometry at = geometry(distance, s, epsilon);
+    mask has_far = less(fill(LOST), at.damping);
+    Interval flat = flat_interval(&at, has_far);
+    Tail left = {fill(0.0), fill(0.0), fill(0.0)}, right = tail_beyond(absolute(at.right_at));
+    if (any(has_far)) left = tail_beyond(at.left_at);
+
+    /* the right tail, also where most of the normal lies in it */
+    vec whole = SQRT_2PI - at.density * right.mass, hazard = at.density / whole;
+    vec right_mean = select(at.beyond, hazard - at.right_at, right.mean);
+    vec right_var = select(at.beyond, 1.0 - hazard * right_mean, tail_var(right));
+
+    /* masses, in units of the density at ε, or of what lies nearest to |d|: (39) */
+    vec unit = at.density * select(at.beyond, fill(INV_SQRT_2PI), fill(1.0));
+    vec flat_share = flat.mass * select(at.inside, fill(1.0), unit);
+    vec right_share = select(at.beyond, whole * INV_SQRT_2PI, unit * right.mass);
+    vec left_share = zero_unless(has_far, unit * (at.damping * left.mass));
+    vec outside = larger(at.near, fill(0.0));
+    vec log_unit = select(at.beyond, epsilon - distance + 0.5 * v, -HALF_LOG_2PI - 0.5 * (outside * outside));
+    vec total = left_share + (flat_share + right_share), inverse = 1.0 / total;
+    left_share *= inverse;
+    flat_share *= inverse;
+    right_share *= inverse;
+
+    vec beyond_right = s * right_mean, beyond_left = s * left.mean;
+    vec to_flat = -s * flat.mean, to_right = epsilon - base + beyond_right, to_left = -(epsilon + base) - beyond_left;
+    vec mean = flat_share * to_flat + right_share * to_right + left_share * to_left;    /* seen from `base` */
+    to_flat -= mean;
+    to_right -= mean;
+    to_left -= mean;
+    vec apart = left_share - right_share;
+    mask one_sided = less(v, fill(1.0)) | less(apart, fill(-0.5));
+    vec shift = select(one_sided, v * apart, base - distance + mean);                   /* (40) */
+    vec height = 1.0 / (1.0 + epsilon);
+    seen.log_density = log_unit + logarithm(total * (0.5 * height));                    /* (38) */
+    seen.shift = times_sign_of(shift, d);
+    seen.var = flat_share * (v * flat.var + to_flat * to_flat)                          /* (41) */
+        + right_share * (v * right_var + to_right * to_right)
+        + left_share * (v * tail_var(left) + to_left * to_left);
+    seen.scale_slope = right_share * (epsilon + beyond_right) + left_share * (epsilon + beyond_left) - 1.0;     /* (42) */
+    seen.epsilon_slope = right_share + left_share - height;              /* (43) */
+    return seen;
+}
+
+#endif
