@@ -52,9 +52,12 @@ lint: setup  ## Check style, types and the direction of imports
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-bench: setup  ## Measure speed, as ratios in one run
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py bench)
-	@$(BIN)/python -m benchmarks.speed
+# One library at a time: one that cannot be installed here is shown as such, and does not keep the others away.
+bench: setup  ## Measure speed beside other libraries: some five minutes; ARGS="--quick", or "--baseline COMMIT"
+	@for each in $$($(BIN)/python tools/requirements.py bench); do \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$each" \
+			|| echo "$$each cannot be installed: it is shown as not installed" >&2; done
+	@$(BIN)/python -m benchmarks.speed $(ARGS)
 
 bench-accuracy: setup  ## Measure accuracy beside other libraries, on every stream: some ten minutes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py bench)
