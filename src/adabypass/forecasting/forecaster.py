@@ -168,12 +168,16 @@ class Forecaster:
         exog : array (n_exog,), optional
             The exogenous values that go with it.
         """
-        known = self._check_row(exog)
-        self._check_ready()
-        cell = self._cell_for(known)
-        forecast = cell.predict(known)
-        assert forecast is not None
-        return self._untrained._predictive(*forecast)
+        cell = self._cell
+        forecast = NotImplemented if cell is None else cell.predict(exog)
+        if forecast is NotImplemented:  # the arguments are to be converted, which may run any code, even of ours
+            known = self._check_row(exog)
+            self._check_ready()
+            forecast = self._cell_for(known).predict(known, is_checked=True)
+        if forecast is None:
+            raise self._not_ready()
+        predictive: Predictive = forecast
+        return predictive
 
     def update(self, y: object, exog: object = None) -> None:
         """Learn the next observation; nan if it is missing.
@@ -184,7 +188,9 @@ class Forecaster:
         exog : array (n_exog,), optional
             The exogenous values that go with it.
         """
-        self._step(y, exog, want_forecast=False)
+        cell = self._cell
+        if cell is None or cell.step(y, exog, want_forecast=False) is NotImplemented:
+            self._step(y, exog)
 
     def step(self, y: object, exog: object = None) -> Predictive | None:
         """Forecast the next observation, then learn that it was `y`: `predict` and `update` in one call.
@@ -194,8 +200,12 @@ class Forecaster:
         Predictive
             The forecast that was made before; None while the lags are still to be filled.
         """
-        forecast = self._step(y, exog, want_forecast=True)
-        return None if forecast is None else self._untrained._predictive(*forecast)
+        cell = self._cell
+        forecast = NotImplemented if cell is None else cell.step(y, exog)
+        if forecast is NotImplemented:
+            forecast = self._step(y, exog)
+        predictive: Predictive | None = forecast
+        return predictive
 
     def run(self, y: object, exog: object = None, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every observation in turn.
@@ -274,13 +284,10 @@ class Forecaster:
         self._untrained, self._spec, self._names, row, n_exog = check_state(state)
         self._cell = None if row is None or n_exog is None else self._new_cell(row, n_exog)
 
-    def _step(self, y: object, exog: object, *, want_forecast: bool) -> Any:
-        known = self._check_row(exog)
-        cell = self._cell
-        if cell is None:
-            y = check_target(y)  # a refused y must not fix the number of exogenous columns
-            cell = self._cell_for(known)
-        return cell.step(y, known, want_forecast)
+    def _step(self, y: object, exog: object) -> Any:
+        """Convert the arguments first, which may run any code, and take the step then."""
+        known, target = self._check_row(exog), check_target(y)  # a refused y must not fix the number of columns
+        return self._cell_for(known).step(target, known, is_checked=True)
 
     def _run(self, series: Floats, known: Floats, keep_weights: bool, keep_predictive: bool) -> Any:
         """Run a copy of the row, then take it over."""
@@ -322,12 +329,15 @@ class Forecaster:
 
     def _check_ready(self) -> None:
         if not self.is_ready:
-            cell = self._cell
-            there = 0 if cell is None else int(LAYOUT.scalar(cell.row, "n_filled"))
-            raise NotReadyError(
-                f"forecasts begin when {self._spec.design.n_values} observations are there, and {there} are; "
-                "update with more first."
-            )
+            raise self._not_ready()
+
+    def _not_ready(self) -> NotReadyError:
+        cell = self._cell
+        there = 0 if cell is None else int(LAYOUT.scalar(cell.row, "n_filled"))
+        return NotReadyError(
+            f"forecasts begin when {self._spec.design.n_values} observations are there, and {there} are; "
+            "update with more first."
+        )
 
     def _cell_for(self, known: Floats) -> SeriesCell:
         """Return the cell; if there is none yet, one for as many exogenous columns as `known` has."""

@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from adabypass.errors import ParameterError
+from adabypass.model.component import Components
 from adabypass.model.limits import LARGEST, LARGEST_UNIT, RESOLUTION
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.noise import Family
+from adabypass.model.predictive import Mixture, Normal, Predictive
 from adabypass.model.row import Field, Layout, pack, scalars, triangle, unpack, vectors
 from adabypass.model.spec import Spec
 from adabypass.validation import Floats
@@ -53,6 +55,7 @@ class AutoBypassSpec(Spec):
 
     intercept: bool = True
 
+    forecast_type: ClassVar[type] = Mixture
     noise_models: ClassVar[tuple[NoiseModel, ...]] = (
         NoiseModel(Family.INSENSITIVE, 0.02, 0.0, 0.0),
         NoiseModel(Family.INSENSITIVE, 0.08, 0.0, 0.0),
@@ -183,6 +186,9 @@ class AutoBypassSpec(Spec):
         settings = (number for setting in self.filters() for number in setting)
         named = (getattr(self, name) for name in self.constant_names)
         return tuple(float(number) for number in (*named, *self.switching_rates, *self.milestones, *settings))
+
+    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+        return Normal(mean, var) if components is None else Mixture.unchecked(components, mean, var)
 
     def dims(self, n_features: int) -> dict[str, int]:
         return {

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from adabypass.errors import ParameterError
 from adabypass.model import crps, entropy, mixture, noise
 from adabypass.model.component import COMPONENT, Components, check_components
+from adabypass.model.moments import MixtureMoments
 from adabypass.model.noise import Family
 from adabypass.model.protocol import Number, check_level, check_probability, plain, saturate
 from adabypass.validation import Floats, check_size
@@ -18,7 +19,7 @@ CHUNK = 64
 """So many forecasts go to compiled code between two looks for Ctrl-C: some tenths of a second at most."""
 
 
-class Mixture:
+class Mixture(MixtureMoments):
     """A forecast that mixes components: each a Gaussian plus insensitive, Gaussian or heavy-tailed noise.
 
     Parameters
@@ -36,16 +37,12 @@ class Mixture:
     5.0
     """
 
-    __slots__ = ("components", "mean", "var")
+    __slots__ = ()
 
-    components: Components
-    mean: Any
-    var: Any
     is_point = False
 
     def __init__(self, components: Components) -> None:
-        self.components = check_components(components)
-        self.mean, self.var = (self._plain(moment) for moment in mixture.moments(self._table))
+        self._fill_from(check_components(components))
 
     @classmethod
     def of(
@@ -82,7 +79,7 @@ class Mixture:
     def unchecked(cls, components: Components, mean: Any, var: Any) -> "Mixture":
         """Return the mixture that a model forecasts, whose mean and variance it knows already: nothing is checked."""
         forecast = cls.__new__(cls)
-        forecast.components, forecast.mean, forecast.var = components, mean, var
+        forecast._fill_components(components, mean, var)
         return forecast
 
     def __reduce__(self) -> Any:
@@ -91,9 +88,15 @@ class Mixture:
     @classmethod
     def made(cls, components: Components) -> "Mixture":
         """Return the mixture of components that the library made itself: nothing is checked."""
-        forecast = cls.unchecked(components, None, None)
-        forecast.mean, forecast.var = (forecast._plain(moment) for moment in mixture.moments(forecast._table))
+        forecast = cls.__new__(cls)
+        forecast._fill_from(components)
         return forecast
+
+    def _fill_from(self, components: Components) -> None:
+        """Set the fields of a mixture that is being made, with the moments of its components."""
+        many = components.ndim == 2
+        mean, var = mixture.moments(np.ascontiguousarray(components if many else components[None]))
+        self._fill_components(components, *((mean, var) if many else (mean[0], var[0])))
 
     def __repr__(self) -> str:
         if self.components.ndim == 2:
@@ -103,16 +106,6 @@ class Mixture:
     def __getitem__(self, chosen: Any) -> "Mixture":
         """Choose among many forecasts, as an array would."""
         return Mixture.unchecked(self.components[chosen], self.mean[chosen], self.var[chosen])
-
-    @property
-    def is_known(self) -> Any:
-        """Whether anything is known about the observation."""
-        return ~np.isnan(self.mean) if np.ndim(self.mean) else not np.isnan(self.mean)
-
-    @property
-    def sd(self) -> Any:
-        """Standard deviation."""
-        return plain(np.sqrt(self.var))
 
     def pdf(self, y: Number) -> Any:
         """Return the density at `y`."""
@@ -185,9 +178,6 @@ class Mixture:
     def _table(self) -> Components:
         return np.ascontiguousarray(self.components if self.components.ndim == 2 else self.components[None])
 
-    def _plain(self, values: Floats) -> Any:
-        return values if self.components.ndim == 2 else float(values[0])
-
     def _each(self, function: Callable[[Components, Floats], Floats], at: ArrayLike) -> Any:
         """Call a compiled function with one value for each forecast, or with many for a single forecast.
 
@@ -232,11 +222,10 @@ class Insensitive(Mixture):
                 f"signal_var is {signal_var!r}, noise_scale {noise_scale!r} and epsilon {epsilon!r}, but "
                 "noise_scale must be above 0, and the others not below 0."
             )
-        self.mean = mean
+        self._fill(mean, signal_var + noise_scale**2 * noise.var(epsilon))
         self.signal_var = signal_var
         self.noise_scale = noise_scale
         self.epsilon = epsilon
-        self.var = signal_var + noise_scale**2 * noise.var(epsilon)
 
     def __reduce__(self) -> Any:
         return Insensitive, (self.mean, self.signal_var, self.noise_scale, self.epsilon)
@@ -250,7 +239,7 @@ class Insensitive(Mixture):
         return Insensitive(mean, signal_var, self.noise_scale, self.epsilon)
 
     @property
-    def components(self) -> Components:  # type: ignore[override]
+    def components(self) -> Components:
         """The one component, as a mixture has them."""
         components = np.empty((*np.shape(self.mean), 1), COMPONENT)
         components["weight"], components["mean"] = 1.0, np.asarray(self.mean)[..., None]

@@ -1,6 +1,6 @@
 """Gaussian forecasts."""
 
-from math import inf, isfinite, isnan, pi
+from math import inf, isfinite, pi
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.model.limits import LARGEST
+from adabypass.model.moments import Moments
 from adabypass.model.protocol import Number, check_level, check_probability, plain, saturate
 from adabypass.validation import Floats, check_array, check_size
 
@@ -16,7 +17,7 @@ SQRT_2PI = (2.0 * pi) ** 0.5
 SQRT_PI = pi**0.5
 
 
-class Normal:
+class Normal(Moments):
     """A Gaussian forecast.
 
     Parameters
@@ -35,18 +36,14 @@ class Normal:
     (1.178, 2.822)
     """
 
-    __slots__ = ("mean", "var")
-
-    mean: Any
-    var: Any
+    __slots__ = ()
 
     is_point = False
 
     def __init__(self, mean: Number, var: Number) -> None:
         if not (isinstance(mean, float) and isinstance(var, float) and 0.0 < var < inf and isfinite(mean)):
             mean, var = _check_moments(mean, var)
-        self.mean = mean
-        self.var = var
+        self._fill(mean, var)
 
     def __reduce__(self) -> Any:
         return type(self), (self.mean, self.var)
@@ -59,16 +56,6 @@ class Normal:
         if np.ndim(self.mean):
             return f"Normal({len(self.mean)} forecasts)"
         return f"Normal(mean={self.mean:.6g}, sd={self.sd:.6g})"
-
-    @property
-    def is_known(self) -> Any:
-        """Whether anything is known about the observation."""
-        return not isnan(self.mean) if np.ndim(self.mean) == 0 else ~np.isnan(self.mean)
-
-    @property
-    def sd(self) -> Any:
-        """Standard deviation."""
-        return plain(np.sqrt(self.var))
 
     def _standardise(self, y: Number) -> Any:
         with np.errstate(over="ignore"):
@@ -104,9 +91,8 @@ class Normal:
 
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
         """Return the central interval that holds the observation with probability `level`."""
-        level = check_level(level)
-        reach = self.sd * ndtri(0.5 + level / 2)
-        return plain(self.mean - reach), plain(self.mean + reach)
+        reach = self.sd * float(ndtri(0.5 + check_level(level) / 2))
+        return self.mean - reach, self.mean + reach
 
     def crps(self, y: Number) -> Any:
         """Return the continuous ranked probability score at `y`: smaller is better, in the units of y."""

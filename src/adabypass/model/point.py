@@ -1,5 +1,6 @@
 """Forecasts without a distribution."""
 
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class Point:
     @property
     def is_known(self) -> Any:
         """Whether anything is known about the observation."""
-        return ~np.isnan(self.mean) if np.ndim(self.mean) else not np.isnan(self.mean)
+        return not isnan(self.mean) if isinstance(self.mean, float) else ~np.isnan(self.mean)
 
     def __repr__(self) -> str:
         if np.ndim(self.mean):

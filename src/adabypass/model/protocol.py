@@ -99,6 +99,8 @@ def check_probability(q: Any) -> Floats:
 
 def check_level(level: float) -> float:
     """Check the level of an interval."""
+    if type(level) is float and 0.0 < level < 1.0:  # as a rule: a stream asks for it with every row
+        return level
     if isinstance(level, bool) or not isinstance(level, float | int | np.floating | np.integer) or not 0 < level < 1:
         raise ParameterError(f"level is {level!r}, but must lie between 0 and 1: 0.9 means 90 %.")
     return float(level)

@@ -13,7 +13,9 @@ import numpy as np
 
 from adabypass.errors import ParameterError
 from adabypass.model import noise
+from adabypass.model.component import Components
 from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC
+from adabypass.model.predictive import Insensitive, Normal, Point, Predictive
 from adabypass.model.row import Layout, pack, scalars, symmetric_matrices, vectors
 from adabypass.validation import Floats
 
@@ -28,6 +30,8 @@ class Spec(ABC):
 
     layout: ClassVar[Layout]
     """The row's fields; their dimensions are those of `dims`."""
+    forecast_type: ClassVar[type] = Normal
+    """Class of the forecast of one observation. Compiled code makes `Normal` and `Mixture` without `predictive`."""
 
     @abstractmethod
     def start(self) -> dict[str, float]:
@@ -51,6 +55,18 @@ class Spec(ABC):
     def n_head(self) -> int:
         """Count the numbers at the row's start that a trace keeps: `n_seen` and the other scalars."""
         return 1 + len(self.layout.scalars)
+
+    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+        """Return the forecast, or the forecasts, that the kernel's numbers amount to.
+
+        Parameters
+        ----------
+        mean, var
+            Numbers, or arrays (n,).
+        components
+            Of a mixture, unless only its mean and variance were kept.
+        """
+        return Normal(mean, var)
 
     def dims(self, n_features: int) -> dict[str, int]:
         """Return the dimensions of a row's fields, by name."""
@@ -91,6 +107,7 @@ class PassiveAggressiveSpec(Spec):
     C: float = 1.0
     epsilon: float = 0.1
     layout: ClassVar[Layout] = Layout((*scalars("n_seen"), *vectors("mean")))
+    forecast_type: ClassVar[type] = Point
 
     def __post_init__(self) -> None:
         if self.variant not in get_args(Variant):
@@ -104,6 +121,9 @@ class PassiveAggressiveSpec(Spec):
 
     def constants(self) -> tuple[float, ...]:
         return (float(get_args(Variant).index(self.variant)), self.C, self.epsilon)
+
+    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+        return Point(mean, model="PassiveAggressive")
 
 
 @dataclass(frozen=True)
@@ -193,6 +213,7 @@ class EvidenceBypassSpec(Spec):
     epsilon: float = 1.25
     prior_var: float = 1.0
     layout: ClassVar[Layout] = Layout((*scalars("n_seen"), *vectors("mean"), *symmetric_matrices("cov")))
+    forecast_type: ClassVar[type] = Insensitive
 
     def __post_init__(self) -> None:
         _check_positive(self, "drift", zero=True)
@@ -209,6 +230,13 @@ class EvidenceBypassSpec(Spec):
 
     def constants(self) -> tuple[float, ...]:
         return (self.drift * self.noise_scale**2, self.noise_scale, self.epsilon)
+
+    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+        if components is None:
+            return Normal(mean, var)
+        signal_var = components["signal_var"]
+        many = signal_var.ndim == 2
+        return Insensitive(mean, signal_var[:, 0] if many else float(signal_var[0]), self.noise_scale, self.epsilon)
 
 
 def _check_positive(spec: Spec, name: str, *, zero: bool = False) -> None:

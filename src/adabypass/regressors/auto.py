@@ -1,15 +1,14 @@
 """AutoBypass: the bank of filters that needs no tuning."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adabypass.errors import NotReadyError
 from adabypass.inference.kernel import bank
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.component import Components
 from adabypass.model.linear_mixture import LinearMixture
-from adabypass.model.predictive import Mixture, Normal, Predictive
+from adabypass.model.predictive import Mixture
 from adabypass.model.read_only import ReadOnly
 from adabypass.regressors.base import Regressor, Weights
 
@@ -60,9 +59,6 @@ class AutoBypass(Regressor):
     @property
     def has_intercept(self) -> bool:
         return self._spec.intercept
-
-    def _predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
-        return Normal(mean, var) if components is None else Mixture.unchecked(components, mean, var)
 
     @property
     def weights(self) -> Weights:

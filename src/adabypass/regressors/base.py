@@ -9,7 +9,7 @@ from adabypass.inference.kernel.cell import Cell
 from adabypass.inference.kernel.step import Kernel
 from adabypass.model.component import Components
 from adabypass.model.linear_mixture import LinearMixture
-from adabypass.model.predictive import Normal, Predictive
+from adabypass.model.predictive import Predictive
 from adabypass.model.read_only import ReadOnly
 from adabypass.model.spec import Spec
 from adabypass.model.trace import Trace
@@ -72,7 +72,7 @@ class Regressor:
         if cell is None:
             x = check_features(x, None)
             cell = self._cell_for(len(x))
-        return self._predictive(*cell.forecast(x))
+        return cell.predict(x)
 
     def update(self, x: object, y: object) -> None:
         """Learn from having seen `y` at `x`.
@@ -87,7 +87,7 @@ class Regressor:
         if cell is None:
             x, y = check_features(x, None), check_target(y)  # a refused y must not fix the number of features
             cell = self._cell_for(len(x))
-        cell.absorb(x, y)
+        cell.update(x, y)
 
     def step(self, x: object, y: object) -> Predictive:
         """Forecast the observation at `x`, then learn that it was `y`: `predict` and `update` in one call.
@@ -102,7 +102,7 @@ class Regressor:
         if cell is None:
             x, y = check_features(x, None), check_target(y)
             cell = self._cell_for(len(x))
-        return self._predictive(*cell.step(x, y))
+        return cell.step(x, y)
 
     def run(self, X: object, y: object, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every row of `X` in turn.
@@ -150,7 +150,7 @@ class Regressor:
         kept = len(weights) > 0
         return Trace(
             y=y,
-            predictive=self._predictive(mean, var, components),
+            predictive=self._spec.predictive(mean, var, components),
             history={name: after[name] for name in self._spec.learned},
             weights_mean=weights[:, :n_features] if kept else None,
             weights_var=weights[:, n_features:] if kept and not self.is_point else None,
@@ -284,10 +284,6 @@ class Regressor:
 
     def _new_cell(self, row: Floats, n_features: int) -> Cell:
         return Cell(self._kernel, self._spec, row, n_features)
-
-    def _predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
-        """Return the forecast, or the forecasts, that the kernel's numbers amount to."""
-        return Normal(mean, var)
 
 
 def check_state(state: object, spec_type: type[Spec], name: str) -> tuple[Spec, int | None, int | None, Floats | None]:

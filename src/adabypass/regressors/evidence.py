@@ -1,12 +1,8 @@
 """The exact-evidence filter."""
 
-from typing import Any
-
 from adabypass.inference.kernel import evidence
-from adabypass.model.component import Components
 from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.noise import Family
-from adabypass.model.predictive import Insensitive, Normal, Predictive
 from adabypass.model.spec import EvidenceBypassSpec
 from adabypass.regressors.base import Regressor
 
@@ -56,10 +52,3 @@ class EvidenceBypass(Regressor):
         spec = self._spec
         drift_var = spec.drift * spec.noise_scale**2
         return single(mean, cov, drift_var, spec.noise_scale, family=Family.INSENSITIVE, epsilon=spec.epsilon)
-
-    def _predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
-        if components is None:
-            return Normal(mean, var)
-        signal_var = components["signal_var"]
-        spec, many = self._spec, signal_var.ndim == 2
-        return Insensitive(mean, signal_var[:, 0] if many else float(signal_var[0]), spec.noise_scale, spec.epsilon)

@@ -1,13 +1,9 @@
 """The paper's models: passive-aggressive regression, SKF, BYPASS and ADA-BYPASS."""
 
-from typing import Any
-
 import numpy as np
 
 from adabypass.inference.kernel import govi, kalman, passive_aggressive
-from adabypass.model.component import Components
 from adabypass.model.linear_mixture import LinearMixture, single
-from adabypass.model.predictive import Point, Predictive
 from adabypass.model.spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
 from adabypass.regressors.base import Regressor
 
@@ -51,9 +47,6 @@ class PassiveAggressive(Regressor):
     @property
     def is_point(self) -> bool:
         return True
-
-    def _predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
-        return Point(mean, model=type(self).__name__)
 
 
 class SequentialKalman(Regressor):

@@ -16,6 +16,7 @@ from adabypass.inference.kernel.step import Kernel
 from adabypass.inference.reference import evidence, govi, kalman, passive_aggressive
 from adabypass.inference.reference.linear_gaussian import Weights
 from adabypass.model import noise
+from adabypass.model.predictive import Predictive
 from adabypass.model.row import pack
 from adabypass.model.spec import (
     AdaBypassSpec,
@@ -48,6 +49,10 @@ def cell(kernel: Kernel, spec: Spec, n_features: int) -> Cell:
     return Cell(kernel, spec, spec.new_row(n_features), n_features)
 
 
+def moments(forecast: Predictive) -> tuple[float, float]:
+    return forecast.mean, forecast.var
+
+
 def blocks(row: Floats, sizes: list[int]) -> list[Floats]:
     return np.split(row, np.cumsum(sizes)[:-1])
 
@@ -57,8 +62,8 @@ def test_passive_aggressive_kernel_equals_reference(stream: Stream, spec: Passiv
     model = cell(pa_kernel.KERNEL, spec, stream.X.shape[1])
     weights = np.zeros(stream.X.shape[1])
     for x, y in zip(stream.X, stream.y, strict=True):
-        assert model.forecast(x)[0] == approx(passive_aggressive.predict(weights, x), rel=RELATIVE, abs=RELATIVE)
-        model.absorb(x, y)
+        assert model.predict(x).mean == approx(passive_aggressive.predict(weights, x), rel=RELATIVE, abs=RELATIVE)
+        model.update(x, y)
         weights = passive_aggressive.update(weights, x, y, spec)
         assert close(model.row[1:], weights)
 
@@ -73,8 +78,8 @@ def test_kalman_kernel_equals_reference(stream: Stream, spec: SequentialKalmanSp
         belief = kalman.Belief(
             Weights(spec.layout.view(model.row, "mean", n_features=n).copy(), cov), drift_var, noise_var, int(n_seen)
         )
-        assert model.forecast(x)[:2] == approx(kalman.predict(belief, x), rel=RELATIVE)
-        model.absorb(x, y)
+        assert moments(model.predict(x)) == approx(kalman.predict(belief, x), rel=RELATIVE)
+        model.update(x, y)
         belief = kalman.update(belief, x, y, spec)
         assert model.row[1:3] == approx([belief.drift_var, belief.noise_var], rel=RELATIVE, abs=1e-300)
         assert close(model.row[3 : 3 + n], belief.weights.mean)
@@ -101,8 +106,8 @@ def check_govi(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
     model = cell(kernel, spec, stream.X.shape[1])
     for x, y in zip(stream.X, stream.y, strict=True):
         belief = govi_belief(model, spec)
-        assert model.forecast(x)[:2] == approx(govi.predict(belief, x), rel=RELATIVE, abs=1e-12)
-        model.absorb(x, y)
+        assert moments(model.predict(x)) == approx(govi.predict(belief, x), rel=RELATIVE, abs=1e-12)
+        model.update(x, y)
         expected, got = govi.update(belief, x, y, spec), govi_belief(model, spec)
         assert got.omega == approx(expected.omega, rel=RELATIVE)
         assert got.theta[:2] == approx(expected.theta[:2], rel=RELATIVE)
@@ -139,11 +144,10 @@ def test_evidence_kernel_equals_reference(stream: Stream, spec: EvidenceBypassSp
         )
         mean, signal_var = evidence.predict(belief, x, spec)
         var = signal_var + spec.noise_scale**2 * noise.var(spec.epsilon)
-        *moments, component = model.forecast(x)
-        assert moments == approx([mean, var], rel=RELATIVE, abs=RELATIVE)
-        assert component is not None
-        assert component["signal_var"][0] == approx(signal_var, rel=RELATIVE, abs=RELATIVE)
-        model.absorb(x, y)
+        forecast: Any = model.predict(x)
+        assert moments(forecast) == approx((mean, var), rel=RELATIVE, abs=RELATIVE)
+        assert forecast.signal_var == approx(signal_var, rel=RELATIVE, abs=RELATIVE)
+        model.update(x, y)
         expected = evidence.update(belief, x, y, spec)
         assert close(model.row[1 : 1 + n], expected.mean, cancelled=float(np.nan_to_num(abs(y))))
         assert close(model.row[1 + n :], pack(expected.cov), cancelled=belief.cov.max())

@@ -2,6 +2,7 @@
 
 cimport numpy as cnp
 
+from adabypass.inference.kernel.maker cimport Maker
 from adabypass.inference.kernel.step cimport Kernel, Step, Weigh, Weights
 
 
@@ -14,15 +15,18 @@ cdef class Cell:
     cdef cnp.ndarray constants
     cdef Py_ssize_t n_head          # numbers at the row's start that a trace keeps: n_seen and the scalars
     cdef Py_ssize_t n_scratch
-    cdef double* memory             # features, scaled features, scratch
+    cdef Maker maker
+    cdef double* memory             # features, scaled features, scratch, and features that are still to be checked
+    cdef double* given              # the last of these
+    cdef Step newest                # the newest forecast; its scratch is in memory
+    cdef bint is_current            # whether that is the forecast of the row as it is, at the features in memory
 
     cdef void begin(self, Step* step) noexcept
     cdef int load(self, object x) except -1
-    cdef object new_components(self)
+    cdef void forecast(self) noexcept
+    cdef void learn(self, double y) noexcept
 
 
 cdef void write_weights(Weigh weigh, Weights weights_of, Step* step, double* out) noexcept nogil
 cdef int check_idle(bint is_running) except -1
-cdef double as_target(object y) except? -1.0
-cdef bint is_vector(object array)
 cdef Py_ssize_t rows_between_signals(Py_ssize_t row_size)

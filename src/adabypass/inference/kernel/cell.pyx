@@ -3,15 +3,20 @@
 Memory stays safe whatever is passed, and from however many threads. What comes in is converted first, which may run any
 code; then it is copied into buffers of the cell's own and checked there; from then on no Python code runs until the
 kernel is done. A stream is run on a cell of its own, and on copies of the arrays.
+
+The newest forecast stays in those buffers until the row changes: an `update` at the features of the `predict` before it
+learns from that forecast, and does not make it again.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport NAN, isfinite
+from libc.math cimport NAN
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 cimport numpy as cnp
 
+from adabypass.inference.kernel.arguments cimport all_finite, as_target, copy_plain, is_vector
+from adabypass.inference.kernel.maker cimport Maker
 from adabypass.inference.kernel.step cimport Kernel, Linear, Step, Weigh, Weights, aim, weight_cov, weight_mean
 from adabypass.model.component cimport Component
 
@@ -19,7 +24,7 @@ import numpy as np
 
 from adabypass.errors import ConcurrentUseError
 from adabypass.model.component import COMPONENT
-from adabypass.validation import check_features, check_target
+from adabypass.validation import check_features
 
 cnp.import_array()
 
@@ -54,9 +59,11 @@ cdef class Cell:
         self.n_components = spec.n_components
         self.n_head = spec.n_head
         self.n_scratch = spec.n_scratch(n_features)
-        self.memory = <double*>malloc((2 * self.n_features + self.n_scratch) * sizeof(double))
+        self.maker = Maker(spec, kernel.describe != NULL)
+        self.memory = <double*>malloc((3 * self.n_features + self.n_scratch) * sizeof(double))
         if self.memory == NULL:
             raise MemoryError()
+        self.given = self.memory + 2 * self.n_features + self.n_scratch
 
     def __dealloc__(self):
         free(self.memory)
@@ -71,44 +78,35 @@ cdef class Cell:
         """Let the row be changed again."""
         self.is_running = False
 
-    def forecast(self, x):
-        """Return mean and variance of the observation at `x`, and its components if the forecast is a mixture."""
-        cdef Step step
-        components = self.new_components()
+    def predict(self, x):
+        """Return the forecast of the observation at `x`."""
+        components = self.maker.new_components()
         self.load(x)
-        self.begin(&step)
-        aim(&step, self.memory, self.kernel.scale_up)
-        self.kernel.forecast(&step)
-        if self.kernel.describe != NULL:
-            self.kernel.describe(&step, <Component*>cnp.PyArray_DATA(components))
-        return step.mean, step.var, components
+        self.forecast()
+        if components is not None:
+            self.kernel.describe(&self.newest, <Component*>cnp.PyArray_DATA(components))
+        return self.maker.make(self.newest.mean, self.newest.var, components)
 
-    def absorb(self, x, y):
+    def update(self, x, y):
         """Learn from having seen `y` at `x`; nan is a missing observation."""
-        cdef Step step
         cdef double target = as_target(y)
         self.load(x)
         check_idle(self.is_running)
-        self.begin(&step)
-        aim(&step, self.memory, self.kernel.scale_up)
-        self.kernel.forecast(&step)
-        self.kernel.absorb(&step, target)
+        self.forecast()
+        self.learn(target)
 
     def step(self, x, y):
-        """Forecast `y` at `x` as `forecast` does, then learn from it."""
-        cdef Step step
+        """Forecast `y` at `x` as `predict` does, then learn from it."""
         cdef double target = as_target(y), mean, var
-        components = self.new_components()
+        components = self.maker.new_components()
         self.load(x)
         check_idle(self.is_running)
-        self.begin(&step)
-        aim(&step, self.memory, self.kernel.scale_up)
-        self.kernel.forecast(&step)
-        mean, var = step.mean, step.var
-        if self.kernel.describe != NULL:
-            self.kernel.describe(&step, <Component*>cnp.PyArray_DATA(components))
-        self.kernel.absorb(&step, target)
-        return mean, var, components
+        self.forecast()
+        mean, var = self.newest.mean, self.newest.var
+        if components is not None:
+            self.kernel.describe(&self.newest, <Component*>cnp.PyArray_DATA(components))
+        self.learn(target)
+        return self.maker.make(mean, var, components)
 
     def run(self, const double[:, ::1] X, const double[::1] y, bint keep_weights, bint keep_components):
         """Forecast and absorb every row of X in turn. Cell, X and y are this call's own, and checked.
@@ -131,6 +129,7 @@ cdef class Cell:
         kept_components = np.empty((n_rows if keep_components else 0, self.n_components), dtype=COMPONENT)
         cdef double[:, ::1] history = kept, weights = kept_weights
         cdef Component[:, ::1] components = kept_components
+        self.is_current = False
         self.begin(&step)
         while t < n_rows:
             stop = min(t + rows_between_signals(self.row.shape[0]), n_rows)
@@ -160,21 +159,29 @@ cdef class Cell:
         step.mean = step.var = NAN
 
     cdef int load(self, object x) except -1:
-        """Copy the features into the cell's memory, and check them there."""
-        cdef Py_ssize_t i, n = self.n_features
-        cdef cnp.ndarray vector
-        if not is_vector(x) or cnp.PyArray_DIM(x, 0) != n:
-            x = check_features(x, n)
-        vector = x
-        memcpy(self.memory, cnp.PyArray_DATA(vector), n * sizeof(double))
-        for i in range(n):
-            if not isfinite(self.memory[i]):
-                check_features([self.memory[j] for j in range(n)], n)      # raises, and names the feature
+        """Copy the features into the cell's memory, and check them there; from then on no Python code may run."""
+        cdef Py_ssize_t n = self.n_features
+        if not copy_plain(x, n, self.given) and not copy_plain(check_features(x, n), n, self.given):
+            raise AssertionError("checked features are plain numbers")
+        if not all_finite(self.given, n):
+            check_features([self.given[i] for i in range(n)], n)      # raises, and names the feature
         return 0
 
-    cdef object new_components(self):
-        """Make room for the components of a forecast; None if it is no mixture."""
-        return None if self.kernel.describe == NULL else np.empty(self.n_components, dtype=COMPONENT)
+    cdef void forecast(self) noexcept:
+        """Forecast at the features that were loaded, unless the newest forecast is just that one."""
+        cdef size_t size = self.n_features * sizeof(double)
+        if self.is_current and memcmp(self.given, self.memory, size) == 0:
+            return
+        memcpy(self.memory, self.given, size)
+        self.begin(&self.newest)
+        aim(&self.newest, self.memory, self.kernel.scale_up)
+        self.kernel.forecast(&self.newest)
+        self.is_current = True
+
+    cdef void learn(self, double y) noexcept:
+        """Learn from `y`, after `forecast`."""
+        self.is_current = False
+        self.kernel.absorb(&self.newest, y)
 
 
 cdef void write_weights(Weigh weigh, Weights weights_of, Step* step, double* out) noexcept nogil:
@@ -196,22 +203,6 @@ cdef int check_idle(bint is_running) except -1:
             "this model is running a stream, in this thread or another; wait until run returns, or use a copy() of it."
         )
     return 0
-
-
-cdef double as_target(object y) except? -1.0:
-    """Check one observation; the common case without a call to Python."""
-    if isinstance(y, float) and isfinite(<double>y):
-        return <double>y
-    return check_target(y)
-
-
-cdef bint is_vector(object array):
-    return (
-        cnp.PyArray_CheckExact(array)
-        and cnp.PyArray_NDIM(array) == 1
-        and cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT64
-        and cnp.PyArray_ISCARRAY_RO(array)
-    )
 
 
 cdef Py_ssize_t rows_between_signals(Py_ssize_t row_size):

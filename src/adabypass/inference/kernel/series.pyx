@@ -6,11 +6,13 @@ The row is the past of the series (past.pyx), then the model's own row. Memory s
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport NAN, isnan
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 cimport numpy as cnp
 
-from adabypass.inference.kernel.cell cimport as_target, check_idle, is_vector, rows_between_signals, write_weights
+from adabypass.inference.kernel.arguments cimport all_finite, as_target, copy_plain, is_target, is_vector
+from adabypass.inference.kernel.cell cimport check_idle, rows_between_signals, write_weights
+from adabypass.inference.kernel.maker cimport Maker
 from adabypass.inference.kernel.past cimport (
     Design, N_UNKNOWN, Past, Workspace, base_of, extra_var, features, fill, fill_exog, is_ready, observe, open_past,
 )
@@ -51,7 +53,12 @@ cdef class SeriesCell:
     cdef Past past
     cdef Workspace work
     cdef double* memory
-    cdef double* exog
+    cdef double* exog               # exogenous values, the missing ones filled
+    cdef double* given              # exogenous values as they came in,
+    cdef double* last_given         # and those of the newest forecast
+    cdef Step newest                # the newest forecast; its scratch and workspace are in memory
+    cdef bint is_current            # whether that is the forecast of the row as it is, with `last_given`
+    cdef Maker maker
     cdef double* scaled
     cdef double* scratch
 
@@ -79,7 +86,7 @@ cdef class SeriesCell:
         self.past = open_past(<double*>cnp.PyArray_DATA(row), &self.design)
         most_touched = min(self.design.n_lags, self.design.capacity * self.design.n_taps)
         n_doubles = (
-            2 * self.n_features + spec.model.n_scratch(self.n_features) + n_exog + most_touched * (most_touched + 1)
+            2 * self.n_features + spec.model.n_scratch(self.n_features) + 3 * n_exog + most_touched * (most_touched + 1)
             + self.design.n_lags + 2 * self.design.capacity
             + self.n_components * (4 + self.design.n_lags + n_response(&self.design))
         )
@@ -88,8 +95,11 @@ cdef class SeriesCell:
             raise MemoryError()
         self.scaled = self.memory + self.n_features
         self.exog = self.scaled + self.n_features
+        self.given = self.exog + n_exog
+        self.last_given = self.given + n_exog
+        self.maker = Maker(spec.model, kernel.describe != NULL)
         self.work.most_touched = most_touched
-        self.work.spread = self.exog + n_exog
+        self.work.spread = self.last_given + n_exog
         self.work.crossed = self.work.spread + most_touched * most_touched
         self.work.typical = self.work.crossed + most_touched
         self.work.slope = self.work.typical + self.design.n_lags
@@ -121,43 +131,61 @@ cdef class SeriesCell:
         """Whether every lag is there, so that a forecast can be made."""
         return is_ready(&self.past, &self.design)
 
-    def predict(self, exog):
-        """Return mean, variance and, of a mixture, components of the next observation; None before it is ready.
+    def predict(self, exog, bint is_checked=False):
+        """Return the forecast of the next observation; None before it is ready.
 
-        `exog` is a vector of n_exog numbers that are finite, or nan if missing ones are to be filled.
+        Parameters
+        ----------
+        exog
+            The exogenous values; None if there are no such columns.
+        is_checked
+            Whether `exog` is a vector of n_exog numbers that are finite, or nan where they are to be filled. If not,
+            and `exog` is not made of plain finite numbers, nothing is done, and NotImplemented is returned.
         """
-        cdef Step step
-        self._load(exog)
+        components = self.maker.new_components()
+        if not self._load(exog, is_checked):
+            return NotImplemented
         if not is_ready(&self.past, &self.design):
             return None
-        components = None if self.kernel.describe == NULL else np.empty(self.n_components, dtype=COMPONENT)
-        fill_exog(&self.past, &self.design, self.exog, self.by_mean, False)
-        self._forecast(&step)
+        if not self._is_newest():
+            memcpy(self.exog, self.given, self.n_exog * sizeof(double))
+            fill_exog(&self.past, &self.design, self.exog, self.by_mean, False)
+            self._keep_forecast()
         if components is not None:
-            self._describe(&step, <Component*>cnp.PyArray_DATA(components))
-        return self._mean(&step), self._var(&step), components
+            self._describe(&self.newest, <Component*>cnp.PyArray_DATA(components))
+        return self.maker.make(self._mean(&self.newest), self._var(&self.newest), components)
 
-    def step(self, y, exog, bint want_forecast=True):
-        """Forecast the next observation as `predict` does, then learn that it was `y`, or nan if it is missing."""
-        cdef Step step
-        cdef double target = as_target(y), mean, var
-        self._load(exog)
-        components = None
+    def step(self, y, exog, bint is_checked=False, bint want_forecast=True):
+        """Forecast the next observation as `predict` does, then learn that it was `y`, or nan if it is missing.
+
+        Unless `is_checked` is set, `y` too must be a plain number that is not infinite: if not, nothing is done, and
+        NotImplemented is returned. Without `want_forecast`, None is returned.
+        """
+        cdef double target, mean, var
+        cdef bint was_forecast
+        components = self.maker.new_components() if want_forecast else None
+        if not is_checked and not is_target(y):
+            return NotImplemented
+        target = as_target(y)
+        if not self._load(exog, is_checked):
+            return NotImplemented
         check_idle(self.is_running)
-        if want_forecast and self.kernel.describe != NULL:
-            components = np.empty(self.n_components, dtype=COMPONENT)
         if not isnan(target):
             target = saturate(target)
+        was_forecast = self._is_newest()
+        self.is_current = False
+        memcpy(self.exog, self.given, self.n_exog * sizeof(double))
         fill_exog(&self.past, &self.design, self.exog, self.by_mean, True)
         if not is_ready(&self.past, &self.design):
             fill(&self.past, &self.design, target)
             return None
-        self._forecast(&step)
+        if not was_forecast:
+            self._forecast(&self.newest)
         if components is not None:
-            self._describe(&step, <Component*>cnp.PyArray_DATA(components))
-        mean, var = self._mean(&step), self._var(&step)
-        self._learn(&step, target, mean, var)
-        return mean, var, components
+            self._describe(&self.newest, <Component*>cnp.PyArray_DATA(components))
+        mean, var = self._mean(&self.newest), self._var(&self.newest)
+        self._learn(&self.newest, target, mean, var)
+        return self.maker.make(mean, var, components) if want_forecast else None
 
     def run(self, const double[::1] y, const double[:, ::1] exog, bint keep_weights, bint keep_components):
         """Take `step` for every observation. Cell, y and exog are this call's own, and checked.
@@ -174,6 +202,7 @@ cdef class SeriesCell:
         cdef double target, mean, var
         if exog.shape[0] != n_rows or exog.shape[1] != self.n_exog:
             raise ValueError("exog must have a row for each y, and as many columns as the forecaster")
+        self.is_current = False
         while first < n_rows and not is_ready(&self.past, &self.design):
             if self.n_exog:
                 memcpy(self.exog, &exog[first, 0], self.n_exog * sizeof(double))
@@ -209,13 +238,25 @@ cdef class SeriesCell:
             PyErr_CheckSignals()
         return first, kept, kept_weights, kept_components
 
-    cdef int _load(self, object exog) except -1:
-        cdef cnp.ndarray vector
-        if not is_vector(exog) or cnp.PyArray_DIM(exog, 0) != self.n_exog:
+    cdef bint _load(self, object exog, bint is_checked) except -1:
+        """Copy the exogenous values into the cell's memory; return whether they are checked, or plain and finite."""
+        if exog is None and self.n_exog == 0:
+            return True
+        if copy_plain(exog, self.n_exog, self.given) and (is_checked or all_finite(self.given, self.n_exog)):
+            return True
+        if is_checked:
             raise ValueError("exog must be a vector with a number for each exogenous column")
-        vector = exog
-        memcpy(self.exog, cnp.PyArray_DATA(vector), self.n_exog * sizeof(double))
-        return 0
+        return False
+
+    cdef bint _is_newest(self) noexcept:
+        """Whether the newest forecast is that of the row as it is, with the exogenous values that were loaded."""
+        return self.is_current and memcmp(self.given, self.last_given, self.n_exog * sizeof(double)) == 0
+
+    cdef void _keep_forecast(self) noexcept:
+        """Forecast, and remember that it was with the exogenous values that were loaded."""
+        memcpy(self.last_given, self.given, self.n_exog * sizeof(double))
+        self._forecast(&self.newest)
+        self.is_current = True
 
     cdef void _forecast(self, Step* step) noexcept nogil:
         """Forecast the next value, less what differencing took away from it."""

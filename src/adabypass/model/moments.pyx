@@ -1,0 +1,46 @@
+"""What a forecast consists of: mean and variance, and of a mixture its components.
+
+The classes of forecasts derive from these, so that compiled code can make a forecast without a call to Python. Nobody
+else can change one: the fields are read-only.
+"""
+
+cimport cython
+from libc.math cimport isnan, sqrt
+
+import numpy as np
+
+
+cdef object plain(object value):
+    """float(value) of a single number, an array of many as it is"""
+    return value if type(value) is float or np.ndim(value) else float(value)
+
+
+@cython.auto_pickle(False)
+cdef class Moments:
+    """Mean and variance of one forecast, as Python floats, or of many, as arrays (n,)."""
+
+    def _fill(self, mean, var):
+        """Set the fields of a forecast that is being made."""
+        self.mean = plain(mean)
+        self.var = plain(var)
+
+    @property
+    def sd(self):
+        """Standard deviation."""
+        return sqrt(<double>self.var) if type(self.var) is float else np.sqrt(self.var)
+
+    @property
+    def is_known(self):
+        """Whether anything is known about the observation."""
+        return not isnan(<double>self.mean) if type(self.mean) is float else ~np.isnan(self.mean)
+
+
+@cython.auto_pickle(False)
+cdef class MixtureMoments(Moments):
+    """Mean, variance and components of one forecast or of many."""
+
+    def _fill_components(self, components, mean, var):
+        """Set the fields of a forecast that is being made."""
+        self.components = components
+        self.mean = plain(mean)
+        self.var = plain(var)
