@@ -42,14 +42,23 @@ def main(
         return
     chosen = _parts(parts)
     counts = _features(features)
-    results, started = new_results(), time.monotonic()
+    results, started = new_results(is_quick=quick), time.monotonic()
+    kept = FOLDER / f"{results.commit}.json"
     with reporting() as report:
         try:
             check_installed(ROOT / "src" / "adabypass", Path(adabypass.__file__).parent)
-            suite.run(results, suite.QUICK if quick else suite.FULL, chosen, counts, baseline, FOLDER, report)
+            suite.run(
+                results,
+                suite.QUICK if quick else suite.FULL,
+                chosen,
+                counts,
+                baseline,
+                FOLDER,
+                report,
+                lambda: results.save(kept),
+            )
         except NotAvailable as problem:
             raise click.ClickException(str(problem)) from problem
-    results.save(kept := FOLDER / f"{results.commit}.json")
     if "peers" in chosen:
         console.print(tables.peers_table(results, counts))
         console.print(tables.errors_note(results), "\n")
@@ -60,6 +69,8 @@ def main(
     if docs:
         page.write(results, counts, ROOT / "docs")
     took = time.monotonic() - started
+    if results.doubts:
+        console.print(results.doubts, style="yellow")
     console.print(f"{results.machine}, one thread; {took:.0f} s. Results are in {kept.relative_to(ROOT)}.")
 
 

@@ -36,10 +36,15 @@ def write(results: Results, features: Sequence[int], folder: Path) -> None:
     drawn = folder / "images" / "speed.png"
     picture.draw(results, features, drawn)
     machine = f"{results.machine}; " + ", ".join(f"{name} {version}" for name, version in results.versions.items())
-    parts = [TEXT, "![Time an observation over the number of features](images/speed.png)", f"Measured on {machine}."]
+    parts = [
+        TEXT,
+        results.doubts,
+        "![Time an observation over the number of features](images/speed.png)",
+        f"Measured at {results.commit}, {results.date}, on {machine}.",
+    ]
     parts += [f"## {mode.capitalize()}\n\n{_peers(results, mode, features)}" for mode in Mode]
     parts += [f"## Aims\n\n{_aims(results)}"]
-    (folder / "speed.md").write_text("\n\n".join(part.strip() for part in parts) + "\n")
+    (folder / "speed.md").write_text("\n\n".join(part.strip() for part in parts if part) + "\n")
 
 
 def _table(rows: list[list[str]]) -> str:

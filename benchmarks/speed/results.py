@@ -15,6 +15,8 @@ from benchmarks.speed.builds import git
 from benchmarks.speed.timing import NotAvailable
 
 FORMAT = 1
+BUSY = 0.75
+"""Load average from which on other processes are likely to disturb the times."""
 MICROSECONDS, ROWS_A_SECOND, MEGABYTES, DIFFERENCE = "µs", "rows/s", "MB", "difference"
 
 
@@ -41,6 +43,10 @@ class Results:
     commit: str
     date: str = ""
     machine: str = ""
+    load: float | None = None
+    """How many processes wanted a core when the run began, by the machine's load average; None if it has none."""
+    is_quick: bool = False
+    """Whether it was a run of about a minute, whose times are less sure."""
     versions: dict[str, str] = field(default_factory=dict)
     baseline: str | None = None
     """The commit that this one was timed beside."""
@@ -58,6 +64,14 @@ class Results:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"format": FORMAT} | asdict(self), indent=1, ensure_ascii=False) + "\n")
 
+    @property
+    def doubts(self) -> str:
+        """Why the times are less sure than they could be, in a sentence; empty if there is no reason."""
+        reasons = ["a quick run"] if self.is_quick else []
+        if self.load is not None and self.load > BUSY:
+            reasons.append(f"a machine that {self.load:.0f} other processes used meanwhile")
+        return f"These times are of {' on '.join(reasons)}, and less sure for it." if reasons else ""
+
 
 def load(path: Path) -> Results:
     """Return the results of a file."""
@@ -68,9 +82,11 @@ def load(path: Path) -> Results:
     return Results(**kept, measurements=measurements)
 
 
-def new_results() -> Results:
+def new_results(*, is_quick: bool) -> Results:
     """Return empty results of this commit, on this machine."""
     return Results(
+        load=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        is_quick=is_quick,
         commit=current_commit(),
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         machine=f"{_processor()}, {os.cpu_count()} cores",

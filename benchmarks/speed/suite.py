@@ -75,21 +75,24 @@ def time_stream_command(results: Results, scale: Scale, report: Report) -> None:
 
 def run(
     results: Results, scale: Scale, parts: Sequence[str], features: Sequence[int], baseline: str | None, folder: Path,
-    report: Report,
+    report: Report, save: Callable[[], None],
 ) -> None:  # fmt: skip
-    """Run the parts: builds first, since a commit that cannot be built ends it all."""
-    if "builds" in parts:
-        time_builds(results, scale, baseline, folder, report)
-    if "peers" in parts:
-        time_peers(results, scale, features, report)
-    if "matrices" in parts:
-        tasks = matrices.tasks(is_quick=scale is QUICK)
-        _keep(results, tasks, measure(tasks, scale.effort, report))
-    if "stream" in parts:
-        time_stream_command(results, scale, report)
-    if "library" in parts:
-        tasks = library.tasks()
-        _keep(results, tasks, measure(tasks, scale.effort, report))
+    """Run the parts, and save after each: builds first, since a commit that cannot be built ends it all."""
+    runs: dict[str, Callable[[], None]] = {
+        "builds": lambda: time_builds(results, scale, baseline, folder, report),
+        "peers": lambda: time_peers(results, scale, features, report),
+        "matrices": lambda: _time(results, matrices.tasks(is_quick=scale is QUICK), scale, report),
+        "stream": lambda: time_stream_command(results, scale, report),
+        "library": lambda: _time(results, library.tasks(), scale, report),
+    }
+    for part in PARTS:
+        if part in parts:
+            runs[part]()
+            save()
+
+
+def _time(results: Results, tasks: Sequence[Task], scale: Scale, report: Report) -> None:
+    _keep(results, tasks, measure(tasks, scale.effort, report))
 
 
 def _keep(

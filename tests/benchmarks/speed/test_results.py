@@ -42,6 +42,19 @@ def test_results_of_another_format_are_refused(tmp_path: Path) -> None:
         load(tmp_path / "old.json")
 
 
+@pytest.mark.parametrize(
+    ("load", "is_quick", "doubts"),
+    [
+        (0.2, False, ""),
+        (None, False, ""),
+        (None, True, "These times are of a quick run, and less sure for it."),
+        (4.2, False, "These times are of a machine that 4 other processes used meanwhile, and less sure for it."),
+    ],
+)
+def test_a_busy_machine_and_a_quick_run_are_said(load: float | None, is_quick: bool, doubts: str) -> None:
+    assert Results("abc", load=load, is_quick=is_quick).doubts == doubts
+
+
 def test_times_that_both_runs_have_are_compared() -> None:
     before = {"a": Measurement(4.0), "b": Measurement(1.0), "c": Measurement(3.0, ROWS_A_SECOND)}
     after = {"a": Measurement(2.0), "b": Measurement(None), "c": Measurement(3.0, ROWS_A_SECOND)}
