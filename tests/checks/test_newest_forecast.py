@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adabypass import AdaBypass, AutoBypass, EvidenceBypass, Forecaster, Regressor
+from adabypass import AdaBypass, AutoBypass, EvidenceBypass, Forecaster, Regressor, SequentialKalman
 from adabypass.errors import NotFiniteError
 from tests.checks.regressors import Make, bits, every_regressor, row_of, trained
 
@@ -146,3 +146,19 @@ def test_features_of_any_kind_are_the_same_numbers(make: Make, kind: Callable[[l
         model.update(kind(x), y)
         expected.update(np.array(x, dtype=float), float(y))
         assert row_of(model) == row_of(expected)
+
+
+def test_the_forecast_of_predict_is_indeed_not_made_again() -> None:
+    """Weights that are changed behind the model's back are seen only by a forecast that is made anew."""
+    x = np.array([1.0, 2.0, 3.0])
+    errors = []
+    for ask_first in (True, False):
+        model = trained(SequentialKalman)
+        if ask_first:
+            model.predict(x)
+        cell = model._cell
+        assert cell is not None
+        model._spec.layout.view(cell.row, "mean", n_features=3)[:] += 10.0
+        model.update(x, 4.0)
+        errors.append(model.parameters["drift_var"])  # grows with the square of the forecast's error
+    assert errors[0] < errors[1]
