@@ -169,15 +169,14 @@ class Forecaster:
             The exogenous values that go with it.
         """
         cell = self._cell
-        forecast = NotImplemented if cell is None else cell.predict(exog)
+        forecast: Predictive | None = NotImplemented if cell is None else cell.predict(exog)
         if forecast is NotImplemented:  # the arguments are to be converted, which may run any code, even of ours
             known = self._check_row(exog)
             self._check_ready()
             forecast = self._cell_for(known).predict(known, is_checked=True)
         if forecast is None:
             raise self._not_ready()
-        predictive: Predictive = forecast
-        return predictive
+        return forecast
 
     def update(self, y: object, exog: object = None) -> None:
         """Learn the next observation; nan if it is missing.
@@ -201,11 +200,8 @@ class Forecaster:
             The forecast that was made before; None while the lags are still to be filled.
         """
         cell = self._cell
-        forecast = NotImplemented if cell is None else cell.step(y, exog)
-        if forecast is NotImplemented:
-            forecast = self._step(y, exog)
-        predictive: Predictive | None = forecast
-        return predictive
+        forecast: Predictive | None = NotImplemented if cell is None else cell.step(y, exog)
+        return self._step(y, exog) if forecast is NotImplemented else forecast
 
     def run(self, y: object, exog: object = None, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every observation in turn.
@@ -284,7 +280,7 @@ class Forecaster:
         self._untrained, self._spec, self._names, row, n_exog = check_state(state)
         self._cell = None if row is None or n_exog is None else self._new_cell(row, n_exog)
 
-    def _step(self, y: object, exog: object) -> Any:
+    def _step(self, y: object, exog: object) -> Predictive | None:
         """Convert the arguments first, which may run any code, and take the step then."""
         known, target = self._check_row(exog), check_target(y)  # a refused y must not fix the number of columns
         return self._cell_for(known).step(target, known, is_checked=True)
