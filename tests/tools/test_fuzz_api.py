@@ -2,9 +2,11 @@
 
 import sys
 
+import numpy as np
 import pytest
-from tools.fuzz import calls, hostile
+from tools.fuzz import calls, hostile, worker
 
+from adabypass import AutoBypass
 from tools import fuzz_api
 
 
@@ -23,6 +25,17 @@ def test_every_public_class_and_function_is_called() -> None:
     assert {kind.__name__ for kind in (*calls.CONSTRUCTORS, *calls.PLAIN)} <= called
     for method in ("predict", "update", "step", "run", "add_features", "reset", "copy"):
         assert {f"{model.__name__}.{method}" for model in calls.MODELS} <= called
+
+
+def test_only_the_score_of_a_blank_forecast_may_be_nan() -> None:
+    model = AutoBypass()
+    model.update([1.0], 2.0)  # nothing was known before it
+    assert np.isnan(model.__getstate__()["row"]).sum() == 1
+    assert worker.is_finite(model)
+    state = model.__getstate__()
+    state["row"][-1] = np.nan
+    model.__setstate__(state)
+    assert not worker.is_finite(model)
 
 
 def test_every_hostile_value_can_be_made() -> None:

@@ -46,11 +46,15 @@ def state_of(target: object) -> bytes | None:
 
 
 def is_finite(target: object) -> bool:
-    """Check that every number in the memory of a regressor is finite."""
+    """Check that every number in the memory of a regressor is finite, but for the score of a blank forecast."""
     if not isinstance(target, Regressor):
         return True
-    arrays = [value for value in target.__getstate__().values() if isinstance(value, np.ndarray)]
-    return all(bool(np.isfinite(array).all()) for array in arrays if array.dtype.kind == "f")
+    row, layout = target.__getstate__()["row"], target._spec.layout
+    if row is None:
+        return True
+    if "log_score" in layout.scalars and np.isnan(layout.scalar(row, "log_score")):
+        row[layout.position("log_score")] = 0.0  # of the copy: the newest forecast was blank, and has no score
+    return bool(np.isfinite(row).all())
 
 
 def make_call(call: Call, pool: Pool, tally: Tally, alone: bool) -> None:
