@@ -151,7 +151,8 @@ class MonthlyFrequency(NamedTuple):
             raise TimeRangeError(AFTER_LAST_YEAR)
         if np.datetime_data(self.dtype)[0] in "YM":
             # Months of a year cannot be written in years.
-            return month.astype(self.dtype if self.step % 12 == 0 else "M8[M]")
+            dates: Array = month.astype(self.dtype if self.step % 12 == 0 else "M8[M]")
+            return dates
         date = month.astype("M8[D]") + (np.minimum(self.day, _length(month)) - 1).astype("m8[D]")
         return _at_time_of_day(date, self.since_midnight, self.dtype)
 
