@@ -109,6 +109,38 @@ def check_int(value: object, name: str, *, minimum: int, maximum: int) -> int:
     return int(value)
 
 
+def check_flag(value: object, name: str) -> None:
+    """Check what is either wanted or not."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(f"{name} is {shown(value)}, but must be True or False.")
+
+
+def check_function(value: object, name: str) -> None:
+    """Check that something can be called, or is None."""
+    if value is not None and not callable(value):
+        raise ParameterError(f"{name} is {shown(value)}, but must be a function, or None for none.")
+
+
+def check_rng(rng: object) -> np.random.Generator:
+    """Check a generator of random numbers."""
+    if not isinstance(rng, np.random.Generator):
+        raise ParameterError(
+            f"rng is {shown(rng)}, but must be a generator of random numbers; pass np.random.default_rng(0), where 0 "
+            "is the seed."
+        )
+    return rng
+
+
+def as_rng(rng: object) -> np.random.Generator:
+    """Return the generator of random numbers that was given, or a new one: from a seed, or of the system's for None."""
+    try:
+        return np.random.default_rng(rng)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"rng is {shown(rng)}, but must be a seed, which is a whole number from 0, or np.random.default_rng(0)."
+        ) from error
+
+
 def check_size(size: object, n_forecasts: int = 1) -> tuple[int, ...]:
     """Return the shape of draws from each of `n_forecasts` forecasts; refuse more than fit into memory."""
     lengths = () if size is None else tuple(size) if isinstance(size, tuple | list) else (size,)
@@ -119,6 +151,12 @@ def check_size(size: object, n_forecasts: int = 1) -> tuple[int, ...]:
             "draw in parts."
         )
     return shape
+
+
+def shown(value: object) -> str:
+    """Return a value for an error, in no more than 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _remedy(got: int, expected: int) -> str:
@@ -132,7 +170,5 @@ def _holds_numbers(array: "np.ndarray[Any, np.dtype[Any]]") -> bool:
 
 
 def _not_numbers(name: str, value: object) -> str:
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else shown[:57] + "..."
     hint = "; a missing observation is nan" if name == "y" else ""
-    return f"{name} is {shown}, but must be made of numbers{hint}."
+    return f"{name} is {shown(value)}, but must be made of numbers{hint}."

@@ -33,3 +33,31 @@ def test_a_short_series_is_scored_without_a_test_of_the_difference() -> None:
 def test_exogenous_values_of_another_length_are_refused() -> None:
     with pytest.raises(ShapeError, match=r"exog has shape \(7, 1\), but must be \(100, n_exog\)"):
         evaluate(None, NILE[:100], NILE[:7])
+
+
+@pytest.mark.parametrize("every", [None, 7])
+def test_exogenous_values_are_as_many_as_observations(every: int | None) -> None:
+    with pytest.raises(ShapeError, match=r"exog has shape \(30, 2\), but must be \(40, n_exog\)"):
+        evaluate(Forecaster(), NILE[:40], np.ones((30, 2)), every=every)
+
+
+@pytest.mark.parametrize(
+    ("forecasters", "words"),
+    [
+        (Forecaster(), "forecasters is Forecaster"),
+        ("auto", "forecasters is 'auto'"),
+        (np.ones(2), "forecasters is arr"),
+    ],
+)
+def test_what_is_no_list_of_forecasters_is_refused(forecasters: object, words: str) -> None:
+    with pytest.raises(ParameterError, match=words + ".*but must be a list of forecasters or models, or a dict"):
+        compare(forecasters, NILE)  # type: ignore[arg-type]
+
+
+def test_arguments_that_are_not_data_are_checked_too() -> None:
+    with pytest.raises(ParameterError, match="progress is 5, but must be a function, or None"):
+        evaluate(None, NILE, progress=5)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="skip is -1, but must be a whole number"):
+        compare([AutoBypass()], NILE, skip=-1)
+    with pytest.raises(ParameterError, match=r"step is \[1\], but forecasts from 1 to 1 steps ahead"):
+        evaluate(None, NILE[:60]).trace([1])  # type: ignore[arg-type]

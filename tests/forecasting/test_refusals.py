@@ -1,15 +1,15 @@
 """What cannot be used is refused, with a sentence, and leaves a forecaster as it was."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
 
-from adabypass import (
-    Forecaster,
-)
+from adabypass import AutoBypass, Forecaster
 from adabypass.errors import (
     AdabypassError,
+    ConcurrentUseError,
     NotEnoughDataError,
     NotFiniteError,
     NotReadyError,
@@ -91,3 +91,35 @@ def test_settings_that_would_fail_later_are_refused_at_once() -> None:
         Forecaster(lags=100_000)
     with pytest.raises(NotEnoughDataError, match="y has 3 observations, but all are missing"):
         Forecaster().run([np.nan] * 3)
+
+
+@pytest.mark.parametrize("wrong", [None, 1, "yes", np.ones(3)])
+@pytest.mark.parametrize("name", ["keep_weights", "keep_predictive"])
+def test_flags_are_true_or_false(name: str, wrong: Any) -> None:
+    with pytest.raises(ParameterError, match=f"{name} is .*, but must be True or False"):
+        Forecaster().run([1.0, 2.0], **{name: wrong})
+    with pytest.raises(ParameterError, match=f"{name} is .*, but must be True or False"):
+        AutoBypass().run([[1.0]], [1.0], **{name: wrong})
+
+
+@pytest.mark.parametrize("rng", ["seed", -1, 1.5, np.random])
+def test_paths_need_a_seed_or_a_generator(rng: object) -> None:
+    forecaster = Forecaster()
+    forecaster.run([1.0, 2.0, 1.5])
+    with pytest.raises(
+        ParameterError, match=r"rng is .*, but must be a seed, which is a whole number from 0, or np.random"
+    ):
+        forecaster.forecast(2, method="paths", rng=rng)  # type: ignore[arg-type]
+
+
+def test_a_number_that_changes_the_forecaster_while_it_is_read_is_refused() -> None:
+    forecaster = Forecaster()
+
+    class Changes:
+        def __array__(self, dtype: object = None, copy: object = None) -> object:
+            forecaster.run([1.0, 2.0, 1.5], [[1.0], [2.0], [1.0]])
+            return np.array(1.0)
+
+    with pytest.raises(ConcurrentUseError, match="was changed while its arguments were read; call it again"):
+        forecaster.update(Changes())
+    assert forecaster.n_seen == 2

@@ -139,3 +139,25 @@ def test_what_cannot_be_judged_is_refused() -> None:
         reliability(with_pit(0.5), skip=2)
     with pytest.raises(ParameterError, match="level is 90, but must lie between 0 and 1"):
         reliability(with_pit(0.5), levels=[90])
+
+
+@pytest.mark.parametrize("function", [pit_histogram, reliability, coverage_over_time])
+@pytest.mark.parametrize("wrong", [None, 5, np.zeros(3), Normal(np.zeros(3), np.ones(3)), AutoBypass()])
+def test_what_is_not_a_trace_is_refused(function: Any, wrong: Any) -> None:
+    with pytest.raises(ParameterError, match=r"trace is .*, but must be a Trace; pass what model.run\(X, y\) returned"):
+        function(wrong)
+
+
+@pytest.mark.parametrize("levels", [0.9, None, np.array(0.9)])
+def test_levels_that_are_no_list_are_refused(levels: Any) -> None:
+    with pytest.raises(ParameterError, match="but must be a list of numbers between 0 and 1, as in"):
+        reliability(with_pit(0.5, 0.6), levels)
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "words"),
+    [(0, 0.5, "n is 0"), (2.5, 0.5, "n is 2.5"), (5, 1.5, "share is 1.5"), (5, "half", "share is 'half'")],
+)
+def test_a_range_of_chance_needs_trials_and_a_probability(n: Any, share: Any, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        chance_range(n, share)

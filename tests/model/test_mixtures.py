@@ -39,5 +39,5 @@ def test_ctrl_c_stops_work_on_many_forecasts_within_a_second(score: str) -> None
     [(-1.0, 1.0, 1.0), (np.array([1.0, np.nan]), 1.0, 1.0), (1.0, 0.0, 1.0), (1.0, np.inf, 1.0), (1.0, 1.0, -0.1)],
 )
 def test_noise_outside_its_domain_is_refused(signal_var: float, noise_scale: float, epsilon: float) -> None:
-    with pytest.raises(ParameterError, match="noise_scale must be above 0, and the others not below 0"):
+    with pytest.raises(ParameterError, match="noise_scale must be above 0, the others not below 0"):
         Insensitive(np.zeros(np.shape(signal_var)), signal_var, noise_scale, epsilon)

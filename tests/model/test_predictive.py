@@ -10,7 +10,7 @@ import pytest
 from pytest import approx
 
 from adabypass import AutoBypass, Family, Forecast, Insensitive, Mixture, Normal, Point, Trace
-from adabypass.errors import ParameterError
+from adabypass.errors import NotANumberError, ParameterError, ShapeError
 from adabypass.model.component import COMPONENT
 from adabypass.model.empirical import Empirical
 from adabypass.model.predictive import Predictive, concatenate, from_components
@@ -175,3 +175,61 @@ def test_more_draws_than_fit_into_memory_are_refused() -> None:
         for size in (2**31, (100_000, 100_000), -1, 1.5):
             with pytest.raises(ParameterError, match="size is"):
                 forecast.sample(rng, size)  # type: ignore[arg-type]
+
+
+MANY = ["Normal", "Mixture", "Insensitive", "Empirical"]
+
+
+@pytest.mark.parametrize("name", MANY)
+@pytest.mark.parametrize("rng", [None, 5, np.random, np.random.RandomState(0), "seed"])
+def test_draws_need_a_generator(name: str, rng: Any) -> None:
+    with pytest.raises(ParameterError, match=r"but must be a generator of random numbers; pass np.random.default_rng"):
+        EVERY_KIND[name]().sample(rng)
+
+
+@pytest.mark.parametrize("name", MANY)
+@pytest.mark.parametrize(("size", "shape"), [(None, (3,)), (4, (4, 3)), ((2, 4), (2, 4, 3)), (0, (0, 3))])
+def test_many_forecasts_are_drawn_row_by_row(name: str, size: Any, shape: tuple[int, ...]) -> None:
+    assert np.shape(EVERY_KIND[name]().sample(np.random.default_rng(0), size)) == shape
+
+
+@pytest.mark.parametrize("name", MANY)
+@pytest.mark.parametrize("method", ["cdf", "sf", "pit", "crps"])
+def test_many_forecasts_are_asked_with_one_number_or_one_each(name: str, method: str) -> None:
+    ask = getattr(EVERY_KIND[name](), method)
+    assert ask(1.0) == approx(ask([1.0, 1.0, 1.0]))
+    for wrong in ([1.0, 2.0], np.ones((2, 3))):
+        with pytest.raises(
+            ShapeError, match=r"y has shape .*, but there are 3 forecasts; pass shape \(3,\), or one nu"
+        ):
+            ask(wrong)
+    for text in ("1.5", {1.0}, Normal):
+        with pytest.raises(NotANumberError, match=r"y is .*, but must be made of numbers"):
+            ask(text)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: Point("high", "PA"), NotANumberError, "mean is 'high', but must be made of numbers"),  # type: ignore[arg-type]
+        (lambda: Point(np.zeros((2, 2)), "PA"), ShapeError, r"mean has shape \(2, 2\)"),
+        (lambda: Insensitive(0.0, np.ones(2), 1.0, 1.0), ShapeError, r"mean has shape \(\) and signal_var \(2,\)"),
+        (lambda: Insensitive(0.0, 1.0, "wide", 1.0), NotANumberError, "noise_scale is 'wide'"),  # type: ignore[arg-type]
+        (lambda: Insensitive(0.0, 1.0, 1.0, 1e101), ParameterError, "noise_scale and epsilon at most 1e.100"),
+        (lambda: Mixture.of(weight=[0.5, 0.5], mean=[1, 2, 3]), ShapeError, r"weight \(2,\), mean \(3,\)"),
+        (lambda: Mixture.of(weight=1.0, mean="high"), NotANumberError, "mean is 'high'"),
+    ],
+)
+def test_a_forecast_is_made_of_numbers_that_fit(make: Callable[[], Any], error: Any, words: str) -> None:
+    with pytest.raises(error, match=words):
+        make()
+
+
+@pytest.mark.parametrize("start", [np.zeros(3), [0.0, 1.0], np.zeros(2, dtype=np.float32), np.zeros(4)[::2]])
+def test_a_search_begins_at_two_numbers_that_can_be_written(start: Any) -> None:
+    with pytest.raises(ParameterError, match="start"):
+        mixture(1)[0].interval(0.9, start=start)
+
+
+def test_a_mixture_is_made_whatever_class_is_asked() -> None:
+    assert type(Insensitive.of(weight=[1.0], mean=[0.0], signal_var=1.0)) is Mixture

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass import AutoBypass, Bypass, Normal, PassiveAggressive, Trace
-from adabypass.errors import MissingExtraError, NotEnoughDataError, ParameterError, PointForecastError, UnknownNameError
+from adabypass import AutoBypass, Bypass, Normal, PassiveAggressive, Scores, Trace
+from adabypass.errors import (
+    MissingExtraError,
+    NotANumberError,
+    NotEnoughDataError,
+    ParameterError,
+    PointForecastError,
+    ShapeError,
+    UnknownNameError,
+)
 
 
 def small_trace() -> Trace:
@@ -87,3 +95,39 @@ def test_an_unknown_or_absent_data_frame_library_is_named(monkeypatch: pytest.Mo
 def test_traces_and_scores_read_well() -> None:
     assert repr(small_trace()) == "Trace(5 observations, 1 missing; history of epsilon)"
     assert repr(small_trace().scores()).splitlines()[0].split() == ["rmse", "1.67705"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "words"),
+    [
+        ({"y": "high"}, NotANumberError, "y is 'high', but must be made of numbers"),
+        ({"y": np.zeros((3, 1))}, ShapeError, r"y has shape \(3, 1\), but what was observed has shape \(n,\)"),
+        ({"predictive": None}, ParameterError, "predictive is None, but must be forecasts: a Normal"),
+        ({"predictive": Normal(0.0, 1.0)}, ShapeError, r"which is one forecast; pass many"),
+        (
+            {"y": np.zeros(4)},
+            ShapeError,
+            "predictive holds 3 forecasts, but y has 4 values; pass one forecast for each",
+        ),
+        ({"history": 5.0}, ParameterError, "history is 5.0, but must be a dict of names and arrays; {} for none"),
+        (
+            {"history": {"drift": np.ones(2)}},
+            ShapeError,
+            r"history\['drift'\] has shape \(2,\), but must have shape \(3,",
+        ),
+        ({"weights_mean": np.ones(3)}, ShapeError, r"weights_mean has shape \(3,\), but must have shape \(3, n_featur"),
+        ({"log_score": np.ones((3, 1))}, ShapeError, r"log_score has shape \(3, 1\), but must have shape \(3,\)"),
+        ({"first": -1}, ParameterError, "first is -1, but must be a whole number"),
+    ],
+)
+def test_a_trace_of_parts_that_do_not_fit_is_refused(changed: dict[str, Any], error: Any, words: str) -> None:
+    parts: dict[str, Any] = {"y": np.zeros(3), "predictive": Normal(np.zeros(3), np.ones(3)), "history": {}}
+    with pytest.raises(error, match=words):
+        Trace(**(parts | changed))
+
+
+def test_scores_are_numbers() -> None:
+    with pytest.raises(NotANumberError, match=r"the score 'rmse' is \[1.0\], but must be a number"):
+        Scores({"rmse": [1.0]})  # type: ignore[dict-item]
+    with pytest.raises(ParameterError, match="values is 3, but must be a dict of values by name"):
+        Scores(3)  # type: ignore[arg-type]

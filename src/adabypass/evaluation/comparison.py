@@ -8,12 +8,12 @@ import numpy as np
 
 from adabypass.errors import ParameterError
 from adabypass.evaluation.diebold_mariano import FEWEST_PAIRS, Difference, difference
-from adabypass.evaluation.prequential import SKIP, Evaluation, check_loss, evaluate, observations
+from adabypass.evaluation.prequential import LARGEST_SKIP, SKIP, Evaluation, check_loss, evaluate, observations
 from adabypass.forecasting import Forecaster
 from adabypass.model.trace import Scores
 from adabypass.panel.columns import TARGET
 from adabypass.regressors import Regressor
-from adabypass.validation import Floats
+from adabypass.validation import Floats, check_function, check_int, shown
 
 SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
 
@@ -86,6 +86,8 @@ def compare(
     True
     """
     check_loss(loss)
+    check_function(progress, "progress")
+    skip = check_int(skip, "skip", minimum=0, maximum=LARGEST_SKIP)
     series, known = observations(data, exog, target, time)
     found = {}
     for name, each in _named(forecasters).items():
@@ -116,6 +118,11 @@ def _named(
     forecasters: Mapping[str, Forecaster | Regressor] | Sequence[Forecaster | Regressor],
 ) -> Mapping[str, Forecaster | Regressor]:
     """Return the forecasters by name."""
+    if not isinstance(forecasters, Mapping | Sequence) or isinstance(forecasters, str):
+        raise ParameterError(
+            f"forecasters is {shown(forecasters)}, but must be a list of forecasters or models, or a dict of them by "
+            "name."
+        )
     if not forecasters:
         raise ParameterError("there is nothing to compare; give at least one forecaster or model.")
     if isinstance(forecasters, Mapping):

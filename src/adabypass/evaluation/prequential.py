@@ -9,16 +9,18 @@ import numpy as np
 from adabypass import tables
 from adabypass.errors import NotEnoughDataError, ParameterError
 from adabypass.forecasting import Forecaster
+from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.model.predictive import concatenate
 from adabypass.model.trace import Scores, Trace
 from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.pipeline import as_forecaster
 from adabypass.panel.series import Panel
 from adabypass.regressors import Regressor
-from adabypass.validation import Floats, Integers, check_array, check_int
+from adabypass.validation import Floats, Integers, check_function, check_int, shown
 
 SKIP = 20
 """How many forecasts are not scored: those from which every model learns what the series is like at all."""
+LARGEST_SKIP = 1_000_000_000
 LONGEST_HORIZON = 100_000
 AFFORDABLE = 20_000
 """How many forecasts, each step ahead counted, are made by default: some 10 seconds and 50 MB for AutoBypass."""
@@ -46,9 +48,9 @@ class Evaluation(NamedTuple):
 
     def trace(self, step: int = 1) -> Trace:
         """Return the forecasts `step` steps ahead."""
-        if step not in self.traces:
+        if not isinstance(step, int | np.integer) or step not in self.traces:
             raise ParameterError(
-                f"step is {step!r}, but forecasts from {min(self.traces)} to {max(self.traces)} steps ahead were "
+                f"step is {shown(step)}, but forecasts from {min(self.traces)} to {max(self.traces)} steps ahead were "
                 "evaluated; evaluate with a longer horizon."
             )
         return self.traces[step]
@@ -127,10 +129,11 @@ def evaluate(
     >>> round(result.scores()["coverage_90"], 3), result.n_scored()
     (0.924, 642)
     """
+    check_function(progress, "progress")
     copy = as_forecaster(forecaster).copy()
     series, known = observations(data, exog, target, time)
     steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
-    skip = check_int(skip, "skip", minimum=0, maximum=1_000_000_000)
+    skip = check_int(skip, "skip", minimum=0, maximum=LARGEST_SKIP)
     if steps == 1 and every is None:
         trace = copy.run(series, known)
         if progress is not None:
@@ -179,9 +182,8 @@ def _evaluate_ahead(
 def observations(data: Any, exog: Any, target: str, time: str | None) -> tuple[Floats, Floats | None]:
     """Return the observations and exogenous values of arrays, or of a frame's columns."""
     if not (isinstance(data, Mapping) or hasattr(data, "columns")):
-        series = check_array(data, "data")
-        known = None if exog is None else check_array(exog, "exog")
-        return series, known[:, None] if known is not None and known.ndim == 1 else known
+        series = check_series(data, "data")
+        return series, None if exog is None else check_exog(exog, len(series), None, None, "mean")
     panel = Panel(tables.from_frame(data), Columns(target, time, None, () if exog is None else as_names(exog, "exog")))
     if len(panel) > 1:
         raise ParameterError(f"the frame holds {len(panel)} series, but they are evaluated one by one; choose one.")
@@ -196,8 +198,8 @@ def _default_stride(n: int, steps: int) -> int:
 
 def check_loss(loss: str) -> str:
     """Return the name of a loss, checked."""
-    if loss not in LOSSES:
-        raise ParameterError(f"loss is {loss!r}, but must be one of {', '.join(map(repr, LOSSES))}.")
+    if not isinstance(loss, str) or loss not in LOSSES:
+        raise ParameterError(f"loss is {shown(loss)}, but must be one of {', '.join(map(repr, LOSSES))}.")
     return loss
 
 

@@ -22,7 +22,7 @@ from adabypass.model.series_spec import LAYOUT, Missing
 from adabypass.model.trace import Trace
 from adabypass.regressors import AutoBypass, Regressor
 from adabypass.regressors.base import MOST_FEATURES
-from adabypass.validation import Floats, check_array, check_int, check_target
+from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target
 
 Method = Literal["moments", "paths"]
 
@@ -225,6 +225,8 @@ class Forecaster:
         Trace
             From the first observation that could be forecast on: `trace.first` is its number.
         """
+        check_flag(keep_weights, "keep_weights")
+        check_flag(keep_predictive, "keep_predictive")
         series = check_series(y)
         cell = self._cell
         known = check_exog(exog, len(series), self._n_exog(cell), self._names, self.missing)
@@ -269,7 +271,7 @@ class Forecaster:
         if cell is None:
             raise NotReadyError("this forecaster has learned nothing yet; let it see an observation after its lags.")
         draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS) if method == "paths" else None
-        return forecast_horizon(twin.model, self._spec, cell.row, known, draws, np.random.default_rng(rng))
+        return forecast_horizon(twin.model, self._spec, cell.row, known, draws, as_rng(rng))
 
     def __getstate__(self) -> dict[str, Any]:
         cell = self._cell
@@ -341,6 +343,8 @@ class Forecaster:
         if cell is None:
             self._check_features(len(known))
             self._cell = cell = self._new_cell(self._spec.new_row(len(known)), len(known))
+        if cell.n_exog != len(known):  # another call came between the check of `known` and this
+            raise ConcurrentUseError("this forecaster was changed while its arguments were read; call it again.")
         return cell
 
     def _new_cell(self, row: Floats, n_exog: int) -> SeriesCell:

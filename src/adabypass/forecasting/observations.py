@@ -40,15 +40,15 @@ def check_exog(
     return table
 
 
-def check_series(y: object) -> Floats:
-    """Return a checked copy of a series."""
-    series = check_array(y, "y", copy=True)
+def check_series(y: object, name: str = "y") -> Floats:
+    """Return a checked copy of a series, which errors call `name`."""
+    series = check_array(y, name, copy=True)
     if series.ndim != 1:
-        raise ShapeError(f"y has shape {series.shape}, but a series has shape (n,).")
+        raise ShapeError(f"{name} has shape {series.shape}, but a series has shape (n,).")
     infinite = np.flatnonzero(np.isinf(series))
     if len(infinite):
         at = int(infinite[0])
-        raise NotFiniteError(f"y[{at}] is {series[at]}, but must be finite, or nan if the observation is missing.")
+        raise NotFiniteError(f"{name}[{at}] is {series[at]}, but must be finite, or nan if the observation is missing.")
     return series
 
 

@@ -10,7 +10,7 @@ from adabypass.model.past import Design
 from adabypass.model.series_spec import Missing, SeriesSpec
 from adabypass.regressors import Regressor
 from adabypass.regressors.base import MOST_FEATURES
-from adabypass.validation import check_int
+from adabypass.validation import check_int, shown
 
 MOST_LAGS = 100_000
 HIGHEST_DIFFERENCE = 10
@@ -20,8 +20,8 @@ def check_settings(
     model: Regressor, lags: object, seasonal_lags: object, difference: object, bias: object, missing: Missing
 ) -> SeriesSpec:
     """Return the spec of a forecaster with these settings."""
-    if missing not in get_args(Missing):
-        raise ParameterError(f"missing is {missing!r}, but must be 'raise', 'mean' or 'last'.")
+    if not isinstance(missing, str) or missing not in get_args(Missing):
+        raise ParameterError(f"missing is {shown(missing)}, but must be 'raise', 'mean' or 'last'.")
     if not isinstance(bias, bool | np.bool_):
         raise ParameterError(f"bias is {bias!r}, but must be True or False.")
     if model.has_intercept and not bias:

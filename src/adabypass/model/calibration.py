@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import bdtr, bdtrik
 
-from adabypass.errors import NotEnoughDataError
+from adabypass.errors import NotEnoughDataError, ParameterError
 from adabypass.model import long_run
 from adabypass.model.protocol import check_level
-from adabypass.model.trace import Trace
-from adabypass.validation import Floats, check_int
+from adabypass.model.trace import Trace, check_trace
+from adabypass.validation import Floats, check_int, shown
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 MOST_BINS = 10_000
@@ -65,8 +65,9 @@ def pit_histogram(trace: Trace, bins: int = 20, *, skip: int = 0) -> PitHistogra
     pit = _seen_pit(trace, skip)
     count, edges = np.histogram(pit, bins, range=(0.0, 1.0))
     scale = bins / len(pit)
+    density: Floats = np.asarray(count, dtype=np.float64) * scale
     low, high = chance_range(len(pit), 1 / bins)
-    return PitHistogram(edges, count * scale, (low * scale, high * scale))
+    return PitHistogram(edges, density, (low * scale, high * scale))
 
 
 def reliability(trace: Trace, levels: Sequence[float] = LEVELS, *, skip: int = 0) -> Reliability:
@@ -87,7 +88,7 @@ def reliability(trace: Trace, levels: Sequence[float] = LEVELS, *, skip: int = 0
     >>> reliability(trace, levels=[0.5, 0.9]).observed
     array([0.5, 1. ])
     """
-    nominal = np.array([check_level(level) for level in levels])
+    nominal = _check_levels(levels)
     hits = _within(_seen_pit(trace, skip), nominal[:, None]).astype(float)
     independent = nominal * (1 - nominal) / hits.shape[1]
     correlated = [long_run.mean_var(row) for row in hits]
@@ -111,7 +112,7 @@ def coverage_over_time(trace: Trace, level: float = 0.9, window: int = 100) -> F
     array (n,)
         nan until `window` observations were seen.
     """
-    window = check_int(window, "window", minimum=1, maximum=LONGEST_WINDOW)
+    trace, window = check_trace(trace), check_int(window, "window", minimum=1, maximum=LONGEST_WINDOW)
     pit = trace.predictive.pit(trace.y)
     hits = _within(pit, check_level(level))
     seen = ~np.isnan(pit)
@@ -125,6 +126,9 @@ def coverage_over_time(trace: Trace, level: float = 0.9, window: int = 100) -> F
 
 def chance_range(n: int, share: float) -> tuple[float, float]:
     """Return the central 95 % of the number of hits in `n` independent trials, each a hit with probability `share`."""
+    n = check_int(n, "n", minimum=1, maximum=LONGEST_WINDOW)
+    if not (isinstance(share, float | int) and 0 <= share <= 1):
+        raise ParameterError(f"share is {shown(share)}, but must be a number from 0 to 1.")
     low, high = (_binomial_quantile(q, n, share) for q in (0.025, 0.975))
     return low, high
 
@@ -136,7 +140,7 @@ def _binomial_quantile(q: float, n: int, share: float) -> float:
 
 
 def _seen_pit(trace: Trace, skip: int) -> Floats:
-    skip = check_int(skip, "skip", minimum=0, maximum=len(trace))
+    skip = check_int(skip, "skip", minimum=0, maximum=len(check_trace(trace)))
     pit: Floats = trace.predictive.pit(trace.y)[skip:]
     pit = pit[~np.isnan(pit)]
     if len(pit) == 0:
@@ -144,6 +148,16 @@ def _seen_pit(trace: Trace, skip: int) -> Floats:
             "there is nothing to judge: every observation is missing, skipped, or had a forecast that knew nothing."
         )
     return pit
+
+
+def _check_levels(levels: object) -> Floats:
+    try:
+        found = [check_level(level) for level in levels]  # type: ignore[attr-defined]
+    except TypeError as error:  # it is no list
+        raise ParameterError(
+            f"levels is {shown(levels)}, but must be a list of numbers between 0 and 1, as in [0.9]."
+        ) from error
+    return np.array(found)
 
 
 def _within(pit: Floats, level: Any) -> Any:

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.errors import PointForecastError
+from adabypass.errors import PointForecastError, ShapeError
 from adabypass.model.limits import LARGEST
-from adabypass.model.protocol import check_level, check_probability
-from adabypass.validation import Floats, check_size
+from adabypass.model.protocol import check_level, check_probability, check_values
+from adabypass.validation import Floats, check_array, check_rng, check_size
 
 
 class Empirical:
@@ -16,14 +16,19 @@ class Empirical:
     Parameters
     ----------
     draws : array (n_draws, n)
-        One column for each forecast.
+        One column for each forecast, of 2 draws or more.
     """
 
     is_point = False
 
     def __init__(self, draws: Floats) -> None:
-        self.draws = draws
-        self._sorted = np.sort(draws, axis=0)
+        self.draws = check_array(draws, "draws")
+        if self.draws.ndim != 2 or len(self.draws) < 2:
+            raise ShapeError(
+                f"draws have shape {self.draws.shape}, but must have shape (n_draws, n): at least 2 draws of each of n "
+                "forecasts."
+            )
+        self._sorted = np.sort(self.draws, axis=0)
 
     def __repr__(self) -> str:
         return f"Empirical({self.draws.shape[1]} forecasts, {len(self.draws)} draws of each)"
@@ -62,7 +67,7 @@ class Empirical:
 
     def cdf(self, y: Any) -> Floats:
         """Return the share of the draws up to `y`."""
-        return np.asarray((self.draws <= y).mean(axis=0))
+        return np.asarray((self.draws <= check_values(y, self.draws.shape[1:])).mean(axis=0))
 
     def sf(self, y: Any) -> Floats:
         """Return the share of the draws above `y`."""
@@ -83,22 +88,15 @@ class Empirical:
 
     def crps(self, y: Any) -> Floats:
         """Return the continuous ranked probability score at `y` of the draws' distribution."""
-        n, scale = len(self.draws), self._scale
+        n, scale, values = len(self.draws), self._scale, check_values(y, self.draws.shape[1:])
         rank = (2 * np.arange(1, n + 1) - n - 1)[:, None] / n**2
-        distance = np.abs(self.draws / scale - np.asarray(y) / scale).mean(axis=0)
+        distance = np.abs(self.draws / scale - values / scale).mean(axis=0)
         return np.asarray((distance - (rank * (self._sorted / scale)).sum(axis=0)) * scale)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Floats:
         """Choose among the draws: `size` whole paths."""
-        return np.asarray(
-            self.draws[
-                rng.integers(len(self.draws), size=None if size is None else check_size(size, self.draws.shape[1]))
-            ]
-        )
-
-    def plus(self, shift: Any, var: Any = 0.0) -> "Empirical":
-        """Return the forecast of a sum: of this and `shift`."""
-        return Empirical(self.draws + shift)
+        shape = None if size is None else check_size(size, self.draws.shape[1])
+        return np.asarray(self.draws[check_rng(rng).integers(len(self.draws), size=shape)])
 
     def pdf(self, y: Any) -> Any:
         """Raise an error: draws have no density."""

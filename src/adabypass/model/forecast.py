@@ -6,10 +6,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from adabypass.errors import ShapeError
 from adabypass.model.empirical import Empirical
-from adabypass.model.protocol import Predictive
+from adabypass.model.protocol import Predictive, check_predictive
 from adabypass.tables import frames
-from adabypass.validation import Floats
+from adabypass.validation import Floats, check_array
 
 
 class Forecast:
@@ -18,19 +19,20 @@ class Forecast:
     Parameters
     ----------
     predictive
-        As many forecasts as there are steps.
+        As many forecasts as there are steps: a Normal or a Mixture of arrays, say.
     paths : array (n_paths, horizon), optional
         The futures that were drawn, if any.
     """
 
     def __init__(self, predictive: Predictive, paths: Floats | None = None) -> None:
-        self.predictive = predictive
-        self.paths = paths
+        self.predictive = check_predictive(predictive, "predictive")
+        self.paths = None if paths is None else _check_paths(paths, len(self))
 
     @classmethod
     def from_paths(cls, paths: Floats) -> Self:
         """Return the forecast that drawn futures amount to."""
-        return cls(Empirical(paths), paths)
+        drawn = Empirical(paths)
+        return cls(drawn, drawn.draws)
 
     def __len__(self) -> int:
         return len(self.mean)
@@ -101,3 +103,10 @@ class Forecast:
         backend : "pandas", "polars" or "pyarrow"
         """
         return frames.make({"step": np.arange(1, len(self) + 1), **self.columns(levels)}, backend)
+
+
+def _check_paths(paths: object, horizon: int) -> Floats:
+    drawn = check_array(paths, "paths")
+    if drawn.ndim != 2 or drawn.shape[1] != horizon:
+        raise ShapeError(f"paths have shape {drawn.shape}, but must have shape (n_paths, {horizon}): one value a step.")
+    return drawn

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adabypass.errors import ShapeError
 from adabypass.model import noise
 from adabypass.model.noise import Family
-from adabypass.validation import Floats, Integers
+from adabypass.validation import Floats, Integers, check_array
 
 
 class LinearMixture(NamedTuple):
@@ -49,12 +50,15 @@ class LinearMixture(NamedTuple):
         return np.asarray(self.noise_scale**2 * noise.family_var(self.family, self.epsilon))
 
     def regressors(self, x: Floats) -> Floats:
-        """Give what the weights multiply, for features (..., n_features)."""
+        """Return what the weights multiply, for features (..., n_features)."""
+        x = check_array(x, "x")
+        if x.ndim == 0 or x.shape[-1] != len(self.x_center):
+            raise ShapeError(f"x has shape {x.shape}, but must have shape (..., {len(self.x_center)}).")
         r = x - self.x_center
         return np.concatenate([np.ones((*r.shape[:-1], 1)), r], axis=-1) if self.intercept else r
 
     def advance(self) -> "LinearMixture":
-        """Let a step of time pass without an observation."""
+        """Return the belief a step of time later, without an observation."""
         settled = self.noise_scale * np.exp((self.fade - 1.0) * self.fading)
         return self._replace(cov=self.cov + self.drift, noise_scale=settled, fading=self.fade * self.fading)
 

@@ -1,19 +1,19 @@
 """Forecasts that mix Gaussians with noise of several families."""
 
 from collections.abc import Callable
-from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from adabypass.errors import ParameterError
+from adabypass.errors import NotANumberError, ParameterError, ShapeError
 from adabypass.model import crps, entropy, mixture, noise
 from adabypass.model.component import COMPONENT, Components, check_components
+from adabypass.model.limits import LARGEST, LARGEST_HYPERPARAMETER
 from adabypass.model.moments import MixtureMoments
 from adabypass.model.noise import Family
-from adabypass.model.protocol import Number, check_level, check_probability, plain, saturate
-from adabypass.validation import Floats, check_size
+from adabypass.model.protocol import Number, check_level, check_probability, check_values, plain
+from adabypass.validation import Floats, check_array, check_rng, check_size, shown
 
 CHUNK = 64
 """So many forecasts go to compiled code between two looks for Ctrl-C: some tenths of a second at most."""
@@ -44,9 +44,8 @@ class Mixture(MixtureMoments):
     def __init__(self, components: Components) -> None:
         self._fill_from(check_components(components))
 
-    @classmethod
+    @staticmethod
     def of(
-        cls,
         *,
         weight: ArrayLike,
         mean: ArrayLike,
@@ -69,26 +68,33 @@ class Mixture(MixtureMoments):
             Half-width of the flat top of insensitive noise, in units of `noise_scale`.
         family : Family, or an array of it
         """
-        fields = np.broadcast_arrays(weight, mean, signal_var, noise_scale, epsilon, family)
+        names = COMPONENT.names or ()
+        given = (weight, mean, signal_var, noise_scale, epsilon, family)
+        arrays = [check_array(values, name) for name, values in zip(names, given, strict=True)]
+        try:
+            fields = np.broadcast_arrays(*arrays)
+        except ValueError as error:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(names, arrays, strict=True))
+            raise ShapeError(f"the fields have the shapes {shapes}, but must have one shape, or be numbers.") from error
         components = np.empty(fields[0].shape, COMPONENT)
-        for name, values in zip(components.dtype.names or (), fields, strict=True):
+        for name, values in zip(names, fields, strict=True):
             components[name] = values
-        return cls(components)
+        return Mixture(components)
 
-    @classmethod
-    def unchecked(cls, components: Components, mean: Any, var: Any) -> "Mixture":
+    @staticmethod
+    def unchecked(components: Components, mean: Any, var: Any) -> "Mixture":
         """Return the mixture that a model forecasts, whose mean and variance it knows already: nothing is checked."""
-        forecast = cls.__new__(cls)
+        forecast = Mixture.__new__(Mixture)
         forecast._fill_components(components, mean, var)
         return forecast
 
     def __reduce__(self) -> Any:
         return Mixture.unchecked, (self.components, self.mean, self.var)
 
-    @classmethod
-    def made(cls, components: Components) -> "Mixture":
+    @staticmethod
+    def made(components: Components) -> "Mixture":
         """Return the mixture of components that the library made itself: nothing is checked."""
-        forecast = cls.__new__(cls)
+        forecast = Mixture.__new__(Mixture)
         forecast._fill_from(components)
         return forecast
 
@@ -135,6 +141,7 @@ class Mixture(MixtureMoments):
         """Return the central interval that holds the observation with probability `level`: see `Predictive`."""
         level = check_level(level)
         if start is not None and self.components.ndim == 1:
+            _check_start(start)
             return mixture.interval(self.components, (1 - level) / 2, (1 + level) / 2, start)
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
 
@@ -152,7 +159,7 @@ class Mixture(MixtureMoments):
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
-        table = self._table
+        rng, table = check_rng(rng), self._table
         shape = check_size(size, len(table))
         forecast = np.zeros(shape, dtype=int)
         if self.components.ndim == 2:
@@ -163,17 +170,6 @@ class Mixture(MixtureMoments):
         eta = parts["noise_scale"] * noise.sample(parts["family"], parts["epsilon"], rng)
         return plain(parts["mean"] + np.sqrt(parts["signal_var"]) * rng.normal(size=forecast.shape) + eta)
 
-    def plus(self, shift: Any, var: Any = 0.0) -> "Mixture":
-        """Return the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`.
-
-        The variance may differ between components.
-        """
-        components = self.components.copy()
-        many = self.components.ndim == 2
-        components["mean"] = saturate(components["mean"] + (np.asarray(shift)[..., None] if many else shift))
-        components["signal_var"] = saturate(components["signal_var"] + (np.atleast_1d(var)[..., None] if many else var))
-        return Mixture.made(components)
-
     @property
     def _table(self) -> Components:
         return np.ascontiguousarray(self.components if self.components.ndim == 2 else self.components[None])
@@ -183,8 +179,9 @@ class Mixture(MixtureMoments):
 
         It gets a part of them at a time, so that Ctrl-C is heard in between.
         """
-        values, components = np.asarray(at, dtype=np.float64), self.components
+        components = self.components
         is_single = components.ndim == 1
+        values = np.asarray(check_values(at, () if is_single else (len(components),)))
         flat = np.ascontiguousarray(values.reshape(-1) if is_single else np.broadcast_to(values, len(components)))
         done = np.empty(len(flat))
         for i in range(0, len(flat), CHUNK):
@@ -217,26 +214,28 @@ class Insensitive(Mixture):
     __slots__ = ("epsilon", "noise_scale", "signal_var")
 
     def __init__(self, mean: Number, signal_var: Number, noise_scale: float, epsilon: float) -> None:
-        if not (0.0 < noise_scale < inf and 0.0 <= epsilon < inf and np.all(np.greater_equal(signal_var, 0.0))):
+        for value, name in ((noise_scale, "noise_scale"), (epsilon, "epsilon")):
+            if not isinstance(value, float | int | np.floating | np.integer):
+                raise NotANumberError(f"{name} is {shown(value)}, but must be a number.")
+        if not (isinstance(mean, float) and isinstance(signal_var, float)):
+            mean, signal_var = _check_signal(mean, signal_var)
+        largest = LARGEST_HYPERPARAMETER
+        if not (0.0 < noise_scale <= largest and 0.0 <= epsilon <= largest and np.all(np.greater_equal(signal_var, 0))):
             raise ParameterError(
-                f"signal_var is {signal_var!r}, noise_scale {noise_scale!r} and epsilon {epsilon!r}, but "
-                "noise_scale must be above 0, and the others not below 0."
+                f"signal_var is {shown(signal_var)}, noise_scale {noise_scale!r} and epsilon {epsilon!r}, but "
+                f"noise_scale must be above 0, the others not below 0, and noise_scale and epsilon at most {largest:g}."
             )
-        self._fill(mean, signal_var + noise_scale**2 * noise.var(epsilon))
+        noise_var = min(float(noise_scale) ** 2 * noise.var(float(epsilon)), LARGEST)
+        self._fill(mean, signal_var + noise_var)
         self.signal_var = signal_var
-        self.noise_scale = noise_scale
-        self.epsilon = epsilon
+        self.noise_scale = float(noise_scale)
+        self.epsilon = float(epsilon)
 
     def __reduce__(self) -> Any:
         return Insensitive, (self.mean, self.signal_var, self.noise_scale, self.epsilon)
 
     def __getitem__(self, chosen: Any) -> "Insensitive":
         return Insensitive(self.mean[chosen], self.signal_var[chosen], self.noise_scale, self.epsilon)  # type: ignore[index]
-
-    def plus(self, shift: Any, var: Any = 0.0) -> "Insensitive":
-        """Return the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`."""
-        mean, signal_var = saturate(self.mean + shift), saturate(self.signal_var + var)
-        return Insensitive(mean, signal_var, self.noise_scale, self.epsilon)
 
     @property
     def components(self) -> Components:
@@ -247,3 +246,25 @@ class Insensitive(Mixture):
         components["noise_scale"], components["epsilon"] = self.noise_scale, self.epsilon
         components["family"] = Family.INSENSITIVE
         return components
+
+
+def _check_start(start: object) -> None:
+    """Check the array in which a search notes where it ended."""
+    if not (isinstance(start, np.ndarray) and start.dtype == np.float64 and start.shape == (2,)):
+        raise ParameterError(
+            f"start is {shown(start)}, but must be an array of two numbers; pass np.array([-1.0, 1.0])."
+        )
+    if not (start.flags.writeable and start.flags.c_contiguous):
+        raise ParameterError("start must be an array that can be written to, as np.array([-1.0, 1.0]) can.")
+
+
+def _check_signal(mean: Any, signal_var: Any) -> tuple[Any, Any]:
+    """Check means and variances that are not two plain floats."""
+    means, variances = check_array(mean, "mean"), check_array(signal_var, "signal_var")
+    shape = np.shape(mean)
+    if np.shape(signal_var) != shape or len(shape) > 1:
+        raise ShapeError(
+            f"mean has shape {shape} and signal_var {np.shape(signal_var)}, but both must be numbers, or arrays of one "
+            "shape (n,)."
+        )
+    return (means, variances) if shape else (float(means.flat[0]), float(variances.flat[0]))

@@ -10,8 +10,8 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.model.limits import LARGEST
 from adabypass.model.moments import Moments
-from adabypass.model.protocol import Number, check_level, check_probability, plain, saturate
-from adabypass.validation import Floats, check_array, check_size
+from adabypass.model.protocol import Number, check_level, check_probability, check_values, plain
+from adabypass.validation import Floats, check_array, check_rng, check_size
 
 SQRT_2PI = (2.0 * pi) ** 0.5
 SQRT_PI = pi**0.5
@@ -58,8 +58,9 @@ class Normal(Moments):
         return f"Normal(mean={self.mean:.6g}, sd={self.sd:.6g})"
 
     def _standardise(self, y: Number) -> Any:
+        values = check_values(y, np.shape(self.mean))
         with np.errstate(over="ignore"):
-            return np.clip((np.asarray(y, dtype=float) - self.mean) / self.sd, -LARGEST, LARGEST)
+            return np.clip((values - self.mean) / self.sd, -LARGEST, LARGEST)
 
     def pdf(self, y: Number) -> Any:
         """Return the density at `y`."""
@@ -110,12 +111,10 @@ class Normal(Moments):
         return plain(np.where(self.is_known, 0.5 + np.log(self.sd * SQRT_2PI), np.nan))
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
-        """Draw values."""
-        return rng.normal(self.mean, self.sd, None if size is None else check_size(size))
-
-    def plus(self, shift: Any, var: Any = 0.0) -> "Normal":
-        """Return the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`."""
-        return Normal(saturate(self.mean + shift), np.where(self.is_known, saturate(self.var + var), inf))
+        """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
+        many = np.shape(self.mean)
+        shape = None if size is None else (*check_size(size, *many), *many)
+        return check_rng(rng).normal(self.mean, self.sd, shape)
 
 
 def _check_moments(mean: Any, var: Any) -> tuple[Any, Any]:

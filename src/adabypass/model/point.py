@@ -5,14 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.errors import PointForecastError
-from adabypass.model.protocol import Number, Predictive, saturate
+from adabypass.errors import PointForecastError, ShapeError
+from adabypass.model.protocol import Number, Predictive
+from adabypass.validation import check_array
 
 
 class Point:
     """A forecast without a distribution, from a model that has none.
 
     Only the mean is there; asking for anything else says why.
+
+    Parameters
+    ----------
+    mean
+        A number, or an array (n,) of them; nan where nothing is known.
+    model
+        Name of the model, for errors.
 
     Examples
     --------
@@ -26,7 +34,7 @@ class Point:
     is_point = True
 
     def __init__(self, mean: Number, model: str) -> None:
-        self.mean = mean
+        self.mean = mean if isinstance(mean, float) else _check_mean(mean)
         self._model = model
 
     def __reduce__(self) -> Any:
@@ -46,13 +54,17 @@ class Point:
         """Choose among many forecasts, as an array would."""
         return Point(self.mean[chosen], self._model)
 
-    def plus(self, shift: Any, var: Any = 0.0) -> "Point":
-        """Return the forecast of a sum: of this and `shift`."""
-        return Point(saturate(self.mean + shift), self._model)
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(Predictive, name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         raise PointForecastError(
             f"{self._model} forecasts a point, so it has no {name}; use Bypass or AdaBypass for a distribution."
         )
+
+
+def _check_mean(mean: Any) -> Any:
+    """Check what is not a plain float."""
+    means = check_array(mean, "mean")
+    if means.ndim > 1:
+        raise ShapeError(f"mean has shape {means.shape}, but must be a number, or an array of shape (n,).")
+    return means if np.ndim(mean) else float(means.reshape(-1)[0])

@@ -5,9 +5,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from adabypass.errors import ParameterError
-from adabypass.model.limits import LARGEST
-from adabypass.validation import Floats, check_array
+from adabypass.errors import ParameterError, ShapeError
+from adabypass.validation import Floats, check_array, shown
 
 Number: TypeAlias = float | Floats
 
@@ -75,18 +74,41 @@ class Predictive(Protocol):
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values."""
 
-    def plus(self, shift: Any, var: Any = 0.0) -> "Predictive":
-        """Return the forecast of a sum: of this and an independent normal with mean `shift` and variance `var`."""
-
 
 def plain(value: Any) -> Any:
     """Return a Python float for a single number, an array for many."""
     return float(value) if np.ndim(value) == 0 else value
 
 
-def saturate(value: Any) -> Any:
-    """Return the value, kept within the largest numbers of the library."""
-    return plain(np.clip(value, -LARGEST, LARGEST))
+_NEEDED = ("is_point", "is_known", "mean", "__getitem__")
+"""What every forecast has, a point too."""
+
+
+def check_predictive(value: Any, name: str, n: int | None = None) -> Predictive:
+    """Check that `value` holds many forecasts: `n` of them, if that is given."""
+    if isinstance(value, type) or not all(hasattr(value, part) for part in _NEEDED):
+        raise ParameterError(
+            f"{name} is {shown(value)}, but must be forecasts: a Normal, an Insensitive, a Mixture or a Point."
+        )
+    shape = np.shape(value.mean)
+    if len(shape) != 1:
+        raise ShapeError(f"{name} is {shown(value)}, which is one forecast; pass many, made of arrays of shape (n,).")
+    if n is not None and shape != (n,):
+        raise ShapeError(f"{name} holds {shape[0]} forecasts, but y has {n} values; pass one forecast for each.")
+    predictive: Predictive = value
+    return predictive
+
+
+def check_values(y: Any, shape: tuple[int, ...]) -> Any:
+    """Check the values at which forecasts are asked: any array for one of shape (), one number each for (n,)."""
+    if isinstance(y, float):
+        return y
+    values = check_array(y, "y")
+    if shape and values.shape not in ((), (1,), shape):
+        raise ShapeError(
+            f"y has shape {values.shape}, but there are {shape[0]} forecasts; pass shape {shape}, or one number."
+        )
+    return values.reshape(np.shape(y))
 
 
 def check_probability(q: Any) -> Floats:

@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
+from adabypass.errors import ParameterError
+from adabypass.validation import shown
+
 Value = TypeVar("Value")
 
 
@@ -12,6 +15,8 @@ class ReadOnly(Mapping[str, Value]):
     __slots__ = ("_values",)
 
     def __init__(self, values: Mapping[str, Value]) -> None:
+        if not isinstance(values, Mapping):
+            raise ParameterError(f"values is {shown(values)}, but must be a dict of values by name.")
         self._values = dict(values)
 
     def __getitem__(self, name: str) -> Value:

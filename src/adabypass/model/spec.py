@@ -17,7 +17,7 @@ from adabypass.model.component import Components
 from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC
 from adabypass.model.predictive import Insensitive, Normal, Point, Predictive
 from adabypass.model.row import Layout, pack, scalars, symmetric_matrices, vectors
-from adabypass.validation import Floats
+from adabypass.validation import Floats, shown
 
 Variant = Literal["PA", "PA-I", "PA-II"]
 
@@ -110,9 +110,9 @@ class PassiveAggressiveSpec(Spec):
     forecast_type: ClassVar[type] = Point
 
     def __post_init__(self) -> None:
-        if self.variant not in get_args(Variant):
+        if not isinstance(self.variant, str) or self.variant not in get_args(Variant):
             choices = ", ".join(repr(v) for v in get_args(Variant))
-            raise ParameterError(f"variant is {self.variant!r}, but must be one of {choices}.")
+            raise ParameterError(f"variant is {shown(self.variant)}, but must be one of {choices}.")
         _check_positive(self, "C")
         _check_positive(self, "epsilon", zero=True)
 

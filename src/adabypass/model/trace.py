@@ -2,23 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
-from adabypass.errors import NotEnoughDataError, NotReadyError, ParameterError
+from adabypass.errors import NotANumberError, NotEnoughDataError, NotReadyError, ParameterError, ShapeError
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.limits import LARGEST
 from adabypass.model.predictive import Predictive, concatenate
+from adabypass.model.protocol import check_predictive
 from adabypass.model.read_only import ReadOnly
 from adabypass.tables import frames
-from adabypass.validation import Floats, check_int
+from adabypass.validation import Floats, check_array, check_int, shown
 
 LEVELS = (0.5, 0.9, 0.95)
 GRID_STEP = AutoBypassSpec.drift_logs[1] - AutoBypassSpec.drift_logs[0]
 """Step of the grid of log drift rates of AutoBypass."""
 LONGEST_GAP = 1_000_000
+LATEST_START = 2**62
 LARGEST_DEVIATE = 38.0
 """Beyond so many standard deviations a normal's tail is 0 in double precision."""
 
@@ -31,6 +34,12 @@ class Scores(ReadOnly[float]):
     interval, and its mean width. `n` is how many forecasts were scored, `n_left_out` how many observations were seen
     of which the forecast knew nothing: these are not scored. Missing observations count in neither.
     """
+
+    def __init__(self, values: Mapping[str, float]) -> None:
+        super().__init__(values)
+        for name, value in self.items():
+            if not isinstance(value, Real):
+                raise NotANumberError(f"the score {name!r} is {shown(value)}, but must be a number.")
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<15}{value:>12.6g}" for name, value in self._values.items())
@@ -77,14 +86,19 @@ class Trace:
         log_score: Floats | None = None,
         first: int = 0,
     ) -> None:
-        self.y = y
-        self.predictive = predictive
-        self.history = dict(history)
-        self.weights_mean = weights_mean
-        self.weights_var = weights_var
-        self.first = first
+        self.y = check_array(y, "y")
+        if self.y.ndim != 1:
+            raise ShapeError(f"y has shape {self.y.shape}, but what was observed has shape (n,).")
+        n = len(self.y)
+        self.predictive = check_predictive(predictive, "predictive", n)
+        if not isinstance(history, Mapping):
+            raise ParameterError(f"history is {shown(history)}, but must be a dict of names and arrays; {{}} for none.")
+        self.history = {str(name): _record(values, f"history[{name!r}]", n, 1) for name, values in history.items()}
+        self.weights_mean = None if weights_mean is None else _record(weights_mean, "weights_mean", n, 2)
+        self.weights_var = None if weights_var is None else _record(weights_var, "weights_var", n, 2)
+        self.first = check_int(first, "first", minimum=0, maximum=LATEST_START)
         if log_score is not None:
-            self.log_score = log_score
+            self.log_score = _record(log_score, "log_score", n, 1)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -238,6 +252,22 @@ class Trace:
         if not self.is_point:
             columns |= {"sd": self.sd, "log_score": self.log_score}
         return frames.make(columns | self.history, backend)
+
+
+def check_trace(trace: object) -> Trace:
+    """Check that `trace` is the record of a stream."""
+    if not isinstance(trace, Trace):
+        raise ParameterError(f"trace is {shown(trace)}, but must be a Trace; pass what model.run(X, y) returned.")
+    return trace
+
+
+def _record(values: object, name: str, n: int, ndim: int) -> Floats:
+    """Check numbers that were recorded after each of `n` observations."""
+    array = check_array(values, name)
+    if array.ndim != ndim or len(array) != n:
+        expected = f"({n},)" if ndim == 1 else f"({n}, n_features)"
+        raise ShapeError(f"{name} has shape {array.shape}, but must have shape {expected}: a row for each value of y.")
+    return array
 
 
 def _moves(values: Floats, gap: int) -> Floats:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from adabypass.errors import ParameterError
 from adabypass.tables import Table
+from adabypass.validation import shown
 
 TIME, ID, TARGET = "ds", "unique_id", "y"
 """Names of the columns of a long frame, unless others are given."""
@@ -26,6 +27,7 @@ class Columns(NamedTuple):
 
     def found_in(self, table: Table) -> "Columns":
         """Return the columns with those of time and id filled in by their usual names, if the table has them."""
+        self._check_text()
         time = self.time
         if time is None:
             time = TIME if TIME in table else table.time_index
@@ -44,6 +46,14 @@ class Columns(NamedTuple):
                 raise ParameterError(
                     f'the column of {role}s is named "{name}", as a column of the forecasts is; rename it before, for '
                     f'example to "{TIME if role == "time" else ID}".'
+                )
+
+    def _check_text(self) -> None:
+        """Check that names are text, as the names in a table are."""
+        for role, name in [("target", self.target), ("time", self.time), ("id", self.id)]:
+            if not isinstance(name, str) and (name is not None or role == "target"):
+                raise ParameterError(
+                    f'{role} is {shown(name)}, but must be the name of a column, as text: "{TARGET}", say.'
                 )
 
     def _check_distinct(self) -> None:

@@ -14,7 +14,7 @@ from adabypass.panel.pipeline import Failure, forecast_panel
 from adabypass.panel.series import Panel
 from adabypass.regressors import Regressor
 from adabypass.timegrid.freq import Freq
-from adabypass.validation import check_int
+from adabypass.validation import check_int, shown
 
 LONGEST_HORIZON = 100_000
 MOST_REASONS = 10
@@ -80,8 +80,8 @@ def forecast(
     ['ds', 'mean', 'sd', 'lower_90', 'upper_90']
     """
     horizon = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
-    if on_error not in ("warn", "raise"):
-        raise ParameterError(f"on_error is {on_error!r}, but must be 'warn' or 'raise'.")
+    if not isinstance(on_error, str) or on_error not in ("warn", "raise"):
+        raise ParameterError(f"on_error is {shown(on_error)}, but must be 'warn' or 'raise'.")
     table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
     panel = Panel(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
     found = forecast_panel(panel, horizon, forecaster, levels)

@@ -13,7 +13,7 @@ from adabypass.model.predictive import Predictive
 from adabypass.model.read_only import ReadOnly
 from adabypass.model.spec import Spec
 from adabypass.model.trace import Trace
-from adabypass.validation import Floats, check_features, check_int, check_stream, check_target, check_width
+from adabypass.validation import Floats, check_features, check_flag, check_int, check_stream, check_target, check_width
 
 MOST_FEATURES = 30_000
 """A covariance of so many weights takes 3.6 GB."""
@@ -125,6 +125,8 @@ class Regressor:
         Trace
             The forecasts made before each observation, and the parameters after it.
         """
+        check_flag(keep_weights, "keep_weights")
+        check_flag(keep_predictive, "keep_predictive")
         table, targets = check_stream(X, y)  # which may run any code: from here on the model is looked at
         before, n_features = self._cell, table.shape[1]
         check_width(table, self.n_features)
