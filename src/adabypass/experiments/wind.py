@@ -1,8 +1,6 @@
 """The paper's second study: wind speed, 10 minutes ahead, and here up to 6 hours ahead as well."""
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from math import nan
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -34,7 +32,7 @@ EVERY = 37
 """Forecasts many steps ahead start from one value in so many: none overlap, and every time of day has its turn."""
 TWO_DAYS = 288
 CHUNK = 200
-"""How many forecasts of a mixture are scored in one go."""
+"""How many forecasts are scored between two reports of progress."""
 
 Progress = Callable[[int, int], None]
 Advance = Callable[[int], None]
@@ -214,8 +212,7 @@ def fill(series: Floats) -> Floats:
 def score(trace: Trace, skip: int, advance: Advance, *, crps: bool = True) -> Score:
     """Score the forecasts of what was measured, without the first `skip`, and without CRPS if that is not wanted.
 
-    `Trace.scores` gives the same and more, in a multiple of the time: the CRPS of a mixture is an integral, which is
-    here computed on all processors at once.
+    `Trace.scores` gives the same and more, without reporting how far it has come.
     """
     seen = np.flatnonzero(~np.isnan(trace.y[skip:])) + skip
     y, predictive = trace.y[seen], trace.predictive[seen]
@@ -233,16 +230,11 @@ def _errors(y: Floats, mean: Floats) -> Score:
 
 
 def _crps(predictive: Predictive, y: Floats, advance: Advance) -> Floats:
-    """Compute the CRPS of each forecast on all processors at once, reporting how many are done."""
+    """Compute the CRPS of each forecast, reporting how many are done."""
     parts: list[Floats] = []
-    pool = ThreadPoolExecutor(os.cpu_count())
-    chunks = [slice(at, at + CHUNK) for at in range(0, len(y), CHUNK)]
-    try:
-        for part in pool.map(lambda chunk: predictive[chunk].crps(y[chunk]), chunks):
-            parts.append(part)
-            advance(len(part))
-    finally:
-        pool.shutdown(cancel_futures=True)  # Ctrl-C waits for the chunks at work, not for all that are left
+    for at in range(0, len(y), CHUNK):
+        parts.append(predictive[at : at + CHUNK].crps(y[at : at + CHUNK]))
+        advance(len(parts[-1]))
     return np.concatenate(parts)
 
 
