@@ -5,10 +5,17 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from adabypass import load_dataset
+from adabypass import load_dataset, plots, tables
+from adabypass.cli import forecast as cli_forecast
+from adabypass.panel.columns import Columns
+from adabypass.panel.pipeline import forecast_panel
+from adabypass.panel.series import Panel
 from tests.cli.test_main import command
 
 ROWS = "".join(f"{i},{y},{i % 7}\n" for i, y in enumerate(load_dataset("nile").y[:60], 1))
@@ -79,3 +86,26 @@ def test_a_series_that_fails_is_reported_and_the_others_are_evaluated(path: Path
     assert done.returncode == 3
     assert done.stdout.count("8 observations, ") == 3
     assert done.stderr.startswith('adabypass: left out: series "d": ')
+
+
+def test_an_error_about_times_names_the_file(path: Path) -> None:
+    path.write_text("ds,y\n1,5\n2,6\n4,7\n3,8\n")
+    done = command("forecast", str(path))
+    assert done.returncode == 2
+    assert f'{path}: row 4, column "ds": 3 is earlier than 4 in row 3; sort the rows by "ds".' in done.stderr
+    path.write_text("ds,y\n" + "".join(f"2024-01-{day:02},5\n" for day in range(1, 9)) + "2024-01-09T05:00,5\n")
+    done = command("forecast", str(path))
+    assert f'{path}: row 9, column "ds": 2024-01-09T05:00 lies between 2024-01-09T00:00 and' in done.stderr
+    path.write_text("ds,y\n1,5\n2,6\n3,7\n900000,8\n")
+    assert f'{path}: row 4, column "ds": 900000 is 899,997 steps' in command("forecast", str(path)).stderr
+
+
+def test_a_picture_shows_times_in_the_zone_of_the_series(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    time = pd.date_range("2024-07-01", periods=30, freq="h", tz="Asia/Tokyo")
+    panel = Panel(tables.from_frame(pd.DataFrame({"ds": time, "y": np.arange(30.0)})), Columns())
+    drawn: list[Any] = []
+    monkeypatch.setattr(plots, "save", lambda ax, path: drawn.append(ax))
+    cli_forecast._draw(*forecast_panel(panel, 3).first, tmp_path / "ahead.png")
+    line = next(each for each in drawn[0].get_lines() if each.get_label() == "forecast")
+    local = np.datetime64("2024-07-02T05:00") + np.arange(1, 4) * np.timedelta64(1, "h")
+    assert np.asarray(line.get_xdata(), dtype="M8[m]").tolist() == local.tolist()

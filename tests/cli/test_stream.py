@@ -72,6 +72,27 @@ def test_answers_come_before_the_error_that_ends_them() -> None:
     assert [line[:1] for line in done.stdout.splitlines()] == ["{", "{", "a"]
 
 
+def test_a_quote_that_is_not_closed_does_not_wait_for_ever() -> None:
+    """The input stays open: the error comes after ten lines, not at the end."""
+    with subprocess.Popen(
+        [*COMMAND, "stream", "--model", "pa"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write('y,note\n1,a\n2,"b\n' + "3,c\n" * 10)
+        process.stdin.flush()
+        assert len(process.stdout.readlines()) == 1
+        assert "row 2, which begins on line 3, has a quote that is not closed within 10 lines" in process.stderr.read()
+        assert process.wait() == 2
+
+
+def test_a_quoted_cell_may_hold_a_few_lines() -> None:
+    text = 'y,note\n\n\n\n1,"a\nb\nc"\n' + "\n" * 20 + '2,5" wide\n' + "\n" * 20 + '3,"d\n\n\n\n\n\n\n\n\ne"\n4,f\n'
+    assert [answer["y"] for answer in answers(run("stream", given=text).stdout)] == [1.0, 2.0, 3.0, 4.0]
+
+
 def _pipes(to: IO[str] | None, back: IO[str] | None) -> tuple[IO[str], IO[str]]:
     assert to is not None
     assert back is not None
@@ -113,7 +134,7 @@ def test_a_bad_cell_ends_the_stream_after_the_answers_before_it() -> None:
         ("a,b\n1,2\n", 'there is no column "y"'),
         ("y\n1\ninf\n", "infinite"),
         ("y\n1\n1_000\n", '"1_000" is not a number'),
-        ('y\n1\n"2\n', "standard input: line 3: unexpected end of data"),
+        ('y\n1\n"2\n', "standard input: row 2 has a quote that is not closed up to the end, line 3; close it"),
         ("a,y\n1\n", "row 1 has 1 cell, but the header has 2 (line 2)"),
         ('{"y": 1}\n{"y": \n', "line 2 is not JSON"),
         ('{"y": 1}\n[1]\n', "line 2 is not a JSON object"),

@@ -118,7 +118,7 @@ def test_json_that_is_no_number_is_refused(tmp_path: Path, cell: str) -> None:
         ("a,b, a\n1,2,3\n", 'columns 1 and 3 are both named "a"'),
         ("a,,c\n1,2,3\n", "column 2 has no name"),
         ("a;b\n1;2\n", "separate columns with commas, not semicolons"),
-        ('a,b\n1,"2\n3,4\n', "line 3: unexpected end of data"),
+        ('a,b\n1,"2\n3,4\n', "row 1 has a quote that is not closed up to the end, line 3; close it"),
         (b"a,b\n1,2\n\xe9,3\n", "line 3 holds the byte 0xe9, which is not UTF-8"),
         (b"\xff\xfea\x00", "data.csv is UTF-16 text; save it as UTF-8"),
     ],
@@ -163,3 +163,18 @@ def test_closed_standard_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(TableError, match="standard input is closed"):
         tables.read("-")
+
+
+def test_a_parquet_file_with_two_columns_of_one_name_is_said_to_be_that(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "twice.parquet"
+    parquet.write_table(pyarrow.Table.from_arrays([[1.0], [2.0]], names=["y", "y"]), path)
+    with pytest.raises(TableError, match=r'twice.parquet: columns 1 and 2 are both named "y"; rename one of them'):
+        tables.read(path)
+
+
+def test_a_row_of_a_file_may_go_on_over_many_lines(tmp_path: Path) -> None:
+    note = "\n".join(str(line) for line in range(500))
+    table = tables.read(saved(tmp_path, f'y,note\n1,"{note}"\n2,short\n'))
+    assert table.text("note") == [note, "short"]

@@ -16,7 +16,7 @@ from adabypass.panel.series import Panel, Series
 from adabypass.tables.text import printable
 
 
-@click.command()
+@click.command(short_help="Forecast the next values of every series in a file.")
 @options.file_argument
 @options.column_options
 @options.lag_options
@@ -69,7 +69,7 @@ def _table(columns: dict[str, Any]) -> Table:
 def _draw(series: Series, ahead: Forecast, path: Path) -> None:
     from adabypass import plots  # noqa: PLC0415  (the numbers need no matplotlib)
 
-    time = np.arange(1, len(series.y) + 1) if series.time is None else series.time
-    ax = plots.horizon(ahead, y=series.y, time=time, future_time=series.following(len(ahead)))
+    time = np.arange(1, len(series.y) + 1) if series.time is None else series.local(series.time)
+    ax = plots.horizon(ahead, y=series.y, time=time, future_time=series.local(series.following(len(ahead))))
     plots.label(ax, x=series.columns.time or "row", y=series.columns.target, title=series.name)
     plots.save(ax, path)

@@ -16,8 +16,11 @@ from adabypass.tables import cells
 from adabypass.tables.reading import STANDARD_INPUT, standard_input
 from adabypass.tables.rows import Rows, open_rows
 
+MOST_LINES = 10
+"""Over how many lines a row may go on, in a quoted cell: an unclosed quote must not keep all later rows waiting."""
 
-@click.command()
+
+@click.command(short_help="Forecast rows as they arrive on standard input.")
 @click.option("--target", default="y", show_default=True, metavar="COL", help="Column to forecast.")
 @click.option(
     "--id", "key", metavar="COL",
@@ -37,17 +40,19 @@ def stream(
     target: str, key: str | None, exog: tuple[str, ...], lags: Any, seasonal_lags: Any, difference: int, missing: str,
     level: float, model: str,
 ) -> None:  # fmt: skip
-    """Read rows from standard input as they arrive, CSV with a header or JSON lines, and answer each at once.
+    """Forecast each row of standard input before its value is used, and print the forecast as soon as the row arrives.
 
-    The answer is a JSON line with the observation and the forecast that was made before it: y, mean, sd and the bounds
-    of the interval, null while there are fewer values than lags. A blank y is a missing observation, which is forecast
-    like any other. To follow a file that grows: tail -n +1 -f log.csv | adabypass stream
+    Rows are CSV with a header, or JSON lines. For each row one JSON line is printed: the observed value (y), the
+    forecast that was made before it (mean), its standard deviation (sd) and the bounds of its interval. They are null
+    as long as there is too little data for a forecast. A blank value is a missing observation.
+
+    To follow a file that grows: tail -n +1 -f log.csv | adabypass stream
     """
     outputs.check_stdout()
     template = options.forecaster(model, lags, seasonal_lags, difference, missing, exog)
     out = sys.stdout
     source = cast(BinaryIO, _FlushingInput(standard_input(), out.flush))
-    rows = open_rows(source, STANDARD_INPUT)
+    rows = open_rows(source, STANDARD_INPUT, most_lines=MOST_LINES)
     try:
         _answer_rows(rows, template, target, key, exog, level, out.write)
     finally:

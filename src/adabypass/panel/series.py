@@ -138,7 +138,7 @@ class Panel:
             raise NotEnoughDataError(f'there is nothing to learn from: every "{columns.target}" is blank.')
         grid, times = None, None if self._times is None else self._times.take(rows)
         if times is not None:  # the rows ahead too, so that each value goes with its time
-            grid = _grid(times, columns, rows)
+            grid = _grid(times, columns, rows, self.table.source)
             y, x = grid.fill(y), None if x is None else grid.fill(x)
             on_grid = np.full(len(y), -1)
             on_grid[grid.position] = rows
@@ -158,12 +158,12 @@ class Panel:
         )  # fmt: skip
 
 
-def _grid(times: Times, columns: Columns, rows: Any) -> timegrid.Grid:
+def _grid(times: Times, columns: Columns, rows: Any, source: str) -> timegrid.Grid:
     freq = columns.freq
     if freq is None and len(times.values) == 1:  # a single time has no frequency, and needs none
         freq = 1 if times.values.dtype.kind != "M" else np.timedelta64(1, "D")
     numbers = [int(row) + 1 for row in rows]
-    return timegrid.regular(times.values, freq, name=str(columns.time), rows=numbers, zone=times.zone)
+    return timegrid.regular(times.values, freq, name=str(columns.time), rows=numbers, zone=times.zone, source=source)
 
 
 def _rows_by_id(table: Table, column: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from adabypass.errors import MissingExtraError, TableError
 from adabypass.tables.rows import CsvRows, JsonRows, Rows, open_rows
-from adabypass.tables.table import Table, from_frame
+from adabypass.tables.table import Table, check_names, from_frame
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """Each but the last may be followed by .gz."""
@@ -98,6 +98,7 @@ def _parquet(source: str) -> Table:
             f"{source} needs pyarrow; install it with: pip install 'adabypass[parquet]'"
         ) from missing
     try:
+        check_names(pyarrow.parquet.read_schema(source).names, source)  # read_table gives equal names a puzzling error
         frame = pyarrow.parquet.read_table(source)
     except pyarrow.ArrowException as error:
         raise TableError(f"{source} is not a Parquet file: {error}") from error

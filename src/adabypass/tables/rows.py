@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, TypeAlias
 from adabypass.errors import TableError, UnknownNameError
 from adabypass.tables.table import check_names, no_such_column
 
+CLOSE_QUOTE = 'close it, and write a quote within a cell twice ("").'
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -26,6 +27,9 @@ class CsvRows:
     source : str
         What errors call the text.
     delimiter : str
+    most_lines : int, optional
+        A row that goes on over more lines, in a quoted cell, is refused. On a stream this finds a quote that is never
+        closed, which would take every row that follows as a part of its cell.
 
     Attributes
     ----------
@@ -37,10 +41,12 @@ class CsvRows:
         The number of the last row that was not an empty line.
     """
 
-    def __init__(self, lines: Iterable[str], source: str, delimiter: str = ",") -> None:
-        self.source, self.row, self.last_filled = source, 0, 0
-        self._reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    def __init__(self, lines: Iterable[str], source: str, delimiter: str = ",", most_lines: int | None = None) -> None:
+        self.source, self.row, self.last_filled = source, -1, 0  # the header is row 0
+        limited = lines if most_lines is None else self._limited(lines, most_lines)
+        self._reader = csv.reader(limited, delimiter=delimiter, strict=True)
         self.names = self._header()
+        self.row = 0
         check_names(self.names, source)
         if len(self.names) == 1 and ";" in self.names[0]:
             raise TableError(
@@ -90,7 +96,27 @@ class CsvRows:
             raise TableError(f"{self.source} is empty; a header with the columns' names was expected.")
         return [name.strip() for name in header]
 
+    def _limited(self, lines: Iterable[str], most_lines: int) -> Iterator[str]:
+        """Yield the lines; refuse more than `most_lines` of them for one row."""
+        first, row = 0, -1  # the line with a quote, and the row that was complete before it
+        for number, line in enumerate(lines, 1):
+            if first and self.row != row:
+                first = 0
+            if first and number - first >= most_lines:
+                raise TableError(
+                    f"{self.source}: row {row + 1}, which begins on line {first}, has a quote that is not closed "
+                    f"within {most_lines} lines; {CLOSE_QUOTE}"
+                )
+            if not first and '"' in line:
+                first, row = number, self.row
+            yield line
+
     def _bad_line(self, error: csv.Error) -> TableError:
+        if "unexpected end" in str(error):
+            return TableError(
+                f"{self.source}: row {self.row + 1} has a quote that is not closed up to the end, line {self.line}; "
+                f"{CLOSE_QUOTE}"
+            )
         return TableError(f"{self.source}: line {self.line}: {error}.")
 
 
@@ -150,7 +176,7 @@ class JsonRows:
 Rows: TypeAlias = CsvRows | JsonRows
 
 
-def open_rows(file: BinaryIO, source: str, kind: str | None = None) -> Rows:
+def open_rows(file: BinaryIO, source: str, kind: str | None = None, *, most_lines: int | None = None) -> Rows:
     """Return a reader of the rows of a file of UTF-8 text.
 
     Parameters
@@ -161,6 +187,8 @@ def open_rows(file: BinaryIO, source: str, kind: str | None = None) -> Rows:
         What errors call it.
     kind : ".csv", ".tsv", ".jsonl" or ".ndjson", optional
         If not given, text that begins with a brace is JSON lines, and other text CSV.
+    most_lines : int, optional
+        Over how many lines a row of CSV may go on, in quoted cells; by default over any number.
     """
     lines = _text_lines(file, source)
     if kind is None:
@@ -170,7 +198,7 @@ def open_rows(file: BinaryIO, source: str, kind: str | None = None) -> Rows:
         kind = ".jsonl" if start == "{" else ".csv"
     if kind in (".jsonl", ".ndjson"):
         return JsonRows(lines, source)
-    return CsvRows(lines, source, "\t" if kind == ".tsv" else ",")
+    return CsvRows(lines, source, "\t" if kind == ".tsv" else ",", most_lines)
 
 
 def _peek(lines: Iterator[str]) -> tuple[Iterator[str], str]:

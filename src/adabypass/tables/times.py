@@ -43,7 +43,9 @@ def times(cells: Cells, location: Location) -> Times:
     return found._replace(values=_compact_dates(values) if values.dtype.kind == "i" else values)
 
 
-def check_increasing(times: Array, name: str, rows: Sequence[int] | None = None, zone: Zone | None = None) -> None:
+def check_increasing(
+    times: Array, name: str, rows: Sequence[int] | None = None, zone: Zone | None = None, source: str = ""
+) -> None:
     """Check that each time is later than the one before it.
 
     Parameters
@@ -56,20 +58,23 @@ def check_increasing(times: Array, name: str, rows: Sequence[int] | None = None,
         The row of each of them, counted from 1; by default 1, 2, 3, ...
     zone : Zone, optional
         In which errors show the times, which are in UTC.
+    source : str
+        The file that errors name; "" for none.
     """
     late = np.flatnonzero(~(times[1:] > times[:-1]))
     if not len(late):
         return
     at = int(late[0]) + 1
     before, row = (at, at + 1) if rows is None else (rows[at - 1], rows[at])
+    where = f"{source}: " if source else ""
     shown, shown_before = show_time(times[at], zone), show_time(times[at - 1], zone)
     if times[at] == times[at - 1]:
         raise TimeOrderError(
-            f'row {row}, column "{name}": {shown} is also the time of row {before}; keep one row for each time, '
+            f'{where}row {row}, column "{name}": {shown} is also the time of row {before}; keep one row for each time, '
             "or name the column of ids if there are several series."
         )
     raise TimeOrderError(
-        f'row {row}, column "{name}": {shown} is earlier than {shown_before} in row {before}; '
+        f'{where}row {row}, column "{name}": {shown} is earlier than {shown_before} in row {before}; '
         f'sort the rows by "{name}".'
     )
 

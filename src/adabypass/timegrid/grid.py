@@ -56,6 +56,18 @@ class _Column(NamedTuple):
     name: str
     rows: Sequence[int] | None
     zone: Zone | None
+    source: str
+    """The file they come from; "" for none."""
+
+    @property
+    def label(self) -> str:
+        """What errors call the column."""
+        return f'{self.source}: column "{self.name}"' if self.source else f'column "{self.name}"'
+
+    def cell(self, at: int) -> str:
+        """Return what errors call the time at a position."""
+        where = f"{self.source}: " if self.source else ""
+        return f'{where}row {self.row(at)}, column "{self.name}": {self.show(self.time[at])}'
 
     def row(self, at: int) -> int:
         return at + 1 if self.rows is None else self.rows[at]
@@ -71,6 +83,7 @@ def regular(
     name: str = "time",
     rows: Sequence[int] | None = None,
     zone: Zone | None = None,
+    source: str = "",
 ) -> Grid:
     """Find the regular grid of a series of times.
 
@@ -92,6 +105,8 @@ def regular(
     zone : Zone, optional
         The zone of the times, which are in UTC. Days and months are counted in its local time, so that midnights stay
         midnights as clocks change; hours and less in UTC.
+    source : str
+        The file that errors name; "" for none.
 
     Examples
     --------
@@ -103,7 +118,7 @@ def regular(
     >>> regular(np.array(["2014-01-31", "2014-02-28", "2014-04-30"], "M8[D]")).time.astype(str).tolist()
     ['2014-01-31', '2014-02-28', '2014-03-31', '2014-04-30']
     """
-    frequency, position = _measure(_Column(_checked(time, name), name, rows, zone), freq)
+    frequency, position = _measure(_Column(_checked(time, name, source), name, rows, zone, source), freq)
     return Grid(frequency.times(np.arange(position[-1] + 1)), position, frequency)
 
 
@@ -115,6 +130,7 @@ def following(
     name: str = "time",
     rows: Sequence[int] | None = None,
     zone: Zone | None = None,
+    source: str = "",
 ) -> Array:
     """Return the next `n` times on the grid that `regular` finds.
 
@@ -123,13 +139,13 @@ def following(
     >>> following(np.array(["2013-12", "2014-01"], "M8[M]"), 2)
     array(['2014-02', '2014-03'], dtype='datetime64[M]')
     """
-    frequency, position = _measure(_Column(_checked(time, name), name, rows, zone), freq)
+    frequency, position = _measure(_Column(_checked(time, name, source), name, rows, zone, source), freq)
     return frequency.times(position[-1] + 1 + np.arange(check_int(n, "n", minimum=1, maximum=LARGEST_GRID)))
 
 
 def _measure(column: _Column, freq: Freq | None) -> tuple[Frequency, Integers]:
     """Find the frequency of the times, and each one's position."""
-    check_increasing(column.time, column.name, column.rows, column.zone)
+    check_increasing(column.time, column.name, column.rows, column.zone, column.source)
     frequency = _frequency(column, None if freq is None else as_freq(freq, column.time.dtype.kind == "M"))
     exact = frequency.positions(column.time)
     _check_gaps(column, frequency, exact)
@@ -151,19 +167,20 @@ def _check_gaps(column: _Column, frequency: Frequency, exact: Floats) -> None:
     if n > 1 and gaps.max() > max(LONGEST_GAP, LONGEST_GAP_PER_ROW * n):
         at = int(np.argmax(gaps)) + 1
         raise IrregularTimeError(
-            f'row {column.row(at)}, column "{column.name}": {column.show(column.time[at])} is {gaps[at - 1]:,.0f} '
+            f"{column.cell(at)} is {gaps[at - 1]:,.0f} "
             f"steps of {frequency} after {column.show(column.time[at - 1])} in row {column.row(at - 1)}, a gap far "
             f"longer than the series of {n} rows; correct the time, leave out the rows before or after the gap, or "
             "give a longer freq."
         )
     if exact[-1] >= LARGEST_GRID:
         raise IrregularTimeError(
-            f'column "{column.name}" spans {exact[-1]:,.0f} steps of {frequency}, more than {LARGEST_GRID:,}; '
+            f"{column.label} spans {exact[-1]:,.0f} steps of {frequency}, more than {LARGEST_GRID:,}; "
             "give a longer freq."
         )
 
 
-def _checked(time: Array, name: str) -> Array:
+def _checked(time: Array, name: str, source: str) -> Array:
+    name = f"{source}: {name}" if source else name
     time = np.asarray(time)
     if time.ndim != 1 or not len(time) or time.dtype.kind not in "iufM":
         raise ShapeError(
@@ -197,17 +214,17 @@ def _frequency(column: _Column, freq: Any) -> Frequency:
     """Choose the frequency: in local time if it counts days or months, in UTC otherwise, and whichever fits."""
     if freq is None and len(column.time) < 2:
         raise IrregularTimeError(
-            f'column "{column.name}" has one time, {column.show(column.time[0])}, which has no frequency; give freq.'
+            f"{column.label} has one time, {column.show(column.time[0])}, which has no frequency; give freq."
         )
     if column.zone is None or column.time.dtype.kind != "M":
-        return _plain_frequency(column.time, freq, column.name)
+        return _plain_frequency(column.time, freq, column.label)
     local_time = column.zone.to_local(column.time)
     in_utc: Frequency | None = None
     local: Frequency | None = None
     if (np.diff(local_time) > np.timedelta64(0, "s")).all():
-        local = LocalFrequency(_plain_frequency(local_time, freq, column.name), column.zone)
+        local = LocalFrequency(_plain_frequency(local_time, freq, column.label), column.zone)
     if local is None or not _counts_months(freq):
-        in_utc = _plain_frequency(column.time, freq, column.name)
+        in_utc = _plain_frequency(column.time, freq, column.label)
     candidates = [local, in_utc] if local is not None and local.is_calendar else [in_utc, local]
     found = [each for each in candidates if each is not None]
     return next((each for each in found if not _is_off_grid(each.positions(column.time)).any()), found[0])
@@ -217,13 +234,13 @@ def _counts_months(freq: Any) -> bool:
     return isinstance(freq, np.timedelta64) and np.datetime_data(freq.dtype)[0] in "YM"
 
 
-def _plain_frequency(time: Array, freq: Any, name: str) -> RegularFrequency | MonthlyFrequency | WorkdayFrequency:
+def _plain_frequency(time: Array, freq: Any, label: str) -> RegularFrequency | MonthlyFrequency | WorkdayFrequency:
     """Choose months if dates are whole months apart and no other freq is given; otherwise one distance."""
     months = MonthlyFrequency.of(time) if time.dtype.kind == "M" else None
     if _counts_months(freq):
         if months is None:
             raise IrregularTimeError(
-                f'freq is {in_words(freq)}, but the dates of column "{name}" are not all on one day of the month; '
+                f"freq is {in_words(freq)}, but the dates of {label} are not all on one day of the month; "
                 "give each its month's first day."
             )
         return months._replace(step=int(freq / np.timedelta64(1, "M")))
@@ -257,7 +274,6 @@ def _deviation(frequency: RegularFrequency, time: Array) -> float:
 def _raise_off_grid(column: _Column, at: int, frequency: Frequency, exact: float) -> NoReturn:
     before, after = frequency.times(np.array([int(np.floor(exact)), int(np.floor(exact)) + 1]))
     raise IrregularTimeError(
-        f'row {column.row(at)}, column "{column.name}": {column.show(column.time[at])} lies between '
-        f"{column.show(before)} and {column.show(after)} on a grid with steps of {frequency}; round the times to a "
-        "regular grid, leave that row out, or give another freq."
+        f"{column.cell(at)} lies between {column.show(before)} and {column.show(after)} on a grid "
+        f"with steps of {frequency}; round the times to a regular grid, leave that row out, or give another freq."
     )
