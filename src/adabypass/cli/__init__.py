@@ -52,7 +52,7 @@ class Commands(click.Group):
 )
 @click.version_option(package_name="adabypass")
 def commands() -> None:
-    """Forecast a stream: a distribution before every observation, one update after it."""
+    """Forecast time series in files or on a stream: the next values, and how uncertain they are."""
 
 
 def main() -> None:

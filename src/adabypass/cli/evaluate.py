@@ -19,7 +19,7 @@ SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
 Results = list[tuple[Series, Comparison]]
 
 
-@click.command()
+@click.command(short_help="Score models on the series of a file.")
 @options.file_argument
 @options.column_options
 @options.lag_options

@@ -172,7 +172,7 @@ def _freq(freq: str | None) -> Any:
 def forecaster(
     model: str, lags: Any, seasonal_lags: Any, difference: int, missing: Any, exog: tuple[str, ...]
 ) -> Forecaster:
-    """Make the forecaster that the options describe."""
+    """Return the forecaster that the options describe."""
     return Forecaster(
         MODELS[model](),
         lags=lags,

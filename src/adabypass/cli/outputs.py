@@ -26,7 +26,7 @@ STANDARD = "-"
 
 
 def out_option(what: str, default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make the option that names the file of a command's results."""
+    """Return the option that names the file of a command's results."""
     return click.option(
         "--out",
         metavar="FILE",
@@ -39,7 +39,7 @@ def out_option(what: str, default: str) -> Callable[[Callable[..., Any]], Callab
 def plot_option(
     what: str, name: str = "--plot", default: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make the option that names the file of a picture."""
+    """Return the option that names the file of a picture."""
     return click.option(
         name,
         type=click.Path(path_type=Path),

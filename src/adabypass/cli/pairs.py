@@ -16,7 +16,7 @@ from adabypass.tables.text import printable
 DEFAULTS = Rules()
 
 
-@click.command()
+@click.command(short_help="Trade the spread between two prices, day by day.")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @click.option("--y", required=True, metavar="COL", help="Column (or ticker) of the price that is explained.")
 @click.option("--x", required=True, metavar="COL", help="Column (or ticker) of the price that explains it.")

@@ -19,7 +19,7 @@ PIPE_WIDTH = 200
 
 
 def console(*, stderr: bool = False, pipe_width: int = PIPE_WIDTH) -> Console:
-    """Make a console for standard output (or error) that takes text as it is: no markup, no emoji codes.
+    """Return a console for standard output (or error) that takes text as it is: no markup, no emoji codes.
 
     Where there is no terminal, lines are `pipe_width` characters wide and without colours.
     """
@@ -67,7 +67,7 @@ def _bar() -> Progress:
 
 
 class ClosedStream(io.TextIOBase):
-    """Takes the place of a standard stream that was closed when the command began; using it is an error."""
+    """A replacement of a standard stream that was closed when the command began; using it is an error."""
 
     encoding = "utf-8"
 
@@ -96,7 +96,7 @@ class ClosedStream(io.TextIOBase):
 
 
 def open_standard_streams() -> None:
-    """Make standard streams that a command can use, whatever it was started with.
+    """Open standard streams that a command can use, whatever it was started with.
 
     A closed descriptor is opened on /dev/null, so that no file of ours gets its number; a closed stream raises an
     error when it is used. Characters that an encoding such as ASCII lacks are written as escapes.

@@ -35,7 +35,7 @@ cdef struct Anchors:
 
 
 cdef void _choose(const Room* room, Py_ssize_t n, Anchors* anchors) noexcept nogil:
-    """Take the narrowest component that no anchor serves yet for an anchor, until all are served."""
+    """Choose the narrowest component that has no anchor yet as an anchor, until every component has one."""
     cdef Py_ssize_t k, narrowest
     cdef int a
     cdef bint is_served

@@ -40,29 +40,23 @@ def forecast(
     Parameters
     ----------
     data : pandas, polars or pyarrow frame, dict of arrays, or an array (n,)
-        One row for each observation; many series may stand below each other. Times that are not regular but for gaps
-        are refused, gaps are missing observations.
-    horizon : int
-        Number of steps ahead, from 1.
+        One row for each observation, the series below each other. Times are regular but for gaps, which are missing
+        observations.
+    horizon : whole number of steps ahead, from 1
     forecaster : Forecaster or Regressor, optional
-        Each series gets a copy of it that has seen nothing. A model is put into a forecaster with the default lags.
-        A new `Forecaster()` if not given.
+        Each series gets a copy of it that has seen nothing; a model one with the default lags around it.
     target, time, id : str
-        Names of columns: `y`, and `ds` and `unique_id` if they are there. If no column of times is named, and there
-        is no `ds`, an index of pandas that holds dates or periods has the times; in the answer they are a column,
-        `ds` if the index has no name. Every row needs an id. No column of ids or times may be named as a column of
-        the forecasts is.
+        Names of columns: `y`, and `ds` and `unique_id` if they are there. Without a column of times, an index of
+        pandas that holds dates or periods has them; its column is named `ds` if it has no name. Every row needs an
+        id. No column of ids or times may be named as a column of the forecasts is.
     exog : list of str
         Exogenous columns. Their future values are in rows at the end whose target is blank.
-    calendar : list of "day", "week", "year"
-        Cycles of the calendar to learn, by their sine and cosine.
-    freq : number, timedelta or text such as "10 minutes" or "month", optional
-        Time between two observations; the most common difference if not given.
-    levels : number between 0 and 1, or several
-        Probabilities of the intervals.
+    calendar : list of "day", "week", "year": cycles to learn
+    freq : number, timedelta or text such as "month": time between observations, the most common one if not given
+    levels : number between 0 and 1, or several: probabilities of the intervals
     on_error : "warn" or "raise"
-        What to do about a series that cannot be forecast (too short, say): leave it out of the answer with a
-        `SeriesWarning` that names it and the reason, or raise the error. If every series fails, the error is raised.
+        What to do about a series that cannot be forecast (too short, say): leave it out with a `SeriesWarning` that
+        names it and the reason, or raise the error. If every series fails, the error is raised.
 
     Returns
     -------
@@ -80,17 +74,26 @@ def forecast(
     ['ds', 'mean', 'sd', 'lower_90', 'upper_90']
     """
     horizon = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
-    if not isinstance(on_error, str) or on_error not in ("warn", "raise"):
-        raise ParameterError(f"on_error is {shown(on_error)}, but must be 'warn' or 'raise'.")
+    _check_on_error(on_error)
     table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
     panel = Panel(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
     found = forecast_panel(panel, horizon, forecaster, levels)
-    if found.failures and on_error == "raise":
-        first = found.failures[0]
-        raise type(first.error)(str(first)) from first.error
     if found.failures:
-        warnings.warn(_in_words(found.failures, len(panel)), SeriesWarning, stacklevel=2)
+        _report(found.failures, len(panel), on_error)
     return table.like(found.columns)
+
+
+def _check_on_error(on_error: object) -> None:
+    if not isinstance(on_error, str) or on_error not in ("warn", "raise"):
+        raise ParameterError(f"on_error is {shown(on_error)}, but must be 'warn' or 'raise'.")
+
+
+def _report(failures: list[Failure], n: int, on_error: Literal["warn", "raise"]) -> None:
+    """Warn the caller of `forecast` about series that failed, or raise the first one's error."""
+    if on_error == "raise":
+        first = failures[0]
+        raise type(first.error)(str(first)) from first.error
+    warnings.warn(_in_words(failures, n), SeriesWarning, stacklevel=3)
 
 
 def _in_words(failures: list[Failure], n: int) -> str:

@@ -63,7 +63,7 @@ FORMATS = (".png", ".pdf", ".svg")
 
 
 def new_axes(figsize: tuple[float, float] = (10, 4.5)) -> Axes:
-    """Make axes on a figure of their own rather than pyplot's: nothing global is touched, and no window opens."""
+    """Return axes on a figure of their own rather than pyplot's: nothing global is touched, and no window opens."""
     ax: Axes = Figure(figsize=figsize, layout="constrained").subplots()
     return ax
 

@@ -110,7 +110,7 @@ def _let_time_pass(bank: Bank, spec: AutoBypassSpec) -> Bank:
 
 
 def widen_after_shocks(bank: Bank, learned: list[Filter], z: Floats, y: float, spec: AutoBypassSpec) -> Bank:
-    """Take over what the filters `learned`; if y keeps being out of all proportion, widen every filter's noise."""
+    """Return the bank with what its filters `learned`; after repeated shocks, with wider noise in every filter."""
     best = int(np.argmax(bank.shares))
     each, setting = bank.filters[best], spec.filters()[best]
     prior = drifted(each.weights, each.slow, setting, bank.anchor, spec)
@@ -138,7 +138,7 @@ def reweigh(bank: Bank, logs: Floats, spec: AutoBypassSpec) -> tuple[Bank, float
 
 
 def restart_failing(bank: Bank, spec: AutoBypassSpec) -> Bank:
-    """Let filters that keep failing go on from the weights of the best."""
+    """Replace the weights of filters that keep failing by those of the best."""
     rate = inner(bank.rate_shares, np.array(spec.switching_rates))
     best, shares = int(np.argmax(bank.shares)), bank.shares
     restarted = list(bank.filters)

@@ -63,7 +63,7 @@ class Filter(NamedTuple):
 
 
 def drifted(weights: Weights, slow: float, setting: Setting, anchor: Anchor, spec: AutoBypassSpec) -> Weights:
-    """Let a step of the random walk pass: level and slopes drift independently about the anchor."""
+    """Return the weights a step of the random walk later: level and slopes drift independently about the anchor."""
     q = exp(setting.drift_log + 2 * slow)  # (52)
     center, var = anchor
     if not setting.anchored:

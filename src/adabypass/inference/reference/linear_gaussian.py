@@ -10,7 +10,7 @@ from adabypass.validation import Floats
 
 
 def inner(a: Floats, b: Floats) -> float:
-    """Give a'b as a plain number."""
+    """Return a'b as a plain number."""
     return float(a @ b)
 
 
@@ -33,12 +33,12 @@ def condition(prior: Weights, x: Floats, error: float, noise_var: float) -> tupl
 
 
 def guard(P: Floats, x: Floats, D: float) -> tuple[Floats, float]:
-    """Make room on P's diagonal for the rounding of P - Px (Px)' / D; give the least D that rounding lets through."""
+    """Widen P's diagonal by the rounding of P - Px (Px)' / D; return it with the least D that rounding allows."""
     rounding = (len(x) + 4) * ROUNDING
     reach = inner(np.sqrt(P.diagonal()), np.abs(x))
     return P + np.diag(P.diagonal()) * rounding * (1 + reach / sqrt(D)), rounding * reach**2  # (28)
 
 
 def drift(weights: Weights, drift_var: float) -> Weights:
-    """Let a step of the random walk pass: belief widens, its mean stays."""
+    """Return the belief a step of the random walk later: it is wider, its mean the same."""
     return Weights(weights.mean, weights.cov + drift_var * np.eye(len(weights.mean)))  # (3)

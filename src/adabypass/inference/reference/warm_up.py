@@ -101,7 +101,7 @@ def standard_units(X: Floats, y: Floats, intercept: bool) -> Units:
 
 
 def first_moves(units: Units, x: Floats) -> Units:
-    """Give every feature that was constant until now the scale of its first move."""
+    """Set the scale of every feature that was constant until now to its first move."""
     deviation = np.abs(x - units.x_center)
     moves = (units.x_scale == 0) & (deviation > RESOLUTION * np.abs(units.x_center))
     return units._replace(x_scale=np.where(moves, deviation, units.x_scale))
