@@ -40,4 +40,4 @@ def test_gold_comes_with_silver() -> None:
     assert gold.x.shape == (9132, 1)
     assert (gold.y[0], gold.x[0, 0]) == approx((100.0, 223.42))
     assert str(gold.time[-1]) == "2012-12-31"
-    assert (np.diff(gold.time) > np.timedelta64(0)).all()
+    assert (np.diff(gold.time) > np.timedelta64(0, "D")).all()

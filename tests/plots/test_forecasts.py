@@ -105,8 +105,9 @@ def test_a_horizon_repeats_the_steps_of_time_unless_the_future_times_are_given()
     days = np.array(["2020-01-01", "2020-01-03", "2020-01-05"], dtype="datetime64[D]")
     ahead = line(plots.horizon(forecast, y, days), "forecast").get_xdata(orig=True)
     assert list(ahead) == [np.datetime64("2020-01-07"), np.datetime64("2020-01-09")]
-    given = line(plots.horizon(forecast, y, days, days[1:] + 30), "forecast").get_xdata(orig=True)
-    assert list(given) == list(days[1:] + 30)
+    later = days[1:] + np.timedelta64(30, "D")
+    given = line(plots.horizon(forecast, y, days, later), "forecast").get_xdata(orig=True)
+    assert list(given) == list(later)
     with pytest.raises(ShapeError, match="pass `future_time`"):
         plots.horizon(forecast, y[:1], days[:1])
     with pytest.raises(ShapeError, match="pass the moments of y as `time` too"):

@@ -126,7 +126,7 @@ def _compact_dates(values: Array) -> Array:
     if not ((year >= 1800) & (year < 2200) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all():
         return values
     months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
-    days = months.astype("M8[D]") + (day - 1)
+    days = months.astype("M8[D]") + (day - 1).astype("m8[D]")
     return days if (days.astype("M8[M]") == months).all() else values
 
 

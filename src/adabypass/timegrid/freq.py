@@ -26,7 +26,7 @@ _LONGEST = {"s": 10**11, "m": 10**10, "h": 10**8, "D": 4_000_000, "W": 600_000, 
 def as_freq(freq: Freq, dates: bool) -> Any:
     """Return a checked frequency: a timedelta64 for dates, a number otherwise."""
     found: Any = _as_timedelta(freq) if dates else _as_number(freq)
-    if not found > type(found)(0):
+    if not found > 0 * found:  # a zero of the same unit
         raise IrregularTimeError(f"freq is {freq!r}, but must be greater than 0.")
     return found
 
