@@ -5,12 +5,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from adabypass.errors import (
-    ConcurrentUseError,
-    NotReadyError,
-    ParameterError,
-    ShapeError,
-)
+from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError, ShapeError
 from adabypass.forecasting.horizon import forecast_horizon
 from adabypass.forecasting.observations import check_exog, check_series, too_short
 from adabypass.forecasting.settings import check_names, check_settings
