@@ -101,6 +101,22 @@ def govi_belief(model: Cell, spec: BypassSpec) -> govi.Belief:
     )
 
 
+def moves_on(before: govi.Belief, x: Floats, y: float, after: govi.Belief, spec: BypassSpec) -> bool:
+    """Return whether sweeps that were to converge have not: one more would still move them.
+
+    Where the fixed point repels, sweeps are chaotic: differences of 1e-16 double every other sweep, and before the cap
+    of 1000 they are as large as the numbers themselves.
+    """
+    if spec.max_sweeps is not None or np.isnan(y):
+        return False
+    m, S = before.weights
+    u = S @ x
+    s, n, k, e = (float(value) for value in (x @ u, x @ x, u @ u, y - x @ m))
+    seen = govi.Surprise(max(s, 0.0), n, k, e, n_features=len(x))
+    again = govi.sweep(after.theta, after.omega, seen)
+    return govi.change(after.theta, again, after.omega.epsilon) > RELATIVE
+
+
 def check_govi(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
     """Compare every step, each from the kernel's own belief: chaos, where there is any, cannot hide or fake a fault."""
     model = cell(kernel, spec, stream.X.shape[1])
@@ -109,6 +125,9 @@ def check_govi(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
         assert moments(model.predict(x)) == approx(govi.predict(belief, x), rel=RELATIVE, abs=1e-12)
         model.update(x, y)
         expected, got = govi.update(belief, x, y, spec), govi_belief(model, spec)
+        if moves_on(belief, x, y, expected, spec):  # rounding alone decides where the sweeps are when they are stopped
+            assert moves_on(belief, x, y, got, spec)
+            continue
         assert got.omega == approx(expected.omega, rel=RELATIVE)
         assert got.theta[:2] == approx(expected.theta[:2], rel=RELATIVE)
         assert got.theta.noise_mean == approx(expected.theta.noise_mean, abs=RELATIVE * expected.omega.epsilon)
