@@ -105,7 +105,7 @@ def check_width(table: Floats, n_features: int | None) -> None:
 def check_int(value: object, name: str, *, minimum: int, maximum: int) -> int:
     """Check a whole number."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not minimum <= value <= maximum:
-        raise ParameterError(f"{name} is {value!r}, but must be a whole number from {minimum} to {maximum}.")
+        raise ParameterError(f"{name} is {shown(value)}, but must be a whole number from {minimum} to {maximum}.")
     return int(value)
 
 
@@ -147,15 +147,28 @@ def check_size(size: object, n_forecasts: int = 1) -> tuple[int, ...]:
     shape = tuple(check_int(length, "size", minimum=0, maximum=MOST_DRAWS) for length in lengths)
     if prod(shape) * n_forecasts > MOST_DRAWS:
         raise ParameterError(
-            f"size is {size!r} for {n_forecasts} forecasts, but at most {MOST_DRAWS} numbers are drawn at once; "
+            f"size is {shown(size)} for {n_forecasts} forecasts, but at most {MOST_DRAWS} numbers are drawn at once; "
             "draw in parts."
         )
     return shape
 
 
+def as_tuple(value: Any) -> tuple[Any, ...] | None:
+    """Return the items of a list, an array or another iterable; None for text, and for what has no items."""
+    if isinstance(value, str):
+        return None
+    try:
+        return tuple(value)
+    except TypeError:  # an array without dimensions looks like an iterable, but is none
+        return None
+
+
 def shown(value: object) -> str:
     """Return a value for an error, in no more than 60 characters."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # whatever an object raises, and NumPy does while another thread writes to an array
+        text = f"an object of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -123,3 +123,14 @@ def test_a_number_that_changes_the_forecaster_while_it_is_read_is_refused() -> N
     with pytest.raises(ConcurrentUseError, match="was changed while its arguments were read; call it again"):
         forecaster.update(Changes())
     assert forecaster.n_seen == 2
+
+
+@pytest.mark.parametrize("wrong", [np.array(3.5), np.ma.masked, [1, "b"], 2.5, None])
+def test_names_and_lags_are_lists_of_their_kind(wrong: Any) -> None:
+    for name in ("lags", "exog", "seasonal_lags"):
+        if wrong is None and name != "lags":
+            continue
+        with pytest.raises(ParameterError, match=f"{name} is "):
+            Forecaster(**{name: wrong})
+    with pytest.raises(ParameterError, match=r"method is .*, but must be"):
+        Forecaster().forecast(1, method=wrong)

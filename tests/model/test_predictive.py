@@ -233,3 +233,15 @@ def test_a_search_begins_at_two_numbers_that_can_be_written(start: Any) -> None:
 
 def test_a_mixture_is_made_whatever_class_is_asked() -> None:
     assert type(Insensitive.of(weight=[1.0], mean=[0.0], signal_var=1.0)) is Mixture
+
+
+def test_an_array_that_changes_its_shape_is_read_once() -> None:
+    class ChangingShape:
+        calls = 0
+
+        def __array__(self, dtype: object = None, copy: object = None) -> Any:
+            self.calls += 1
+            return np.ones(self.calls)
+
+    for ask in (Normal(0.0, 1.0).cdf, mixture(1)[0].cdf, Normal(0.0, 1.0).quantile):
+        assert np.shape(ask(ChangingShape())) == (1,)  # type: ignore[arg-type]

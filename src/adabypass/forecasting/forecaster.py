@@ -17,7 +17,7 @@ from adabypass.model.series_spec import LAYOUT, Missing
 from adabypass.model.trace import Trace
 from adabypass.regressors import AutoBypass, Regressor
 from adabypass.regressors.base import MOST_FEATURES
-from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target
+from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target, shown
 
 Method = Literal["moments", "paths"]
 
@@ -255,8 +255,8 @@ class Forecaster:
             Where draws come from. The same seed gives the same paths.
         """
         steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
-        if method not in get_args(Method):
-            raise ParameterError(f"method is {method!r}, but must be 'moments' or 'paths'.")
+        if not isinstance(method, str) or method not in get_args(Method):
+            raise ParameterError(f"method is {shown(method)}, but must be 'moments' or 'paths'.")
         if method == "paths" and self.is_point:
             raise ParameterError(f"{type(self._untrained).__name__} forecasts points: it has no paths to draw.")
         known = check_exog(exog, steps, self._n_exog(self._cell), self._names, "raise")

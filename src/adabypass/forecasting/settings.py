@@ -1,6 +1,6 @@
 """Checks of a forecaster's settings: its model, and which past values a forecast is made from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
 import numpy as np
@@ -10,7 +10,7 @@ from adabypass.model.past import Design
 from adabypass.model.series_spec import Missing, SeriesSpec
 from adabypass.regressors import Regressor
 from adabypass.regressors.base import MOST_FEATURES
-from adabypass.validation import check_int, shown
+from adabypass.validation import as_tuple, check_int, shown
 
 MOST_LAGS = 100_000
 HIGHEST_DIFFERENCE = 10
@@ -48,12 +48,13 @@ def check_lags(lags: object, seasonal_lags: object) -> tuple[int, ...]:
 
 def check_names(exog: object) -> tuple[str, ...]:
     """Return names of columns; a single one may come by itself."""
-    names = (exog,) if isinstance(exog, str) else tuple(exog) if isinstance(exog, Iterable) else ()
-    if not isinstance(exog, Iterable) or not all(isinstance(name, str) for name in names):
-        raise ParameterError(f"exog is {exog!r}, but must be a list of names of columns; values go to run.")
-    return names
+    if isinstance(exog, str):
+        return (exog,)
+    if not isinstance(exog, Sequence) or not all(isinstance(name, str) for name in exog):
+        raise ParameterError(f"exog is {shown(exog)}, but must be a list of names of columns; values go to run.")
+    return tuple(exog)
 
 
 def _integers(value: object, name: str) -> list[int]:
-    values = value if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else [value]
-    return [check_int(each, name, minimum=1, maximum=MOST_LAGS) for each in values]
+    values = as_tuple(value) if isinstance(value, Sequence | np.ndarray) else None
+    return [check_int(each, name, minimum=1, maximum=MOST_LAGS) for each in ((value,) if values is None else values)]

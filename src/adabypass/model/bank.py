@@ -14,7 +14,7 @@ from adabypass.model.noise import Family
 from adabypass.model.predictive import Mixture, Normal, Predictive
 from adabypass.model.row import Field, Layout, pack, scalars, triangle, unpack, vectors
 from adabypass.model.spec import Spec
-from adabypass.validation import Floats
+from adabypass.validation import Floats, shown
 
 LEARNED = ("noise_scale", "epsilon", "drift", *(f"drift_share_{index}" for index in range(6)))
 """The scalars that say what was learned; the last are the shares of the drift rates."""
@@ -145,7 +145,7 @@ class AutoBypassSpec(Spec):
 
     def __post_init__(self) -> None:
         if not isinstance(self.intercept, bool):
-            raise ParameterError(f"intercept is {self.intercept!r}, but must be True or False.")
+            raise ParameterError(f"intercept is {shown(self.intercept)}, but must be True or False.")
 
     def filters(self) -> tuple[Setting, ...]:
         """Return the settings of every filter, in the kernel's order."""

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.errors import PointForecastError, ShapeError
+from adabypass.errors import ParameterError, PointForecastError, ShapeError
 from adabypass.model.protocol import Number, Predictive
-from adabypass.validation import check_array
+from adabypass.validation import check_array, shown
 
 
 class Point:
@@ -35,7 +35,7 @@ class Point:
 
     def __init__(self, mean: Number, model: str) -> None:
         self.mean = mean if isinstance(mean, float) else _check_mean(mean)
-        self._model = model
+        self._model = model if type(model) is str else _check_name(model)
 
     def __reduce__(self) -> Any:
         return Point, (self.mean, self._model)
@@ -68,3 +68,9 @@ def _check_mean(mean: Any) -> Any:
     if means.ndim > 1:
         raise ShapeError(f"mean has shape {means.shape}, but must be a number, or an array of shape (n,).")
     return means if np.ndim(mean) else float(means.reshape(-1)[0])
+
+
+def _check_name(model: object) -> str:
+    if not isinstance(model, str):
+        raise ParameterError(f"model is {shown(model)}, but must be the name of a model, as text.")
+    return str(model)

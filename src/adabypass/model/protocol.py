@@ -108,15 +108,15 @@ def check_values(y: Any, shape: tuple[int, ...]) -> Any:
         raise ShapeError(
             f"y has shape {values.shape}, but there are {shape[0]} forecasts; pass shape {shape}, or one number."
         )
-    return values.reshape(np.shape(y))
+    return values
 
 
 def check_probability(q: Any) -> Floats:
     """Check the probabilities of quantiles."""
     values = check_array(q, "q")
     if not ((values >= 0) & (values <= 1)).all():
-        raise ParameterError(f"q is {q!r}, but the probability of a quantile lies between 0 and 1.")
-    return values.reshape(np.shape(q))
+        raise ParameterError(f"q is {shown(q)}, but the probability of a quantile lies between 0 and 1.")
+    return values
 
 
 def check_level(level: float) -> float:
@@ -124,5 +124,5 @@ def check_level(level: float) -> float:
     if type(level) is float and 0.0 < level < 1.0:  # as a rule: a stream asks for it with every row
         return level
     if isinstance(level, bool) or not isinstance(level, float | int | np.floating | np.integer) or not 0 < level < 1:
-        raise ParameterError(f"level is {level!r}, but must lie between 0 and 1: 0.9 means 90 %.")
+        raise ParameterError(f"level is {shown(level)}, but must lie between 0 and 1: 0.9 means 90 %.")
     return float(level)

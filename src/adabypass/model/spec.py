@@ -195,7 +195,7 @@ class SequentialKalmanSpec(Spec):
     def __post_init__(self) -> None:
         _check_positive(self, "noise_var")
         if not isinstance(self.adapt_noise, bool):
-            raise ParameterError(f"adapt_noise is {self.adapt_noise!r}, but must be True or False.")
+            raise ParameterError(f"adapt_noise is {shown(self.adapt_noise)}, but must be True or False.")
 
     def start(self) -> dict[str, float]:
         return {"drift_var": 0.0, "noise_var": self.noise_var}
@@ -244,13 +244,13 @@ def _check_positive(spec: Spec, name: str, *, zero: bool = False) -> None:
     value = getattr(spec, name)
     domain = f"a number {'from 0' if zero else 'above 0'} up to {LARGEST_HYPERPARAMETER:g}"
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise ParameterError(f"{name} is {value!r}, but must be {domain}.")
+        raise ParameterError(f"{name} is {shown(value)}, but must be {domain}.")
     try:
         number = float(value)
     except OverflowError:
         number = inf
     if not isfinite(number) or number > LARGEST_HYPERPARAMETER or number < 0.0 or (number == 0.0 and not zero):
-        raise ParameterError(f"{name} is {value!r}, but must be {domain}.")
+        raise ParameterError(f"{name} is {shown(value)}, but must be {domain}.")
     object.__setattr__(spec, name, number)
 
 
@@ -258,6 +258,6 @@ def _check_sweeps(max_sweeps: Any) -> None:
     is_whole = isinstance(max_sweeps, int | np.integer) and not isinstance(max_sweeps, bool)
     if max_sweeps is not None and not (is_whole and 1 <= max_sweeps <= CONVERGENCE_CAP):
         raise ParameterError(
-            f"max_sweeps is {max_sweeps!r}, but must be a whole number from 1 to {CONVERGENCE_CAP}, or None to run to "
-            "convergence."
+            f"max_sweeps is {shown(max_sweeps)}, but must be a whole number from 1 to {CONVERGENCE_CAP}, or None to "
+            "run to convergence."
         )

@@ -230,7 +230,7 @@ class Trace:
             raise NotReadyError("changes are read off AutoBypass's bank; this trace is of another model.")
         gap = check_int(least_gap, "least_gap", minimum=2, maximum=LONGEST_GAP)
         if not (isinstance(threshold, float | int) and threshold > 0):
-            raise ParameterError(f"threshold is {threshold!r}, but must be a number above 0.")
+            raise ParameterError(f"threshold is {shown(threshold)}, but must be a number above 0.")
         settled = int(np.count_nonzero(np.cumsum(self.history["noise_scale"] > 0) <= gap))  # after what starts it
         drift, scale = np.log(self.history["drift"][settled:]), np.log(self.history["noise_scale"][settled:])
         found: list[Change] = []

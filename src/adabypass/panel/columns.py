@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from adabypass.errors import ParameterError
 from adabypass.tables import Table
-from adabypass.validation import shown
+from adabypass.validation import as_tuple, shown
 
 TIME, ID, TARGET = "ds", "unique_id", "y"
 """Names of the columns of a long frame, unless others are given."""
@@ -72,7 +72,7 @@ class Columns(NamedTuple):
 
 def as_names(given: str | Sequence[str], name: str) -> tuple[str, ...]:
     """Return names of columns as a tuple; a single name is a tuple of one."""
-    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (given,)
-    if not all(isinstance(each, str) for each in names):
-        raise ParameterError(f"{name} is {given!r}, but must be a list of names.")
+    names = (given,) if isinstance(given, str) else as_tuple(given)
+    if names is None or not all(isinstance(each, str) for each in names):
+        raise ParameterError(f"{name} is {shown(given)}, but must be a list of names.")
     return names

@@ -1,6 +1,6 @@
 """From a table to results: each series by itself, those that fail reported beside the others' results."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -12,6 +12,7 @@ from adabypass.model.forecast import Forecast
 from adabypass.panel.series import Panel, Series
 from adabypass.regressors import Regressor
 from adabypass.tables import Column, ZonedTimes
+from adabypass.validation import as_tuple, shown
 
 T = TypeVar("T")
 _SIDES = ("lower", "upper")
@@ -143,17 +144,14 @@ def as_forecaster(given: Forecaster | Regressor | None) -> Forecaster:
 
 def check_levels(levels: object) -> tuple[float, ...]:
     """Return the levels of intervals, checked: numbers between 0 and 1 that give columns of different names."""
-    found: tuple[Any, ...] | None = None
-    if isinstance(levels, Real):
-        found = (levels,)
-    elif isinstance(levels, Iterable) and not isinstance(levels, str):
-        found = tuple(levels)
+    found: tuple[Any, ...] | None = (levels,) if isinstance(levels, Real) else as_tuple(levels)
     if found is None:
-        raise ParameterError(f"levels is {levels!r}, but must be a list of numbers between 0 and 1, such as [0.9].")
+        raise ParameterError(f"levels is {shown(levels)}, but must be a list of numbers between 0 and 1: [0.9], say.")
     names: dict[str, float] = {}
     for level in found:
-        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < float(level) < 1:
-            raise ParameterError(f"a level is {level!r}, but must be a number between 0 and 1: 0.9 means 90 %.")
+        is_number = isinstance(level, Real) and not isinstance(level, bool)
+        if not (is_number and 0 < level < 1):
+            raise ParameterError(f"a level is {shown(level)}, but must be a number between 0 and 1: 0.9 means 90 %.")
         name = f"{100 * float(level):g}"
         if name in names:
             raise ParameterError(f"the levels {names[name]} and {level} are both written as {name} %; leave one out.")

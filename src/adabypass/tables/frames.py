@@ -9,6 +9,7 @@ import numpy as np
 
 from adabypass.errors import MissingExtraError, TableError, UnknownNameError
 from adabypass.tables.zones import ZonedTimes
+from adabypass.validation import shown
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 INDEX_NAME = "ds"
@@ -19,8 +20,9 @@ def make(columns: Mapping[str, Any], backend: Backend) -> Any:
     """Return a data frame of the named library with these columns."""
     import narwhals as nw  # noqa: PLC0415  (a data frame is optional, and slow to import)
 
-    if backend not in get_args(Backend):
-        raise UnknownNameError(f"backend is {backend!r}, but must be one of {', '.join(map(repr, get_args(Backend)))}.")
+    if not isinstance(backend, str) or backend not in get_args(Backend):
+        known = ", ".join(map(repr, get_args(Backend)))
+        raise UnknownNameError(f"backend is {shown(backend)}, but must be one of {known}.")
     try:
         import_module(backend)
     except ImportError as missing:
