@@ -129,3 +129,11 @@ def test_reproduce_without_prices_takes_the_embedded_pair_and_says_so(tmp_path: 
     assert "this is the same study of gold and silver" in done.stdout
     assert "the paper's figures  " not in done.stdout
     assert all(choice.split()[0] in done.stdout for choice in pairs.CHOICES)
+
+
+def test_days_out_of_order_are_refused_with_the_file(file: Path) -> None:
+    header, first, second, *rest = file.read_text().splitlines()
+    file.write_text("\n".join([header, second, first, *rest]) + "\n")
+    done = command("pairs", file, *LEGS)
+    assert isinstance(done.exception, PriceError)
+    assert str(done.exception).startswith(f"{file}: the day 2020-01-01 follows 2020-01-02, but each day must be later")

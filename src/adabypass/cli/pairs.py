@@ -9,6 +9,7 @@ from rich.table import Table
 
 from adabypass import tables
 from adabypass.cli import outputs, terminal
+from adabypass.errors import PriceError
 from adabypass.experiments import pairs as study
 from adabypass.experiments.backtest import Backtest, Rules, Sizing
 from adabypass.tables.text import printable
@@ -87,7 +88,10 @@ def pairs(
 def read_prices(file: str, y: str, x: str, date: str) -> study.Prices:
     """Read two columns of prices and their days."""
     table = tables.read(file)
-    return study.prices(table.numbers(y), table.numbers(x), table.times(date), names=(y, x))
+    try:
+        return study.prices(table.numbers(y), table.numbers(x), table.times(date), names=(y, x))
+    except PriceError as error:
+        raise PriceError(f"{table.source}: {error}") from error
 
 
 def draw(fitted: study.Fit, tested: Backtest, path: Path) -> None:

@@ -137,7 +137,8 @@ def check_govi(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
         prior_var = belief.weights.cov.max() + 1 / expected.theta.drift_prec
         assert close(got.weights.cov, expected.weights.cov, cancelled=prior_var)
         pull = expected.theta.noise_prec * (expected.omega.epsilon + abs(y - x @ belief.weights.mean))
-        assert close(got.gradient.mean, expected.gradient.mean, cancelled=pull * np.abs(belief.gradient.cov @ x).max())
+        pulled = max(np.abs(belief.gradient.mean).max(), pull * np.abs(belief.gradient.cov @ x).max())
+        assert close(got.gradient.mean, expected.gradient.mean, cancelled=pulled)
         assert close(got.gradient.cov, expected.gradient.cov, cancelled=np.abs(belief.gradient.cov).max())
 
 
