@@ -2,6 +2,8 @@
 
 #include "kernels.h"
 #include "noise.h"
+#include "triangle.h"
+#include "vectors.h"
 
 static Evidence first_lane(EvidenceLanes seen)
 {
@@ -54,5 +56,12 @@ const Kernels TABLE(SET) = {
     .width = WIDTH,
     .normals_evidence = one_normals_evidence,
     .insensitive_evidence = one_insensitive_evidence,
+    .dot = dot_product,
+    .largest_size = largest_size,
+    .widen = widen,
+    .move_mean = move_mean,
+    .multiply = multiply,
+    .add_outer = add_outer,
+    .add_outer_pair = add_outer_pair,
     .apply = apply,
 };

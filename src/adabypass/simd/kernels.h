@@ -34,6 +34,16 @@ typedef struct {
     int width;      /* doubles in a vector */
     Evidence (*normals_evidence)(const Normals* normals, double d, double v);
     Evidence (*insensitive_evidence)(double d, double v, double epsilon);
+    /* vectors.h */
+    double (*dot)(ptrdiff_t n, const double* a, const double* b);
+    double (*largest_size)(ptrdiff_t n, const double* a);
+    double (*widen)(ptrdiff_t n, double drift_var, double rounding, double D, const double* x, double* diagonal);
+    void (*move_mean)(ptrdiff_t n, double drift_var, const double* x, double move, double bound, double* p, double* m);
+    /* triangle.h */
+    void (*multiply)(ptrdiff_t n, const double* A, const double* x, double* out, double* diagonal);
+    void (*add_outer)(ptrdiff_t n, double factor, const double* a, const double* diagonal, double* A);
+    void (*add_outer_pair)(
+        ptrdiff_t n, double factor, const double* a, const double* b, double negligible, double* A);
     void (*apply)(int function, const double* a, double* out, ptrdiff_t n);
 } Kernels;
 

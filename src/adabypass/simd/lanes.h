@@ -130,34 +130,48 @@ static inline vec zero_unless(mask m, vec a) { return of_bits(bits_of(a) & m); }
 /* a, or -a where b is negative */
 static inline vec times_sign_of(vec a, vec b) { return of_bits(bits_of(a) ^ (bits_of(b) & INT64_MIN)); }
 
-/* The sum of n numbers, a multiple of LANES: lane by lane, then the lanes in pairs. */
+/* The sum of LANES lanes, in pairs. */
 static inline double sum_lanes(const double* lane)
 {
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
+/* The same of lanes in vectors. */
+static inline double sum_parts(const vec* part)
+{
+#if WIDTH == 4
+    __m256d four = (__m256d)(part[0] + part[1]);
+    __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two));
+#elif WIDTH == 2
+    vec two = (part[0] + part[2]) + (part[1] + part[3]);
+    return two[0] + two[1];
+#else
+    double lane[LANES];
+    for (int p = 0; p < PARTS; p++) store(lane + p * WIDTH, part[p]);
+    return sum_lanes(lane);
+#endif
+}
+
+/* The sum of n numbers, a multiple of LANES: lane by lane, then the lanes in pairs. */
 static inline double sum(const double* a, ptrdiff_t n)
 {
     vec total[PARTS];
-    double lane[LANES];
     for (int part = 0; part < PARTS; part++) total[part] = load(a + part * WIDTH);
     for (ptrdiff_t k = LANES; k < n; k += LANES)
         for (int part = 0; part < PARTS; part++) total[part] += load(a + k + part * WIDTH);
-    for (int part = 0; part < PARTS; part++) store(lane + part * WIDTH, total[part]);
-    return sum_lanes(lane);
+    return sum_parts(total);
 }
 
 /* The sum of the products. */
 static inline double dot(const double* a, const double* b, ptrdiff_t n)
 {
     vec total[PARTS];
-    double lane[LANES];
     for (int part = 0; part < PARTS; part++) total[part] = load(a + part * WIDTH) * load(b + part * WIDTH);
     for (ptrdiff_t k = LANES; k < n; k += LANES)
         for (int part = 0; part < PARTS; part++)
             total[part] += load(a + k + part * WIDTH) * load(b + k + part * WIDTH);
-    for (int part = 0; part < PARTS; part++) store(lane + part * WIDTH, total[part]);
-    return sum_lanes(lane);
+    return sum_parts(total);
 }
 
 static inline double largest(const double* a, ptrdiff_t n)

@@ -4,10 +4,13 @@ from libc.math cimport isnan
 
 from adabypass.model.special cimport larger, smaller
 
-from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer, dot, symv
+from adabypass.inference.kernel.linalg cimport add_outer
 from adabypass.model.component cimport Component
 from adabypass.model.families cimport INSENSITIVE, Evidence, Noise, noise_of
-from adabypass.inference.kernel.step cimport Kernel, Linear, Step, guard, saturate, saturate_weight, single_component
+from adabypass.inference.kernel.step cimport (
+    Kernel, Linear, Step, add_diagonal, condition, guard, multiply, saturate, saturate_weight, single_component,
+)
+from adabypass.simd.dispatch cimport KERNELS
 
 from adabypass.model import limits
 
@@ -41,16 +44,11 @@ cdef void move(
 
 cdef void forecast(Step* step) noexcept nogil:
     """mean = x @ m, var = x @ P @ x + noise_scale² Var(η)"""
-    cdef double* p = step.scratch
-    cdef double drift_var = step.constants[DRIFT_VAR]
-    cdef Py_ssize_t i
-    symv(step.n, step.row + MEAN + step.n, step.x, p)
-    for i in range(step.n):
-        p[i] += drift_var * step.x[i]
-    step.prior_var = larger(dot(step.n, step.x, p), 0.0)
+    multiply(step, step.row + MEAN + step.n)
+    step.prior_var += step.constants[DRIFT_VAR] * KERNELS.dot(step.n, step.x, step.x)
     if step.extra != NULL:
         step.prior_var += smaller(step.extra[0] / step.scale / step.scale, LARGEST_D)       # (66)
-    step.mean = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
+    step.mean = saturate(step.scale * KERNELS.dot(step.n, step.x, step.row + MEAN))
     step.var = saturate(_signal_var(step) + step.constants[NOISE_SCALE] * step.constants[NOISE_SCALE] * _unit_var(step))
 
 
@@ -68,20 +66,20 @@ cdef inline double _unit_var(const Step* step) noexcept nogil:
 cdef void absorb(Step* step, double y) noexcept nogil:
     cdef double* m = step.row + MEAN
     cdef double* S = m + step.n
-    cdef double noise_scale = step.constants[NOISE_SCALE]
-    cdef double d, v
+    cdef double noise_scale = step.constants[NOISE_SCALE], drift_var = step.constants[DRIFT_VAR], h = step.prior_var
+    cdef double d, v, gain
     cdef Evidence seen
     cdef const Noise* noise = noise_of(INSENSITIVE)
-    add_diagonal(step.n, step.constants[DRIFT_VAR], S)
-    if isnan(y):
-        return
-    step.row[N_SEEN] += 1.0
-    if step.prior_var <= SMALLEST_V:
+    if not isnan(y):
+        step.row[N_SEEN] += 1.0
+    if isnan(y) or h <= SMALLEST_V:
+        add_diagonal(step.n, drift_var, S)
         return
     d = smaller(larger(saturate(y - step.mean) / noise_scale, -LARGEST_D), LARGEST_D)
     v = smaller(larger(_signal_var(step) / noise_scale / noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
     seen = noise.evidence(noise, d, v, step.constants[EPSILON])
-    move(step.n, m, S, step.scratch, step.x, step.prior_var, noise_scale, &seen, v, step.scale)
+    gain = -saturate(seen.shift * noise_scale / step.scale / h)                             # (45)
+    condition(step, m, S, drift_var, h, gain, larger(1.0 - seen.var / v, 0.0))              # (46)
 
 
 cdef void describe(Step* step, Component* out) noexcept nogil:

@@ -6,11 +6,11 @@ noise's variance 1/β appears divided by it.
 
 from libc.math cimport fabs, isnan
 
-from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer_pair, dot, symv
 from adabypass.model.special cimport Moments, bessel_ratio, larger, smaller, truncated_moments
 from adabypass.inference.kernel.step cimport (
-    LARGEST, Kernel, Linear, Step, condition, saturate, saturate_weight, single_component,
+    LARGEST, Kernel, Linear, Step, add_diagonal, condition, multiply, saturate, saturate_weight, single_component,
 )
+from adabypass.simd.dispatch cimport KERNELS
 
 from adabypass.model import limits
 
@@ -64,12 +64,10 @@ cdef inline double flush(double value) noexcept nogil:
 
 cdef inline void _forecast(Step* step, const double* S) noexcept nogil:
     """mean = x @ m + mu, var = x @ S @ x + x @ x / alpha + 1 / beta"""
-    cdef double* u = step.scratch
     cdef double prior_var
-    symv(step.n, S, step.x, u)
-    step.prior_var = larger(dot(step.n, step.x, u), 0.0)
-    step.square = dot(step.n, step.x, step.x)
-    step.product = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
+    multiply(step, S)
+    step.square = KERNELS.dot(step.n, step.x, step.x)
+    step.product = saturate(step.scale * KERNELS.dot(step.n, step.x, step.row + MEAN))
     step.mean = saturate(step.product + step.row[NOISE_MEAN])                           # (13)
     prior_var = step.prior_var + step.square / step.row[DRIFT_PREC]
     step.var = saturate(step.scale * (step.scale * prior_var) + 1.0 / step.row[NOISE_PREC])     # (14)
@@ -122,7 +120,7 @@ cdef inline Theta _solve(Theta theta, const Surprise* seen, const double* consta
 cdef inline void _adapt(Step* step, double e, const double* psi) noexcept nogil:
     """Move a, b and epsilon, all by the same amount: equations (30) and (31)."""
     cdef double* row = step.row
-    cdef double product = saturate(step.scale * dot(step.n, step.x, psi))
+    cdef double product = saturate(step.scale * KERNELS.dot(step.n, step.x, psi))
     cdef double d = saturate(row[NOISE_PREC] * product)
     cdef Py_ssize_t name
     d = saturate(step.constants[AGGRESSIVENESS] * saturate(d * (e - row[NOISE_MEAN])))
@@ -140,17 +138,14 @@ cdef inline void _follow(Step* step, double* psi, double* G, double D, double le
     cdef double* g = step.scratch
     cdef double* v = g + n
     cdef double* a = v + n
-    cdef double f, along = dot(n, step.x, psi)
-    symv(n, G, step.x, v)
-    f = dot(n, step.x, v)
+    cdef double f, along = KERNELS.dot(n, step.x, psi)
+    KERNELS.multiply(n, G, step.x, v, NULL)
+    f = KERNELS.dot(n, step.x, v)
     for i in range(n):
         g[i] /= D
         a[i] = v[i] - 0.5 * f * g[i]
         psi[i] = flush(saturate_weight(psi[i] - g[i] * along + pull * (left * (v[i] - f * g[i]))))      # (33)
-    add_outer_pair(n, -1.0, g, a, G)                                                    # (32)
-    if f < NEGLIGIBLE:
-        for i in range(n * (n + 1) // 2):
-            G[i] = flush(G[i])
+    KERNELS.add_outer_pair(n, -1.0, g, a, NEGLIGIBLE if f < NEGLIGIBLE else -1.0, G)    # (32)
 
 
 cdef inline void _absorb(Step* step, double y, double* S, double* psi, double* G) noexcept nogil:
@@ -168,7 +163,7 @@ cdef inline void _absorb(Step* step, double y, double* S, double* psi, double* G
         _adapt(step, seen.e, psi)
     seen.s = step.prior_var
     seen.n = step.square
-    seen.k = dot(step.n, u, u)
+    seen.k = KERNELS.dot(step.n, u, u)
     seen.n_features = step.n
     seen.scale = step.scale
     seen.noise_unit = 1.0 / step.scale / step.scale
@@ -178,7 +173,7 @@ cdef inline void _absorb(Step* step, double y, double* S, double* psi, double* G
     h = seen.s + seen.n / theta.alpha
     noise = seen.noise_unit / theta.beta
     D = h + noise
-    condition(step.n, row + MEAN, S, step.scratch, step.x, 1.0 / theta.alpha, D, saturate(error / (step.scale * D)))
+    condition(step, row + MEAN, S, 1.0 / theta.alpha, D, saturate(error / (step.scale * D)), 1.0)
     if psi != NULL:
         _follow(step, psi, G, D, noise / D, saturate(saturate(theta.beta * error) * step.scale))
     row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR] = theta.alpha, theta.beta, theta.mu, theta.V

@@ -4,8 +4,10 @@ from libc.math cimport isnan
 
 from adabypass.model.special cimport larger, smaller
 
-from adabypass.inference.kernel.linalg cimport add_diagonal, dot, symv
-from adabypass.inference.kernel.step cimport Kernel, Linear, Step, condition, saturate, single_component
+from adabypass.inference.kernel.step cimport (
+    Kernel, Linear, Step, add_diagonal, condition, multiply, saturate, single_component,
+)
+from adabypass.simd.dispatch cimport KERNELS
 
 from adabypass.model import limits
 
@@ -24,11 +26,9 @@ cdef double SMALLEST_VAR = 1.0 / limits.LARGEST
 
 cdef void forecast(Step* step) noexcept nogil:
     """mean = x @ m, var = x @ P @ x + R"""
-    cdef double* u = step.scratch
-    symv(step.n, step.row + MEAN + step.n, step.x, u)
-    step.prior_var = larger(dot(step.n, step.x, u), 0.0)
-    step.square = dot(step.n, step.x, step.x)
-    step.mean = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
+    multiply(step, step.row + MEAN + step.n)
+    step.square = KERNELS.dot(step.n, step.x, step.x)
+    step.mean = saturate(step.scale * KERNELS.dot(step.n, step.x, step.row + MEAN))
     step.var = saturate(                                                            # (34)
         step.scale * (step.scale * (step.prior_var + step.row[DRIFT_VAR] * step.square)) + step.row[NOISE_VAR]
     )
@@ -48,7 +48,7 @@ cdef void absorb(Step* step, double y) noexcept nogil:
         q = smaller(larger((unexplained - noise) / step.square, 0.0), LARGEST_DRIFT_VAR)                 # (35)
     D = step.prior_var + q * step.square + noise
     if D > SMALLEST_VAR:        # else a known weight meets a huge feature, and there is nothing to learn
-        condition(step.n, m, S, step.scratch, step.x, q, D, saturate(error / D))
+        condition(step, m, S, q, D, saturate(error / D), 1.0)
     step.row[DRIFT_VAR] = q
     if step.constants[ADAPT_NOISE]:
         unexplained = saturate(step.scale * saturate(step.scale * larger(unexplained, 0.0)))

@@ -46,22 +46,3 @@ cdef inline void add_outer(Py_ssize_t n, double factor, const double* a, double*
     for i in range(n):
         add_scaled(i + 1, factor * a[i], a, A + at)
         at += i + 1
-
-
-cdef inline void add_outer_pair(
-    Py_ssize_t n, double factor, const double* a, const double* b, double* A
-) noexcept nogil:
-    """A += factor * (outer(a, b) + outer(b, a))"""
-    cdef Py_ssize_t i, at = 0
-    for i in range(n):
-        add_scaled(i + 1, factor * a[i], b, A + at)
-        add_scaled(i + 1, factor * b[i], a, A + at)
-        at += i + 1
-
-
-cdef inline void add_diagonal(Py_ssize_t n, double amount, double* A) noexcept nogil:
-    """A += amount * eye(n)"""
-    cdef Py_ssize_t i, at = 0
-    for i in range(n):
-        A[at + i] += amount
-        at += i + 1

@@ -4,8 +4,8 @@ from libc.math cimport NAN, copysign, fabs, isnan
 
 from adabypass.model.special cimport larger, smaller
 
-from adabypass.inference.kernel.linalg cimport dot
 from adabypass.inference.kernel.step cimport Kernel, Linear, Step, saturate, saturate_weight, single_component
+from adabypass.simd.dispatch cimport KERNELS
 
 cdef enum:      # the row
     N_SEEN = 0
@@ -22,7 +22,7 @@ cdef enum:      # the variants
 
 
 cdef void forecast(Step* step) noexcept nogil:
-    step.mean = saturate(step.scale * dot(step.n, step.x, step.row + MEAN))
+    step.mean = saturate(step.scale * KERNELS.dot(step.n, step.x, step.row + MEAN))
     step.var = NAN
 
 
@@ -35,7 +35,7 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     if isnan(y):
         return
     step.row[N_SEEN] += 1.0
-    n = dot(step.n, step.x, step.x)
+    n = KERNELS.dot(step.n, step.x, step.x)
     error = saturate(y - step.mean)
     loss = larger(fabs(error) - hyper[EPSILON], 0.0)                          # (7)
     if n == 0.0 or loss == 0.0:

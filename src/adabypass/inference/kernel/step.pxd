@@ -104,8 +104,18 @@ cdef inline double weight_drift(const Linear* linear, Py_ssize_t i) noexcept nog
     )
 
 
+cdef inline void add_diagonal(Py_ssize_t n, double amount, double* A) noexcept nogil:
+    """A += amount * eye(n)"""
+    cdef Py_ssize_t i, at = 0
+    for i in range(n):
+        A[at + i] += amount
+        at += i + 1
+
+
+cdef void multiply(Step* step, const double* S) noexcept nogil
+
 cdef void condition(
-    Py_ssize_t n, double* m, double* S, double* p, const double* x, double drift_var, double D, double move
+    Step* step, double* m, double* S, double drift_var, double D, double move, double explained
 ) noexcept nogil
 
 cdef double guard(Py_ssize_t n, double* P, const double* x, double D) noexcept nogil

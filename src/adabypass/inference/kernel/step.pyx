@@ -4,7 +4,7 @@ from libc.math cimport fabs, frexp, ldexp, sqrt
 
 from adabypass.model.special cimport larger
 
-from adabypass.inference.kernel.linalg cimport add_diagonal, add_outer
+from adabypass.simd.dispatch cimport KERNELS
 
 from adabypass.model import limits
 
@@ -34,22 +34,27 @@ cdef class Kernel:
         return kernel
 
 
+cdef void multiply(Step* step, const double* S) noexcept nogil:
+    """Write S @ x and S's diagonal, which `condition` takes over, to the first 2 n numbers of scratch memory."""
+    KERNELS.multiply(step.n, S, step.x, step.scratch, step.scratch + step.n)
+    step.prior_var = larger(KERNELS.dot(step.n, step.x, step.scratch), 0.0)
+
+
 cdef void condition(
-    Py_ssize_t n, double* m, double* S, double* p, const double* x, double drift_var, double D, double move
+    Step* step, double* m, double* S, double drift_var, double D, double move, double explained
 ) noexcept nogil:
     """Condition the weights on one observation, in place: equations (25)-(28).
 
-    On entry p = S @ x; on exit p = P @ x. `D` is the predictive variance, `move` the innovation over D: both in the
-    units in which x stands.
+    On entry the scratch memory is as `multiply` left it; on exit it begins with p = P @ x. The mean moves by `move` p,
+    and `explained` p p' / D is taken off P; all in the units in which x stands.
     """
-    cdef Py_ssize_t i
-    cdef double floor
-    add_diagonal(n, drift_var, S)
-    floor = guard(n, S, x, D)
-    for i in range(n):
-        p[i] += drift_var * x[i]                                                        # Px
-        m[i] = saturate_weight(m[i] + move * p[i])                                      # (26)
-    add_outer(n, -1.0 / larger(D, floor), p, S)                                           # (27)  P - Px (Px)' / D
+    cdef double* p = step.scratch
+    cdef double* diagonal = p + step.n
+    cdef double floor = KERNELS.widen(
+        step.n, drift_var, (step.n + 4) * ROUNDING, D, step.x, diagonal                 # (25), (28)
+    )
+    KERNELS.move_mean(step.n, drift_var, step.x, move, LARGEST_WEIGHT, p, m)            # (26)
+    KERNELS.add_outer(step.n, -explained / larger(D, floor), p, diagonal, S)            # (27)
 
 
 cdef double guard(Py_ssize_t n, double* P, const double* x, double D) noexcept nogil:
@@ -69,14 +74,11 @@ cdef double guard(Py_ssize_t n, double* P, const double* x, double D) noexcept n
 cdef void aim(Step* step, const double* x, bint scale_up) noexcept nogil:
     """Point the step at x, divided by a power of two where its squares could overflow (or, if asked, vanish): (37)."""
     cdef Py_ssize_t i
-    cdef double largest = 0.0
+    cdef double largest = KERNELS.largest_size(step.n, x)
     cdef double* scaled = step.scaled
     cdef int exponent
     step.x = x
     step.scale = 1.0
-    for i in range(step.n):
-        if fabs(x[i]) > largest:
-            largest = fabs(x[i])
     if largest > LARGE_FEATURE or (scale_up and 0.0 < largest < 1.0 / LARGE_FEATURE):
         frexp(largest, &exponent)
         exponent = min(max(exponent, -1022), 1023)      # so that the scale itself is a normal number

@@ -1,0 +1,64 @@
+"""Models of one symmetric matrix: any number of features is right, and every instruction set gives the same bits."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from adabypass.inference.kernel import kalman as kalman_kernel
+from adabypass.inference.kernel.cell import Cell
+from adabypass.inference.reference import kalman
+from adabypass.inference.reference.linear_gaussian import Weights
+from adabypass.model.row import pack
+from adabypass.model.spec import SequentialKalmanSpec
+from adabypass.simd import dispatch
+
+LEARN = """
+import hashlib
+import numpy as np
+from adabypass import AdaBypass, Bypass, EvidenceBypass, SequentialKalman
+for n in [1, 2, 5, 7, 8, 9, 16, 21, 31, 64, 101]:
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(40, n)) * 10.0 ** rng.uniform(-1, 1, n)
+    y = X @ rng.normal(size=n) + rng.standard_t(3, 40)
+    y[7] = np.nan
+    X[11] *= 1e40
+    for kind in [SequentialKalman, Bypass, AdaBypass, EvidenceBypass]:
+        model = kind()
+        trace = model.run(X, y)
+        numbers = [trace.mean, trace.var, model.weights.mean, model.weights.cov]
+        digest = hashlib.sha256(b"".join(a.tobytes() for a in numbers))
+        print(kind.__name__, n, digest.hexdigest())
+"""
+
+
+def learned(instruction_set: str) -> list[str]:
+    env = {**os.environ, dispatch.VARIABLE: instruction_set}
+    done = subprocess.run([sys.executable, "-c", LEARN], capture_output=True, text=True, env=env, check=True)
+    return done.stdout.splitlines()
+
+
+def test_every_instruction_set_gives_the_same_bits() -> None:
+    expected = learned("plain")
+    assert len(expected) == 44
+    for name in dispatch.available():
+        assert learned(name) == expected
+
+
+@pytest.mark.parametrize("n", [*range(1, 42), 63, 64, 65, 127, 200])
+def test_a_step_equals_the_reference_with_any_number_of_features(n: int) -> None:
+    rng, spec = np.random.default_rng(n), SequentialKalmanSpec()
+    root = rng.normal(size=(n, n)) / np.sqrt(n)
+    belief = kalman.Belief(Weights(rng.normal(size=n), root @ root.T + np.eye(n)), 0.5, 2.0, 3)
+    row = np.concatenate([[3.0, 0.5, 2.0], belief.weights.mean, pack(belief.weights.cov)])
+    model = Cell(kalman_kernel.KERNEL, spec, row, n)
+    x, y = rng.normal(size=n), 5.0
+    forecast = model.predict(x)
+    assert (forecast.mean, forecast.var) == approx(kalman.predict(belief, x), rel=1e-12)
+    model.update(x, y)
+    after = kalman.update(belief, x, y, spec)
+    assert model.row[3 : 3 + n] == approx(after.weights.mean, rel=1e-10, abs=1e-12)
+    assert model.row[3 + n :] == approx(pack(after.weights.cov), rel=1e-10, abs=1e-12)
