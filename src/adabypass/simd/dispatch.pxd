@@ -19,6 +19,19 @@ cdef extern from "kernels.h" nogil:
         double scale_slope
         double epsilon_slope
 
+    ctypedef struct Projection:
+        double prior_var
+        double square
+        double product
+
+    ctypedef struct Conditioning:
+        double drift_var
+        double rounding
+        double D
+        double move
+        double bound
+        double explained
+
     ctypedef struct Kernels:
         const char* name
         int width
@@ -27,21 +40,19 @@ cdef extern from "kernels.h" nogil:
         # of vectors
         double (*dot)(ptrdiff_t n, const double* a, const double* b) noexcept nogil
         double (*largest_size)(ptrdiff_t n, const double* a) noexcept nogil
-        double (*widen)(
-            ptrdiff_t n, double drift_var, double rounding, double D, const double* x, double* diagonal
-        ) noexcept nogil
-        void (*move_mean)(
-            ptrdiff_t n, double drift_var, const double* x, double move, double bound, double* p, double* m
-        ) noexcept nogil
         # of packed lower triangles
         void (*multiply)(
             ptrdiff_t n, const double* A, const double* x, double* out, double* diagonal
         ) noexcept nogil
-        void (*add_outer)(
-            ptrdiff_t n, double factor, const double* a, const double* diagonal, double* A
-        ) noexcept nogil
         void (*add_outer_pair)(
             ptrdiff_t n, double factor, const double* a, const double* b, double negligible, double* A
+        ) noexcept nogil
+        # of weights
+        Projection (*project)(
+            ptrdiff_t n, const double* m, const double* S, const double* x, double* p, double* diagonal
+        ) noexcept nogil
+        void (*condition)(
+            ptrdiff_t n, const Conditioning* by, const double* x, double* p, double* diagonal, double* m, double* S
         ) noexcept nogil
         void (*apply)(int function, const double* a, double* out, ptrdiff_t n) noexcept nogil
 

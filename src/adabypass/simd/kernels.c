@@ -2,8 +2,7 @@
 
 #include "kernels.h"
 #include "noise.h"
-#include "triangle.h"
-#include "vectors.h"
+#include "weights.h"
 
 static Evidence first_lane(EvidenceLanes seen)
 {
@@ -58,10 +57,9 @@ const Kernels TABLE(SET) = {
     .insensitive_evidence = one_insensitive_evidence,
     .dot = dot_product,
     .largest_size = largest_size,
-    .widen = widen,
-    .move_mean = move_mean,
     .multiply = multiply,
-    .add_outer = add_outer,
     .add_outer_pair = add_outer_pair,
+    .project = project,
+    .condition = condition,
     .apply = apply,
 };

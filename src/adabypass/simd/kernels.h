@@ -29,6 +29,23 @@ typedef struct {
 /* Functions of functions.h, for tests. */
 enum { EXPONENTIAL, LOGARITHM, TAIL_MASS, TAIL_MEAN, TAIL_VAR };
 
+/* Weights of mean m and covariance S, seen from features x. */
+typedef struct {
+    double prior_var;       /* x @ S @ x */
+    double square;          /* x @ x */
+    double product;         /* x @ m */
+} Projection;
+
+/* What an observation does to the weights. */
+typedef struct {
+    double drift_var;       /* P = S + drift_var * eye(n) */
+    double rounding;        /* relative, of one operation on P */
+    double D;               /* variance by which the update divides */
+    double move;            /* m += move * P @ x */
+    double bound;           /* of a weight's size */
+    double explained;       /* P -= explained * P @ x (P @ x)' / D */
+} Conditioning;
+
 typedef struct {
     const char* name;
     int width;      /* doubles in a vector */
@@ -37,13 +54,15 @@ typedef struct {
     /* vectors.h */
     double (*dot)(ptrdiff_t n, const double* a, const double* b);
     double (*largest_size)(ptrdiff_t n, const double* a);
-    double (*widen)(ptrdiff_t n, double drift_var, double rounding, double D, const double* x, double* diagonal);
-    void (*move_mean)(ptrdiff_t n, double drift_var, const double* x, double move, double bound, double* p, double* m);
     /* triangle.h */
     void (*multiply)(ptrdiff_t n, const double* A, const double* x, double* out, double* diagonal);
-    void (*add_outer)(ptrdiff_t n, double factor, const double* a, const double* diagonal, double* A);
     void (*add_outer_pair)(
         ptrdiff_t n, double factor, const double* a, const double* b, double negligible, double* A);
+    /* weights.h */
+    Projection (*project)(
+        ptrdiff_t n, const double* m, const double* S, const double* x, double* p, double* diagonal);
+    void (*condition)(
+        ptrdiff_t n, const Conditioning* by, const double* x, double* p, double* diagonal, double* m, double* S);
     void (*apply)(int function, const double* a, double* out, ptrdiff_t n);
 } Kernels;
 

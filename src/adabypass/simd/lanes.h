@@ -14,6 +14,17 @@
 
 #define LANES 8
 
+#if defined(__clang__)
+#define INLINE static inline __attribute__((always_inline))
+#define UNROLLED _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#define UNROLLED _Pragma("GCC unroll 8")
+#else
+#define INLINE static inline
+#define UNROLLED
+#endif
+
 #if defined(ADABYPASS_PLAIN) || !defined(__GNUC__)
 #define WIDTH 1         /* without vector extensions */
 #elif defined(__AVX512F__)

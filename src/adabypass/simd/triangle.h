@@ -20,17 +20,6 @@
 #define ROWS 1
 #endif
 
-#if defined(__clang__)
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLLED _Pragma("clang loop unroll(full)")
-#elif defined(__GNUC__)
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLLED _Pragma("GCC unroll 8")
-#else
-#define INLINE static inline
-#define UNROLLED
-#endif
-
 /* Keep a vector in a register: loading it again for its second use takes longer. */
 #if WIDTH > 1 && defined(__SSE2__)
 #define KEEP(a) __asm__("" : "+x"(a))
@@ -93,13 +82,13 @@ INLINE void multiply_corner(
 }
 
 /* The last rows: those from `block` on. */
-static inline void multiply_rest(ptrdiff_t n, ptrdiff_t block, const double* A, const double* x, double* out)
+INLINE void multiply_rest(ptrdiff_t n, ptrdiff_t block, const double* A, const double* x, double* out)
 {
     vec total[ROWS][PARTS];
     for (ptrdiff_t i = block; i < n; i++) {
         const double* row = A + row_start(i);
         double across = 0.0;
-        multiply_rows(1, i, block, A, x, out, total);
+        if (block > 0) multiply_rows(1, i, block, A, x, out, total);
         for (ptrdiff_t j = block; j < i; j++) {
             across += row[j] * x[j];
             out[j] += row[j] * x[i];
@@ -110,7 +99,7 @@ static inline void multiply_rest(ptrdiff_t n, ptrdiff_t block, const double* A, 
 }
 
 /* out = A @ x; and diagonal = np.diag(A), unless it is NULL */
-static void multiply(ptrdiff_t n, const double* A, const double* x, double* out, double* diagonal)
+INLINE void multiply(ptrdiff_t n, const double* A, const double* x, double* out, double* diagonal)
 {
     ptrdiff_t block = 0;
     for (; block + LANES <= n; block += LANES) {
@@ -192,7 +181,8 @@ INLINE void update_corner(const int rows, const int terms, const Update* by, ptr
 INLINE void update(const int terms, const Update* by, ptrdiff_t n, double* A)
 {
     ptrdiff_t block = n / LANES * LANES;
-    for (ptrdiff_t i = block; i < n; i++) update_rows(1, terms, by, i, block, A);
+    if (block > 0)
+        for (ptrdiff_t i = block; i < n; i++) update_rows(1, terms, by, i, block, A);
     update_corner((int)(n - block), terms, by, block, A);
     while (block > 0) {
         block -= LANES;
@@ -202,7 +192,7 @@ INLINE void update(const int terms, const Update* by, ptrdiff_t n, double* A)
 }
 
 /* A += factor * outer(a, a), where A's diagonal is first set to `diagonal` */
-static void add_outer(ptrdiff_t n, double factor, const double* a, const double* diagonal, double* A)
+INLINE void add_outer(ptrdiff_t n, double factor, const double* a, const double* diagonal, double* A)
 {
     const Update by = {factor, {a}, {a}, diagonal, -1.0};
     update(1, &by, n, A);

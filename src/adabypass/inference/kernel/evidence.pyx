@@ -8,9 +8,8 @@ from adabypass.inference.kernel.linalg cimport add_outer
 from adabypass.model.component cimport Component
 from adabypass.model.families cimport INSENSITIVE, Evidence, Noise, noise_of
 from adabypass.inference.kernel.step cimport (
-    Kernel, Linear, Step, add_diagonal, condition, guard, multiply, saturate, saturate_weight, single_component,
+    Kernel, Linear, Step, add_diagonal, condition, guard, project, saturate, saturate_weight, single_component,
 )
-from adabypass.simd.dispatch cimport KERNELS
 
 from adabypass.model import limits
 
@@ -44,11 +43,11 @@ cdef void move(
 
 cdef void forecast(Step* step) noexcept nogil:
     """mean = x @ m, var = x @ P @ x + noise_scale² Var(η)"""
-    multiply(step, step.row + MEAN + step.n)
-    step.prior_var += step.constants[DRIFT_VAR] * KERNELS.dot(step.n, step.x, step.x)
+    project(step, step.row + MEAN, step.row + MEAN + step.n)
+    step.prior_var += step.constants[DRIFT_VAR] * step.square
     if step.extra != NULL:
         step.prior_var += smaller(step.extra[0] / step.scale / step.scale, LARGEST_D)       # (66)
-    step.mean = saturate(step.scale * KERNELS.dot(step.n, step.x, step.row + MEAN))
+    step.mean = step.product
     step.var = saturate(_signal_var(step) + step.constants[NOISE_SCALE] * step.constants[NOISE_SCALE] * _unit_var(step))
 
 

@@ -8,7 +8,7 @@ from libc.math cimport fabs, isnan
 
 from adabypass.model.special cimport Moments, bessel_ratio, larger, smaller, truncated_moments
 from adabypass.inference.kernel.step cimport (
-    LARGEST, Kernel, Linear, Step, add_diagonal, condition, multiply, saturate, saturate_weight, single_component,
+    LARGEST, Kernel, Linear, Step, add_diagonal, condition, project, saturate, saturate_weight, single_component,
 )
 from adabypass.simd.dispatch cimport KERNELS
 
@@ -65,9 +65,7 @@ cdef inline double flush(double value) noexcept nogil:
 cdef inline void _forecast(Step* step, const double* S) noexcept nogil:
     """mean = x @ m + mu, var = x @ S @ x + x @ x / alpha + 1 / beta"""
     cdef double prior_var
-    multiply(step, S)
-    step.square = KERNELS.dot(step.n, step.x, step.x)
-    step.product = saturate(step.scale * KERNELS.dot(step.n, step.x, step.row + MEAN))
+    project(step, step.row + MEAN, S)
     step.mean = saturate(step.product + step.row[NOISE_MEAN])                           # (13)
     prior_var = step.prior_var + step.square / step.row[DRIFT_PREC]
     step.var = saturate(step.scale * (step.scale * prior_var) + 1.0 / step.row[NOISE_PREC])     # (14)

@@ -5,9 +5,8 @@ from libc.math cimport isnan
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.inference.kernel.step cimport (
-    Kernel, Linear, Step, add_diagonal, condition, multiply, saturate, single_component,
+    Kernel, Linear, Step, add_diagonal, condition, project, saturate, single_component,
 )
-from adabypass.simd.dispatch cimport KERNELS
 
 from adabypass.model import limits
 
@@ -26,9 +25,8 @@ cdef double SMALLEST_VAR = 1.0 / limits.LARGEST
 
 cdef void forecast(Step* step) noexcept nogil:
     """mean = x @ m, var = x @ P @ x + R"""
-    multiply(step, step.row + MEAN + step.n)
-    step.square = KERNELS.dot(step.n, step.x, step.x)
-    step.mean = saturate(step.scale * KERNELS.dot(step.n, step.x, step.row + MEAN))
+    project(step, step.row + MEAN, step.row + MEAN + step.n)
+    step.mean = step.product
     step.var = saturate(                                                            # (34)
         step.scale * (step.scale * (step.prior_var + step.row[DRIFT_VAR] * step.square)) + step.row[NOISE_VAR]
     )

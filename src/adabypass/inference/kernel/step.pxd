@@ -112,7 +112,7 @@ cdef inline void add_diagonal(Py_ssize_t n, double amount, double* A) noexcept n
         at += i + 1
 
 
-cdef void multiply(Step* step, const double* S) noexcept nogil
+cdef void project(Step* step, const double* m, const double* S) noexcept nogil
 
 cdef void condition(
     Step* step, double* m, double* S, double drift_var, double D, double move, double explained

@@ -4,7 +4,7 @@ from libc.math cimport fabs, frexp, ldexp, sqrt
 
 from adabypass.model.special cimport larger
 
-from adabypass.simd.dispatch cimport KERNELS
+from adabypass.simd.dispatch cimport KERNELS, Conditioning, Projection
 
 from adabypass.model import limits
 
@@ -34,10 +34,13 @@ cdef class Kernel:
         return kernel
 
 
-cdef void multiply(Step* step, const double* S) noexcept nogil:
-    """Write S @ x and S's diagonal, which `condition` takes over, to the first 2 n numbers of scratch memory."""
-    KERNELS.multiply(step.n, S, step.x, step.scratch, step.scratch + step.n)
-    step.prior_var = larger(KERNELS.dot(step.n, step.x, step.scratch), 0.0)
+cdef void project(Step* step, const double* m, const double* S) noexcept nogil:
+    """prior_var = x @ S @ x, square = x @ x, product = scale * (x @ m)
+
+    Writes S @ x and S's diagonal, which `condition` needs, to the first 2 n numbers of scratch memory.
+    """
+    cdef Projection seen = KERNELS.project(step.n, m, S, step.x, step.scratch, step.scratch + step.n)
+    step.prior_var, step.square, step.product = seen.prior_var, seen.square, saturate(step.scale * seen.product)
 
 
 cdef void condition(
@@ -45,16 +48,11 @@ cdef void condition(
 ) noexcept nogil:
     """Condition the weights on one observation, in place: equations (25)-(28).
 
-    On entry the scratch memory is as `multiply` left it; on exit it begins with p = P @ x. The mean moves by `move` p,
+    On entry the scratch memory is as `project` left it; on exit it begins with p = P @ x. The mean moves by `move` p,
     and `explained` p p' / D is taken off P; all in the units in which x stands.
     """
-    cdef double* p = step.scratch
-    cdef double* diagonal = p + step.n
-    cdef double floor = KERNELS.widen(
-        step.n, drift_var, (step.n + 4) * ROUNDING, D, step.x, diagonal                 # (25), (28)
-    )
-    KERNELS.move_mean(step.n, drift_var, step.x, move, LARGEST_WEIGHT, p, m)            # (26)
-    KERNELS.add_outer(step.n, -explained / larger(D, floor), p, diagonal, S)            # (27)
+    cdef Conditioning by = Conditioning(drift_var, (step.n + 4) * ROUNDING, D, move, LARGEST_WEIGHT, explained)
+    KERNELS.condition(step.n, &by, step.x, step.scratch, step.scratch + step.n, m, S)
 
 
 cdef double guard(Py_ssize_t n, double* P, const double* x, double D) noexcept nogil:
