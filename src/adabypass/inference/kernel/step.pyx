@@ -14,6 +14,9 @@ LARGEST_UNIT = limits.LARGEST_UNIT
 cdef double LARGE_FEATURE = limits.LARGE_FEATURE
 cdef double ROUNDING = limits.ROUNDING
 
+cdef enum:
+    CALL_FROM = 16      # features; below it a loop takes less time than a call
+
 
 cdef class Kernel:
     """How one kind of model forecasts and learns: its compiled functions."""
@@ -72,11 +75,17 @@ cdef double guard(Py_ssize_t n, double* P, const double* x, double D) noexcept n
 cdef void aim(Step* step, const double* x, bint scale_up) noexcept nogil:
     """Point the step at x, divided by a power of two where its squares could overflow (or, if asked, vanish): (37)."""
     cdef Py_ssize_t i
-    cdef double largest = KERNELS.largest_size(step.n, x)
+    cdef double largest = 0.0
     cdef double* scaled = step.scaled
     cdef int exponent
     step.x = x
     step.scale = 1.0
+    if step.n >= CALL_FROM:
+        largest = KERNELS.largest_size(step.n, x)
+    else:
+        for i in range(step.n):
+            if fabs(x[i]) > largest:
+                largest = fabs(x[i])
     if largest > LARGE_FEATURE or (scale_up and 0.0 < largest < 1.0 / LARGE_FEATURE):
         frexp(largest, &exponent)
         exponent = min(max(exponent, -1022), 1023)      # so that the scale itself is a normal number
