@@ -34,7 +34,7 @@ def far() -> wind.Study:
 
 
 def nothing(_: int) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 def test_bypass_has_the_error_known_of_a_correct_implementation() -> None:

@@ -15,7 +15,7 @@ def far() -> wind.Study:
 
 
 def _days(ax: Axes) -> list[datetime]:
-    """Give the first and the last moment that is shown, 9 minutes within the axis."""
+    """Return the first and the last moment that is shown, 9 minutes within the axis."""
     epoch = datetime(1970, 1, 1)
     first, last = (epoch + timedelta(minutes=round(1440 * days)) for days in ax.get_xlim())
     return [first + timedelta(minutes=9), last - timedelta(minutes=9)]

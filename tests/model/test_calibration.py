@@ -16,7 +16,7 @@ from adabypass.validation import Floats
 
 
 def with_pit(*pit: float) -> Trace:
-    """Give a trace of standard normal forecasts whose observations have this PIT; nan where it is missing."""
+    """Return a trace of standard normal forecasts whose observations have this PIT; nan where it is missing."""
     return Trace(ndtri(np.array(pit)), Normal(np.zeros(len(pit)), np.ones(len(pit))), {})
 
 

@@ -93,7 +93,7 @@ def test_ada_bypass_without_aggressiveness_is_bypass(stream: Stream) -> None:
 
 
 def learned(spec: AdaBypassSpec, steps: int = 5) -> tuple[Belief, Floats, float]:
-    """Give a belief after a few steps, and the observation that comes next."""
+    """Return a belief after a few steps, and the observation that comes next."""
     rng = np.random.default_rng(1)
     belief = start(spec, 3)
     for x in rng.normal(size=(steps, 3)):
