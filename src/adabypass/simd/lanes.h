@@ -14,17 +14,6 @@
 
 #define LANES 8
 
-#if defined(__clang__)
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLLED _Pragma("clang loop unroll(full)")
-#elif defined(__GNUC__)
-#define INLINE static inline __attribute__((always_inline))
-#define UNROLLED _Pragma("GCC unroll 8")
-#else
-#define INLINE static inline
-#define UNROLLED
-#endif
-
 #if defined(ADABYPASS_PLAIN) || !defined(__GNUC__)
 #define WIDTH 1         /* without vector extensions */
 #elif defined(__AVX512F__)
@@ -35,6 +24,21 @@
 #define WIDTH 2
 #else
 #define WIDTH 1
+#endif
+
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
+
+/* Before a loop over the few rows or columns of a block. */
+#if WIDTH == 1
+#define UNROLLED
+#elif defined(__clang__)
+#define UNROLLED _Pragma("clang loop unroll(full)")
+#else
+#define UNROLLED _Pragma("GCC unroll 8")
 #endif
 
 #if defined(__SSE2__)
