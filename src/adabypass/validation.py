@@ -20,7 +20,7 @@ MOST_DRAWS = 100_000_000
 
 
 def check_array(value: object, name: str, *, copy: bool = False) -> Floats:
-    """Return `value` as a contiguous float64 array; a copy, if asked for, shares no memory with it."""
+    """Return `value` as a contiguous, aligned float64 array; a copy, if asked for, shares no memory with it."""
     try:
         # What a mask hides is missing, whatever number lies beneath it.
         masked = isinstance(value, np.ma.MaskedArray)
@@ -28,7 +28,8 @@ def check_array(value: object, name: str, *, copy: bool = False) -> Floats:
         if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and not _holds_numbers(array)):
             raise NotANumberError(_not_numbers(name, value))
         with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, which is refused by name
-            return np.array(array, dtype=np.float64, order="C", copy=True if copy else None)
+            floats = np.array(array, dtype=np.float64, order="C", copy=True if copy else None)
+        return floats if floats.flags.aligned else floats.copy()  # a view into a file of records may not be
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, NotANumberError):
             raise

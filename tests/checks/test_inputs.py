@@ -109,3 +109,16 @@ def test_what_a_mask_hides_is_missing(make: Make) -> None:
     assert row_of(masked) == row_of(missing)
     with pytest.raises(NotFiniteError):
         masked.run(np.ma.array(X, mask=[[False], [True], [False]]), [1.0, 2.0, 3.0])
+
+
+@every_regressor
+def test_numbers_that_are_not_aligned_in_memory_are_read(make: Make) -> None:
+    """As those of a packed record are."""
+    records = np.zeros(4, dtype=[("flag", "u1"), ("x", "f8", 2), ("y", "f8")])
+    records["x"], records["y"] = np.arange(8.0).reshape(4, 2), [1.0, 2.0, 4.0, 3.0]
+    assert not records["x"][1].flags.aligned
+    packed, plain = make(), make()
+    for record in records:
+        packed.step(record["x"], record["y"])
+        plain.step(record["x"].copy(), float(record["y"]))
+    assert packed.predict(records["x"][0]).mean == plain.predict(records["x"][0].copy()).mean
