@@ -65,3 +65,9 @@ def test_heavy_evidence_equals_quadrature(d: float, v: float) -> None:
     assert shift == approx(exact.shift, rel=1e-8, abs=1e-8 * exact.var**0.5)
     assert var == approx(exact.var, rel=1e-8)
     assert scale_slope == approx(exact.scale_slope, rel=1e-8, abs=1e-8)
+
+
+@given(powers(12, 90), powers(0, 8), st.sampled_from([-1.0, 1.0]))
+def test_however_far_out_the_shift_is_the_variance(d: float, v: float, sign: float) -> None:
+    """Where the second form of (40) has lost every digit."""
+    assert evidence(Family.INSENSITIVE, sign * d, v, 1.25)[1] == approx(-sign * v)

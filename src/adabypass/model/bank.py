@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from math import exp, log
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from adabypass.errors import ParameterError
 from adabypass.model.component import Components
 from adabypass.model.limits import LARGEST, LARGEST_UNIT, RESOLUTION
 from adabypass.model.linear_mixture import LinearMixture
-from adabypass.model.noise import Family
+from adabypass.model.noise import NORMALS, Family
 from adabypass.model.predictive import Mixture, Normal, Predictive
 from adabypass.model.row import Field, Layout, pack, scalars, triangle, unpack, vectors
 from adabypass.model.spec import Spec
@@ -18,6 +19,9 @@ from adabypass.validation import Floats, shown
 
 LEARNED = ("noise_scale", "epsilon", "drift", *(f"drift_share_{index}" for index in range(6)))
 """The scalars that say what was learned; the last are the shares of the drift rates."""
+
+LANES = 8
+"""Filters are kept in blocks of so many, which compiled code moves at once: simd/lanes.h."""
 
 
 class NoiseModel(NamedTuple):
@@ -36,10 +40,16 @@ class Setting(NamedTuple):
     """How one filter differs from the others: what compiled code reads, in this order."""
 
     family: Family
+    noise_var: float
+    """Variance of its noise, at scale 1; 0 if that depends on epsilon."""
+    noise_log_sd: float
+    """Half the log of that; 0 if it depends on epsilon."""
     drift_index: int
     """Which of the drift rates it has."""
+    drift_var: float
+    """Variance of a step of its weights, in units of the noise's scale squared,"""
     drift_log: float
-    """Log of the variance of a step of its weights, in units of the noise's scale squared."""
+    """and the log of that."""
     slow_rate: float
     fast_rate: float
     fast_decay: float
@@ -121,20 +131,22 @@ class AutoBypassSpec(Spec):
             *scalars("n_seen", "n_warm", "phase", "y_center", "y_scale", "last_y", "n_repeats", "shocks", "log_score"),
             *scalars(*LEARNED),
             *vectors("x_center", "x_scale", "anchor_center", "anchor_var"),
-            *vectors("filter_share", "filter_slow", "filter_fast", "filter_epsilon", size="n_filters"),
-            *vectors("filter_scale_slope_sq", "filter_epsilon_slope_sq", "filter_failures", size="n_filters"),
+            *vectors("filter_share", "filter_slow", "filter_fast", "filter_epsilon", size="n_lanes"),
+            *vectors("filter_scale_slope_sq", "filter_epsilon_slope_sq", "filter_failures", size="n_lanes"),
             *vectors("rate_share", size="n_rates"),
-            Field("rated_share", lambda n_rates, n_filters, **_: (n_rates, n_filters)),
-            Field("filter_mean", lambda n_filters, n_weights, **_: (n_filters, n_weights)),
-            Field("filter_cov", lambda n_filters, n_weights, **_: (n_filters, triangle(n_weights)), is_symmetric=True),
+            Field("rated_share", lambda n_rates, n_lanes, **_: (n_rates, n_lanes)),
+            Field("filter_mean", lambda n_lanes, n_weights, **_: (n_lanes // LANES, n_weights, LANES)),
+            Field("filter_cov", lambda n_lanes, n_weights, **_: (n_lanes // LANES, triangle(n_weights), LANES)),
             Field("warm_x", lambda n_warm_up, n_features, **_: (n_warm_up, n_features)),
             *vectors("warm_y", size="n_warm_up"),
         )
     )
     """`rated_share` is the share of each filter under each switching rate; `warm_x` and `warm_y` are the observations
-    of the warm-up, of which there are `n_warm`; the weights of a filter begin with the intercept, if there is one."""
+    of the warm-up, of which there are `n_warm`; the weights of a filter begin with the intercept, if there is one.
+    What belongs to the filters has a number in each lane; lanes without a filter have a share of 0. Means and
+    covariances of the weights stand in blocks of `LANES` filters; `filters_of` returns them filter by filter."""
     constant_names: ClassVar[tuple[str, ...]] = (
-        "n_filters", "n_drifts", "n_rates", "n_milestones", "n_warm_up", "intercept",
+        "n_filters", "n_lanes", "n_drifts", "n_rates", "n_milestones", "n_warm_up", "intercept",
         "prior_var", "warm_up_widening", "change_scale", "change_tail",
         "hyper_switching_rate", "failure_margin", "max_failures", "anchor_rate", "smallest_anchor_var",
         "epsilon_start", "epsilon_rate", "smallest_epsilon", "largest_epsilon",
@@ -155,6 +167,11 @@ class AutoBypassSpec(Spec):
     def n_filters(self) -> int:
         """Size of the bank."""
         return len(self.filters())
+
+    @property
+    def n_lanes(self) -> int:
+        """Size of the bank, filled up to whole blocks."""
+        return -(-self.n_filters // LANES) * LANES
 
     @property
     def n_components(self) -> int:
@@ -183,7 +200,9 @@ class AutoBypassSpec(Spec):
         return {}
 
     def constants(self) -> tuple[float, ...]:
-        settings = (number for setting in self.filters() for number in setting)
+        no_filter = self.filters()[-1]._replace(prior_share=0.0)
+        lanes = [*self.filters(), *[no_filter] * (self.n_lanes - self.n_filters)]
+        settings = (number for every in zip(*lanes, strict=True) for number in every)
         named = (getattr(self, name) for name in self.constant_names)
         return tuple(float(number) for number in (*named, *self.switching_rates, *self.milestones, *settings))
 
@@ -194,20 +213,27 @@ class AutoBypassSpec(Spec):
         return {
             "n_features": n_features,
             "n_weights": n_features + self.intercept,
-            "n_filters": self.n_filters,
+            "n_lanes": self.n_lanes,
             "n_rates": self.n_rates,
             "n_warm_up": self.n_warm_up,
         }
 
     def n_scratch(self, n_features: int) -> int:
         n_weights = n_features + self.intercept
-        return n_weights + self.n_filters * (5 + n_weights)
+        return 4 * n_weights + self.n_lanes * (16 + n_weights)
 
     def new_row(self, n_features: int) -> Floats:
         row, dims = super().new_row(n_features), self.dims(n_features)
         self.layout.view(row, "anchor_var", **dims)[:] = 1.0
-        self.layout.view(row, "filter_cov", **dims)[:] = pack(self.prior_var * np.eye(dims["n_weights"]))
+        self.layout.view(row, "filter_cov", **dims)[:] = pack(self.prior_var * np.eye(dims["n_weights"]))[:, None]
         return row
+
+    def filters_of(self, row: Floats, name: str, n_features: int) -> Floats:
+        """Return a copy of what belongs to each filter: along the first axis the filters."""
+        lanes = self._view(row, name, n_features)
+        if lanes.ndim == 3:
+            lanes = lanes.swapaxes(1, 2).reshape(self.n_lanes, -1)
+        return lanes[: self.n_filters].copy()
 
     def widened(self, row: Floats, n_features: int, more: int) -> Floats:
         wide = super().widened(row, n_features, more)
@@ -218,10 +244,10 @@ class AutoBypassSpec(Spec):
     def weights(self, row: Floats, n_features: int) -> tuple[float, Floats, Floats]:
         """Return intercept, mean and covariance of the weights under the mixture, in the user's units."""
         offset, x_center = int(self.intercept), self._view(row, "x_center", n_features)
-        share, means = self._view(row, "filter_share", n_features), self._view(row, "filter_mean", n_features)
+        share, means = (self.filters_of(row, f"filter_{name}", n_features) for name in ("share", "mean"))
         y_center, y_scale = self.layout.scalar(row, "y_center"), self.layout.scalar(row, "y_scale")
         mean = share @ means
-        within = unpack(share @ self._view(row, "filter_cov", n_features))
+        within = unpack(share @ self.filters_of(row, "filter_cov", n_features))
         apart = means - mean
         cov = within + np.sum(share[:, None, None] * (apart[:, :, None] * apart[:, None, :]), axis=0)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -240,23 +266,25 @@ class AutoBypassSpec(Spec):
     def linear_mixture(self, row: Floats, n_features: int) -> LinearMixture:
         """Return what every filter believes, in the user's units: for a row that is scaled."""
         y_scale, settings = self.layout.scalar(row, "y_scale"), self.filters()
-        slow, fast, epsilon = (self._view(row, f"filter_{name}", n_features) for name in ("slow", "fast", "epsilon"))
+        slow, fast, epsilon = (
+            self.filters_of(row, f"filter_{name}", n_features) for name in ("slow", "fast", "epsilon")
+        )
         family = np.array([setting.family for setting in settings])
         unit = np.concatenate([np.full(int(self.intercept), y_scale), self._units(row, n_features)])
         floor = RESOLUTION * abs(self.layout.scalar(row, "last_y"))
         with np.errstate(over="ignore"):
             units = np.minimum(np.outer(unit, unit), LARGEST)
-            cov = np.clip(unpack(self._view(row, "filter_cov", n_features)) * units, -LARGEST, LARGEST)
+            cov = np.clip(unpack(self.filters_of(row, "filter_cov", n_features)) * units, -LARGEST, LARGEST)
             drift = np.clip(self._drift(row, n_features) * units, -LARGEST, LARGEST)
         return LinearMixture(
-            share=self._view(row, "filter_share", n_features).copy(),
-            mean=self._view(row, "filter_mean", n_features) * unit,
+            share=self.filters_of(row, "filter_share", n_features),
+            mean=self.filters_of(row, "filter_mean", n_features) * unit,
             cov=cov,
             drift=drift,
             noise_scale=np.maximum(y_scale * np.exp(slow + fast), floor),  # (85)
             epsilon=np.where(family == Family.INSENSITIVE, epsilon, 0.0),
             family=family,
-            fading=fast.copy(),
+            fading=fast,
             fade=np.array([setting.fast_decay for setting in settings]),
             x_center=self._view(row, "x_center", n_features).copy(),
             y_center=self.layout.scalar(row, "y_center"),
@@ -277,7 +305,9 @@ class AutoBypassSpec(Spec):
             drift[:, 0, 0] = 1 + np.sum(center**2 / spread, axis=1)
             drift[:, 0, 1:] = drift[:, 1:, 0] = -center / spread  # (53)
         drift_log = np.array([setting.drift_log for setting in settings])
-        return np.asarray(drift * np.exp(drift_log + 2 * self._view(row, "filter_slow", n_features))[:, None, None])
+        return np.asarray(
+            drift * np.exp(drift_log + 2 * self.filters_of(row, "filter_slow", n_features))[:, None, None]
+        )
 
     def _units(self, row: Floats, n_features: int) -> Floats:
         """Return the scale of y over that of each feature: the unit of its weight; 0 for a feature without a scale."""
@@ -302,8 +332,17 @@ def _filters() -> tuple[Setting, ...]:
     total = sum(design.drift_odds**index for _, index, _ in chosen)
     return tuple(
         Setting(
-            noise.family, index, design.drift_logs[index], noise.slow_rate, noise.fast_rate, noise.fast_decay,
-            anchored, design.drift_odds**index / total,
+            family=noise.family,
+            noise_var=NORMALS[noise.family].var if noise.family in NORMALS else 0.0,
+            noise_log_sd=0.5 * log(NORMALS[noise.family].var) if noise.family in NORMALS else 0.0,
+            drift_index=index,
+            drift_var=exp(design.drift_logs[index]),
+            drift_log=design.drift_logs[index],
+            slow_rate=noise.slow_rate,
+            fast_rate=noise.fast_rate,
+            fast_decay=noise.fast_decay,
+            anchored=anchored,
+            prior_share=design.drift_odds**index / total,
         )
         for noise, index, anchored in chosen
-    )  # fmt: skip
+    )

@@ -82,13 +82,13 @@ cdef double _normals_distance(const Component* one, const Component* other) noex
     cdef double total = 0.0, scale_sq = other.noise_scale * other.noise_scale, distance = fabs(one.mean - other.mean)
     cdef double own_sq = one.noise_scale * one.noise_scale
     cdef Py_ssize_t i, j
-    for j in range(noise.n_normals):        # a normal more only adds to the variance of x'w
-        smoothed.signal_var = one.signal_var + other.signal_var + scale_sq * noise.sq[j]
-        if own.n_normals == 0:
-            total += noise.share[j] * own.mean_distance(own, &smoothed, other.mean)
-        for i in range(own.n_normals):
-            total += noise.share[j] * own.share[i] * _normal_distance(
-                distance, smoothed.signal_var + own_sq * own.sq[i]
+    for j in range(noise.normals.n):        # a normal more only adds to the variance of x'w
+        smoothed.signal_var = one.signal_var + other.signal_var + scale_sq * noise.normals.sq[j]
+        if own.normals.n == 0:
+            total += noise.normals.share[j] * own.mean_distance(own, &smoothed, other.mean)
+        for i in range(own.normals.n):
+            total += noise.normals.share[j] * own.normals.share[i] * _normal_distance(
+                distance, smoothed.signal_var + own_sq * own.normals.sq[i]
             )
     return total
 
@@ -98,9 +98,9 @@ cdef double _pair_distance(const Room* room, Py_ssize_t i, Py_ssize_t j) noexcep
     cdef Component one = room.parts[i], other = room.parts[j]
     cdef const Noise* noise
     cdef double var = one.signal_var + other.signal_var, sd, other_sd
-    if noise_of(other.family).n_normals > 0:
+    if noise_of(other.family).normals.n > 0:
         return _normals_distance(&one, &other)
-    if noise_of(one.family).n_normals > 0:
+    if noise_of(one.family).normals.n > 0:
         return _normals_distance(&other, &one)
     sd, other_sd = room.noise_sd[i], room.noise_sd[j]
     if sd < other_sd:

@@ -1,13 +1,14 @@
 """Forecasts that mix Gaussians with noise of several families."""
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from adabypass.errors import NotANumberError, ParameterError, ShapeError
-from adabypass.model import crps, entropy, mixture, noise
+from adabypass.model import crps, entropy, mixture, noise, quantiles
 from adabypass.model.component import COMPONENT, Components, check_components
 from adabypass.model.limits import LARGEST, LARGEST_HYPERPARAMETER
 from adabypass.model.moments import MixtureMoments
@@ -123,27 +124,30 @@ class Mixture(MixtureMoments):
 
     def cdf(self, y: Number) -> Any:
         """Return the probability of a value up to `y`."""
-        return self._each(mixture.cdf, y)
+        return self._each(quantiles.cdf, y)
 
     def sf(self, y: Number) -> Any:
         """Return the probability of a value above `y`."""
-        return self._each(mixture.sf, y)
+        return self._each(quantiles.sf, y)
 
     def quantile(self, q: ArrayLike) -> Any:
         """Return the value that is exceeded with probability 1 - q: see `Predictive`."""
+        if type(q) is float and 0.0 <= q <= 1.0 and self.components.ndim == 1:
+            return self._each(quantiles.quantile, q)
         values = check_probability(q)
         if self.components.ndim == 1 or values.ndim == 0:
-            return self._each(mixture.quantile, values)
-        rows = [self._each(mixture.quantile, value) for value in values.reshape(-1)]
+            return self._each(quantiles.quantile, values)
+        rows = [self._each(quantiles.quantile, value) for value in values.reshape(-1)]
         return np.reshape(rows, (*values.shape, len(self.components)))
 
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
         """Return the central interval that holds the observation with probability `level`: see `Predictive`."""
         level = check_level(level)
-        if start is not None and self.components.ndim == 1:
-            _check_start(start)
-            return mixture.interval(self.components, (1 - level) / 2, (1 + level) / 2, start)
-        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+        low, high = (1 - level) / 2, (1 + level) / 2
+        if start is None or self.components.ndim == 2:
+            return self.quantile(low), self.quantile(high)
+        _check_start(start)
+        return quantiles.interval(self.components, low, high, start)
 
     def crps(self, y: Number) -> Any:
         """Return the continuous ranked probability score at `y`: smaller is better, in the units of y."""
@@ -181,6 +185,8 @@ class Mixture(MixtureMoments):
         """
         components = self.components
         is_single = components.ndim == 1
+        if is_single and isinstance(at, float) and isfinite(at):  # as a rule, and without the work for arrays
+            return float(function(np.ascontiguousarray(components)[None], np.array([at]))[0])
         values = np.asarray(check_values(at, () if is_single else (len(components),)))
         flat = np.ascontiguousarray(values.reshape(-1) if is_single else np.broadcast_to(values, len(components)))
         done = np.empty(len(flat))

@@ -1,101 +1,15 @@
-"""The insensitive noise plus a Gaussian of variance v, in closed form: density and distribution function.
+"""The insensitive noise plus a Gaussian of variance v, in closed form: expected distances.
 
-Their sum is what an observation shows of the noise while the weights are uncertain: equations (38), (39), (47).
+Their sum is what an observation shows of the noise while the weights are uncertain: equations (61) and (71)-(74).
 """
 
-from libc.math cimport INFINITY, M_PI, erfc, exp, fabs, log, sqrt
+from libc.math cimport M_PI, erfc, exp, fabs, sqrt
 
-from adabypass.model.special cimport Piece, flat_piece, larger, normal_piece, smaller, tail_piece
+from adabypass.model.special cimport Piece, larger, smaller, tail_piece
 
 cdef double SQRT_HALF = sqrt(0.5)
 cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
-cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
-cdef double LOST = 1e-20
 cdef double NEGLIGIBLE = 9.0        # standard deviations: a normal's mass beyond them is lost beside 1
-
-
-cdef Pieces pieces(double distance, double v, double epsilon) noexcept nogil:
-    """Split N(η; distance, v) p(η | ε) at -ε and ε: equation (39).
-
-    In standard deviations, the flat top begins at `near`; the right tail is that of a normal cut at `right_at`, the
-    left one at `left_at`.
-    """
-    cdef Pieces split
-    cdef double s = sqrt(v), near = (distance - epsilon) / s, width = 2.0 * epsilon / s
-    cdef double right_at = s - near, left_at = near + width + s
-    cdef double damping, density, total, unit_log
-    if near < -NEGLIGIBLE:          # all of it on the flat top
-        split.flat_piece = Piece(1.0 / INV_SQRT_2PI, 0.0, 1.0)
-        split.left_piece = split.right_piece = Piece(0.0, 0.0, 0.0)
-        split.left, split.flat, split.right, split.total, split.log_unit = 0.0, 1.0, 0.0, 1.0, 0.0
-        return split
-    if right_at < -NEGLIGIBLE:      # all of it on the right tail
-        split.left_piece = split.flat_piece = Piece(0.0, 0.0, 0.0)
-        split.right_piece = Piece(INFINITY, -right_at, 1.0)
-        split.left, split.flat, split.right, split.total = 0.0, 0.0, 1.0, 1.0
-        split.log_unit = epsilon - distance + 0.5 * v
-        return split
-    damping = exp(-2.0 * distance * epsilon / v)        # density at -ε beside that at ε
-    density = exp(-0.5 * near * near)                   # and that at ε, times sqrt(2π)
-    if width > 0.5 and near <= 4.0:
-        split.flat_piece = normal_piece(near, width, density, density * damping)
-    else:
-        split.flat_piece = flat_piece(near, width)
-    split.right_piece = tail_piece(right_at)
-    # The far tail, beside the near one: where its digits are lost in the sum it need not be worked out.
-    split.left_piece = tail_piece(left_at) if damping > LOST else Piece(0.0, 0.0, 0.0)
-    if right_at >= 0.0:
-        if near >= 0.0:
-            unit_log, density = -0.5 * near * near - HALF_LOG_2PI, 1.0
-        else:
-            unit_log = -HALF_LOG_2PI
-        split.flat = split.flat_piece.mass
-        split.right = density * split.right_piece.mass
-    else:       # in the right tail, whose mass is then the unit
-        unit_log = epsilon - distance + 0.5 * v
-        density = INV_SQRT_2PI * exp(-0.5 * right_at * right_at)
-        split.flat = density * split.flat_piece.mass
-        split.right = 0.5 * erfc(right_at * SQRT_HALF)
-    split.left = density * damping * split.left_piece.mass
-    total = split.left + split.flat + split.right
-    split.left, split.flat, split.right = split.left / total, split.flat / total, split.right / total
-    split.total, split.log_unit = total, unit_log
-    return split
-
-
-cdef double log_pdf(double d, double v, double epsilon) noexcept nogil:
-    """Log density of the noise plus N(0, v) at d: equation (38)."""
-    cdef Pieces split = pieces(fabs(d), v, epsilon)
-    return split.log_unit + log(split.total / (2.0 * (1.0 + epsilon)))
-
-
-cdef double lower_tail(double distance, double v, double epsilon, double* density) noexcept nogil:
-    """P(noise + N(0, v) < -distance), for distance >= 0: equation (47), without loss in the far tail.
-
-    The density there is written too: it is made of the same terms. What lies many standard deviations s from an end of
-    the flat top costs nothing, since s is often small beside the noise.
-    """
-    cdef double s = sqrt(v), p1 = (-distance - epsilon) / s, p2 = (epsilon - distance) / s
-    cdef double unit = 0.5 / (1.0 + epsilon), below = 0.0, near, flat, total, bell
-    if p2 < -NEGLIGIBLE and -p2 - s > NEGLIGIBLE:       # the exponential tail, as if it were not smoothed
-        near = exp(epsilon - distance + 0.5 * v)
-        density[0] = unit * near
-        return unit * near
-    if p2 > NEGLIGIBLE:                                 # on the flat top
-        below, bell, flat = 1.0, 0.0, p2
-    else:
-        below, bell = _cdf(p2), INV_SQRT_2PI * exp(-0.5 * p2 * p2)
-        flat = p2 * below + bell if p2 >= -4.0 else _tail_integral(-p2)
-    near = _smoothed_tail(-p2 - s, bell, epsilon - distance + 0.5 * v)
-    density[0], total = below + near, s * flat + below + near
-    if p1 > -NEGLIGIBLE:
-        below, bell = _cdf(p1), INV_SQRT_2PI * exp(-0.5 * p1 * p1)
-        flat = p1 * below + bell if p1 >= -4.0 else _tail_integral(-p1)
-        near = _smoothed_tail(p1 - s, bell, epsilon + distance + 0.5 * v)
-        density[0] += near - below
-        total += below - s * flat - near
-    density[0] *= unit
-    return unit * total
 
 
 cdef double mean_distance(double distance, double v, double epsilon) noexcept nogil:

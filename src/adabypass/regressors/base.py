@@ -17,7 +17,7 @@ from adabypass.validation import Floats, check_features, check_flag, check_int, 
 
 MOST_FEATURES = 30_000
 """A covariance of so many weights takes 3.6 GB."""
-STATE_FORMAT = 2
+STATE_FORMAT = 3
 """Number of the format of pickled models; it grows when a row's layout or meaning changes."""
 
 

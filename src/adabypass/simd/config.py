@@ -12,14 +12,13 @@ def show_config() -> None:
     The fastest instruction set that the machine can run is used; every one gives the same results, bit for bit. The
     environment variable ADABYPASS_SIMD, set before the library is imported, forces another: `ADABYPASS_SIMD=baseline`.
 
-    Examples
-    --------
-    >>> show_config()  # doctest: +SKIP
-    adabypass        0.1.0
-    Python           3.11.7, CPython
-    NumPy, SciPy     2.1.3, 1.14.1
-    platform         Linux-6.1-x86_64
-    instruction set  avx2 (also available: plain, baseline)
+    It prints lines such as these::
+
+        adabypass        0.1.0
+        Python           3.11.7, CPython
+        NumPy, SciPy     2.1.3, 1.14.1
+        platform         Linux-6.1-x86_64
+        instruction set  avx2 (also available: plain, baseline)
     """
     others = [name for name in dispatch.available() if name != dispatch.in_use()]
     lines = {

@@ -9,8 +9,6 @@ cdef extern from "kernels.h" nogil:
         int widest
         double[MOST_NORMALS] share
         double[MOST_NORMALS] sq
-        double var
-        double log_sd
 
     ctypedef struct Evidence:
         double log_density
@@ -32,11 +30,34 @@ cdef extern from "kernels.h" nogil:
         double bound
         double explained
 
+    ctypedef struct MixtureLanes:
+        ptrdiff_t n_normals
+        ptrdiff_t n_shaped
+        double* weight
+        double* mean
+        double* inverse_sd
+        double* shaped_weight
+        double* shaped_mean
+        double* shaped_inverse_scale
+        double* shaped_epsilon
+        double* shaped_signal_sd
+
+    ctypedef struct TailValues:
+        double tail
+        double density
+        double slope
+
+    struct Bank:
+        pass
+
     ctypedef struct Kernels:
         const char* name
         int width
-        Evidence (*normals_evidence)(const Normals* normals, double d, double v) noexcept nogil
-        Evidence (*insensitive_evidence)(double d, double v, double epsilon) noexcept nogil
+        Evidence (*evidence)(const Normals* normals, double d, double v, double epsilon) noexcept nogil
+        void (*bank_forecast)(Bank* bank, double* mean, double* var) noexcept nogil
+        void (*bank_learn)(Bank* bank, double y) noexcept nogil
+        void (*inverse_roots)(double* a, ptrdiff_t n) noexcept nogil
+        TailValues (*mixture_tail)(const MixtureLanes* mix, double y, double side) noexcept nogil
         # of vectors
         double (*dot)(ptrdiff_t n, const double* a, const double* b) noexcept nogil
         double (*largest_size)(ptrdiff_t n, const double* a) noexcept nogil

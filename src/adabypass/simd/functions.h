@@ -25,19 +25,16 @@ static inline vec exponential(vec a)
     vec n = shifted - ROUNDER;
     vec r = (x - n * LN2_HIGH) - n * LN2_LOW;       /* |r| <= log(2) / 2 */
     vec s = r * r;
-    /* Taylor's series, even and odd terms apart, which halves the wait */
-    vec even = 1.0 / 479001600.0 + s * (1.0 / 87178291200.0);
-    even = 1.0 / 3628800.0 + s * even;
-    even = 1.0 / 40320.0 + s * even;
-    even = 1.0 / 720.0 + s * even;
-    even = 1.0 / 24.0 + s * even;
-    even = 0.5 + s * even;
-    vec odd = 1.0 / 39916800.0 + s * (1.0 / 6227020800.0);
-    odd = 1.0 / 362880.0 + s * odd;
-    odd = 1.0 / 5040.0 + s * odd;
-    odd = 1.0 / 120.0 + s * odd;
-    odd = 1.0 / 6.0 + s * odd;
-    vec result = 1.0 + (r + (s * even + s * r * odd));
+    /* (exp(r) - 1 - r)/r², fitted by tools/fit_exp_log.py; even and odd terms apart, which halves the wait */
+    vec even = 2.4801521295954376e-05 + s * 2.7620088445409746e-07;
+    even = 0.0013888888917213717 + s * even;
+    even = 0.04166666666662413 + s * even;
+    even = 0.5000000000000001 + s * even;
+    vec odd = 2.7557268459997064e-06 + s * 2.510038549551032e-08;
+    odd = 0.00019841269863053618 + s * odd;
+    odd = 0.008333333333330062 + s * odd;
+    odd = 0.16666666666666669 + s * odd;
+    vec result = 1.0 + (r + s * (even + r * odd));
     vec power = of_bits((bits_of(shifted) << 52) + bits_of(fill(1.0)));     /* 2^n */
     return zero_unless(at_most(fill(SMALLEST_EXP), x), result * power);
 }
@@ -50,15 +47,14 @@ static inline vec logarithm(vec a)
     vec m = of_bits(bits_of(a) - (exponent << 52) + INT64_C(0x3ff0000000000000));       /* in [sqrt(1/2), sqrt(2)) */
     vec n = of_bits(exponent | INT64_C(0x4330000000000000)) - (4503599627370496.0 + 1023.0);
     vec f = m - 1.0, t = f / (2.0 + f), s = t * t;
-    /* log(1 + f) = 2 atanh(t) = f - t (f - 2 s/3 - 2 s²/5 ...): f is exact, so what is left need not be */
-    vec rest = 2.0 / 17.0 + s * (2.0 / 19.0);
-    rest = 2.0 / 15.0 + s * rest;
-    rest = 2.0 / 13.0 + s * rest;
-    rest = 2.0 / 11.0 + s * rest;
-    rest = 2.0 / 9.0 + s * rest;
-    rest = 2.0 / 7.0 + s * rest;
-    rest = 2.0 / 5.0 + s * rest;
-    rest = 2.0 / 3.0 + s * rest;
+    /* log(1 + f) = 2 atanh(t) = f - t (f - 2 s/3 - 2 s²/5 ...), with the series fitted by tools/fit_exp_log.py; f is
+       exact, so what is left need not be */
+    vec rest = 0.1533171061820642 + s * 0.14616585424934123;
+    rest = 0.18182889455675105 + s * rest;
+    rest = 0.22222211130259875 + s * rest;
+    rest = 0.2857142862600327 + s * rest;
+    rest = 0.39999999999899444 + s * rest;
+    rest = 0.666666666666667 + s * rest;
     return n * LN2_HIGH + (f - (t * (f - s * rest) - n * LN2_LOW));
 }
 

@@ -1,28 +1,36 @@
 /* The table of one instruction set: compiled once for each, with SET its name. */
 
 #include "kernels.h"
+#include "mixing.h"
 #include "noise.h"
 #include "weights.h"
+#include "tails.h"
 
-static Evidence first_lane(EvidenceLanes seen)
+static Evidence first_lane(const EvidenceLanes* seen)
 {
     double lane[5][WIDTH];
-    store(lane[0], seen.log_density);
-    store(lane[1], seen.shift);
-    store(lane[2], seen.var);
-    store(lane[3], seen.scale_slope);
-    store(lane[4], seen.epsilon_slope);
+    store(lane[0], seen->log_density);
+    store(lane[1], seen->shift);
+    store(lane[2], seen->var);
+    store(lane[3], seen->scale_slope);
+    store(lane[4], seen->epsilon_slope);
     return (Evidence){lane[0][0], lane[1][0], lane[2][0], lane[3][0], lane[4][0]};
 }
 
-static Evidence one_normals_evidence(const Normals* normals, double d, double v)
+static Evidence evidence(const Normals* normals, double d, double v, double epsilon)
 {
-    return first_lane(normals_evidence(normals, fill(d), fill(v)));
+    EvidenceLanes seen;
+    double at[WIDTH], signal[WIDTH], top[WIDTH];
+    store(at, fill(d));
+    store(signal, fill(v));
+    store(top, fill(epsilon));
+    family_evidence(normals, 1, at, signal, top, &seen);
+    return first_lane(&seen);
 }
 
-static Evidence one_insensitive_evidence(double d, double v, double epsilon)
+static void inverse_roots(double* a, ptrdiff_t n)
 {
-    return first_lane(insensitive_evidence(fill(d), fill(v), fill(epsilon)));
+    for (ptrdiff_t k = 0; k < n; k += WIDTH) store(a + k, 1.0 / root(larger(load(a + k), fill(1e-300))));
 }
 
 static vec call(int function, vec a)
@@ -53,8 +61,11 @@ static void apply(int function, const double* a, double* out, ptrdiff_t n)
 const Kernels TABLE(SET) = {
     .name = TEXT(SET),
     .width = WIDTH,
-    .normals_evidence = one_normals_evidence,
-    .insensitive_evidence = one_insensitive_evidence,
+    .evidence = evidence,
+    .bank_forecast = bank_forecast,
+    .bank_learn = bank_learn,
+    .inverse_roots = inverse_roots,
+    .mixture_tail = mixture_tail,
     .dot = dot_product,
     .largest_size = largest_size,
     .multiply = multiply,

@@ -13,8 +13,6 @@ typedef struct {
     int widest;                     /* which of them has the largest variance */
     double share[MOST_NORMALS];
     double sq[MOST_NORMALS];        /* their variances */
-    double var;                     /* of the mixture */
-    double log_sd;                  /* half the log of that */
 } Normals;
 
 /* What one observation says about η = (y - x'w)/σ, which is N(d, v) before it is seen. */
@@ -25,6 +23,23 @@ typedef struct {
     double scale_slope;     /* d log density / d log σ, of the density of y itself */
     double epsilon_slope;   /* d log density / d ε */
 } Evidence;
+
+/* The components of a mixture: normals, and insensitive noise plus a normal. Their numbers are multiples of LANES. */
+typedef struct {
+    ptrdiff_t n_normals, n_shaped;
+    double* weight;
+    double* mean;
+    double* inverse_sd;
+    double* shaped_weight;
+    double* shaped_mean;
+    double* shaped_inverse_scale;
+    double* shaped_epsilon;
+    double* shaped_signal_sd;       /* in units of the noise's scale */
+} MixtureLanes;
+
+typedef struct {
+    double tail, density, slope;
+} TailValues;
 
 /* Functions of functions.h, for tests. */
 enum { EXPONENTIAL, LOGARITHM, TAIL_MASS, TAIL_MEAN, TAIL_VAR };
@@ -46,11 +61,16 @@ typedef struct {
     double explained;       /* P -= explained * P @ x (P @ x)' / D */
 } Conditioning;
 
+struct Bank;
+
 typedef struct {
     const char* name;
     int width;      /* doubles in a vector */
-    Evidence (*normals_evidence)(const Normals* normals, double d, double v);
-    Evidence (*insensitive_evidence)(double d, double v, double epsilon);
+    Evidence (*evidence)(const Normals* normals, double d, double v, double epsilon);
+    void (*bank_forecast)(struct Bank* bank, double* mean, double* var);
+    void (*bank_learn)(struct Bank* bank, double y);
+    void (*inverse_roots)(double* a, ptrdiff_t n);      /* a <- 1/sqrt(a); n is a multiple of LANES */
+    TailValues (*mixture_tail)(const MixtureLanes* mix, double y, double side);
     /* vectors.h */
     double (*dot)(ptrdiff_t n, const double* a, const double* b);
     double (*largest_size)(ptrdiff_t n, const double* a);

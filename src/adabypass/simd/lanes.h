@@ -73,7 +73,7 @@ static inline bool any(mask m) { return m != 0; }
 typedef double vec __attribute__((vector_size(8 * WIDTH)));
 typedef int64_t mask __attribute__((vector_size(8 * WIDTH)));
 typedef uint64_t words __attribute__((vector_size(8 * WIDTH)));
-typedef double unaligned_vec __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
+typedef double unaligned_vec __attribute__((vector_size(8 * WIDTH), aligned(8)));
 
 static inline vec load(const double* from) { return *(const unaligned_vec*)from; }
 static inline void store(double* to, vec a) { *(unaligned_vec*)to = a; }

@@ -17,37 +17,57 @@ typedef struct {
     vec epsilon_slope;      /* d log density / d ε */
 } EvidenceLanes;
 
-/* Noise that is a mixture of normals of mean 0: equations (44), (68) and (69). */
-static inline EvidenceLanes normals_evidence(const Normals* normals, vec d, vec v)
+/* Vectors that are worked on together, stage by stage: while one waits for a result, another goes on. */
+#define CHUNK 8
+
+/* Noise that is a mixture of n normals of mean 0: equations (44), (68) and (69). */
+static inline void evidence_of_normals(
+    const Normals* normals, const int n, int count, const double* d, const double* v, EvidenceLanes* out)
 {
-    EvidenceLanes seen;
-    vec weight[MOST_NORMALS], center[MOST_NORMALS], signal[MOST_NORMALS];
+    vec weight[CHUNK][MOST_NORMALS], inverse[CHUNK][MOST_NORMALS];
     double widest_sq = normals->sq[normals->widest];
-    vec widest = 1.0 / (widest_sq + v), total = fill(0.0), mean = fill(0.0);
-    for (int j = 0; j < normals->n; j++) {
-        vec D = normals->sq[j] + v, inverse = 1.0 / D;
-        center[j] = d * inverse;
-        signal[j] = v * inverse;
-        weight[j] = normals->share[j] / root(D);
-        /* beside the widest, so that the exponent is never positive */
-        if (j != normals->widest)
-            weight[j] *= exponential(-0.5 * (d * center[j]) * ((widest_sq - normals->sq[j]) * widest));
-        total += weight[j];
+    for (int c = 0; c < count; c++) {
+        vec at = load(d + c * WIDTH), signal = load(v + c * WIDTH), widest = 1.0 / (widest_sq + signal);
+        vec total = fill(0.0), steep = -0.5 * at * widest;
+        for (int j = 0; j < n; j++) {
+            inverse[c][j] = 1.0 / (normals->sq[j] + signal);
+            /* the densities, over that of the widest, so that no exponent is positive */
+            weight[c][j] = normals->share[j] * root(inverse[c][j]);
+            if (n > 1) weight[c][j] *= exponential(steep * (at * inverse[c][j]) * (widest_sq - normals->sq[j]));
+            total += weight[c][j];
+        }
+        out[c].log_density = logarithm(total) - HALF_LOG_2PI + at * steep;
+        total = 1.0 / total;
+        for (int j = 0; j < n; j++) weight[c][j] *= total;
     }
-    seen.log_density = logarithm(total) - HALF_LOG_2PI - 0.5 * (d * (d * widest));
-    seen.shift = seen.var = seen.epsilon_slope = fill(0.0);
-    seen.scale_slope = fill(-1.0);
-    total = 1.0 / total;
-    for (int j = 0; j < normals->n; j++) {
-        weight[j] *= total;
-        seen.shift -= weight[j] * (v * center[j]);
-        center[j] *= normals->sq[j];        /* of the noise, under each normal */
-        mean += weight[j] * center[j];
-        seen.scale_slope += weight[j] * (center[j] * center[j] * (1.0 / normals->sq[j]) + signal[j]);
-        seen.var += weight[j] * (normals->sq[j] * signal[j]);
+    for (int c = 0; c < count; c++) {
+        vec at = load(d + c * WIDTH), signal = load(v + c * WIDTH), mean = fill(0.0), noise[MOST_NORMALS];
+        vec shift = fill(0.0), var = fill(0.0), slope = fill(-1.0);
+        for (int j = 0; j < n; j++) {
+            vec share = weight[c][j], center = at * inverse[c][j], rest = signal * inverse[c][j];
+            noise[j] = center * normals->sq[j];         /* its mean, under each normal */
+            mean += share * noise[j];
+            slope += share * (center * noise[j] + rest);
+            shift -= share * (signal * center);
+            var += share * (normals->sq[j] * rest);
+        }
+        for (int j = 0; j < n; j++) var += weight[c][j] * ((noise[j] - mean) * (noise[j] - mean));
+        out[c].shift = shift;
+        out[c].var = var;
+        out[c].scale_slope = slope;
+        out[c].epsilon_slope = fill(0.0);
     }
-    for (int j = 0; j < normals->n; j++) seen.var += weight[j] * ((center[j] - mean) * (center[j] - mean));
-    return seen;
+}
+
+/* The same, with the loops unrolled for the numbers that are in use. */
+static inline void normals_evidence(
+    const Normals* normals, int count, const double* d, const double* v, EvidenceLanes* out)
+{
+    switch (normals->n) {
+    case 1: evidence_of_normals(normals, 1, count, d, v, out); break;
+    case 4: evidence_of_normals(normals, 4, count, d, v, out); break;
+    default: evidence_of_normals(normals, normals->n, count, d, v, out);
+    }
 }
 
 #define LOST 1e-20      /* a share that no digit of the sum shows */
@@ -67,6 +87,9 @@ typedef struct {
     vec damping;                /* density at the far end beside that at the near one */
     vec density;                /* exp(-t²/2) at t = near if that is negative, at right_at if that is; else 1 */
     mask inside, beyond;        /* whether near < 0, right_at < 0: never both */
+    mask has_far;               /* whether what lies beyond the far end shows */
+    mask narrow;                /* whether the density hardly falls over the flat top */
+    vec s;                      /* the unit */
 } Geometry;
 
 static inline Geometry geometry(vec distance, vec s, vec epsilon)
@@ -83,6 +106,9 @@ static inline Geometry geometry(vec distance, vec s, vec epsilon)
     at.damping = exponential(-2.0 * (distance * inverse) * (epsilon * inverse));
     vec cut = select(at.beyond, at.right_at, smaller(at.near, zero));
     at.density = exponential(-0.5 * cut * cut);
+    at.has_far = less(fill(LOST), at.damping);
+    at.narrow = less(at.width * (larger(at.near, zero) + 0.5 * at.width), fill(FLAT));
+    at.s = s;
     return at;
 }
 
@@ -111,13 +137,12 @@ static inline Interval narrow_interval(const Geometry* at)
 }
 
 /* The interval as what its ends leave of the whole normal, or of the tail beyond `near`. */
-static inline Interval wide_interval(const Geometry* at, mask has_far)
+static inline Interval wide_interval(const Geometry* at, Tail near, Tail far)
 {
     Interval part;
-    Tail near = tail_beyond(absolute(at->near)), far = {fill(0.0), fill(0.0), fill(0.0)};
+    mask has_far = at->has_far;
     vec far_mass = fill(0.0), far_first = fill(0.0), far_second = fill(0.0);
     if (any(has_far)) {
-        far = tail_beyond(at->far);
         far_mass = zero_unless(has_far, at->damping * far.mass);
         far_first = zero_unless(has_far, far_mass * (far.mean + at->width));
         far_second = far_mass * (far.mean * far.square + at->width * (2.0 * far.mean + at->width));
@@ -143,44 +168,38 @@ static inline Interval wide_interval(const Geometry* at, mask has_far)
     return part;
 }
 
-static inline Interval flat_interval(const Geometry* at, mask has_far)
+static inline Interval flat_interval(const Geometry* at, Tail near, Tail far)
 {
-    vec fall = at->width * (larger(at->near, fill(0.0)) + 0.5 * at->width);
-    mask narrow = less(fall, fill(FLAT));
-    if (!any(narrow)) return wide_interval(at, has_far);
+    if (!any(at->narrow)) return wide_interval(at, near, far);
     Interval part = narrow_interval(at);
-    if (!any(~narrow)) return part;
-    Interval wide = wide_interval(at, has_far);
-    part.mass = select(narrow, part.mass, wide.mass);
-    part.mean = select(narrow, part.mean, wide.mean);
-    part.var = select(narrow, part.var, wide.var);
+    if (!any(~at->narrow)) return part;
+    Interval wide = wide_interval(at, near, far);
+    part.mass = select(at->narrow, part.mass, wide.mass);
+    part.mean = select(at->narrow, part.mean, wide.mean);
+    part.var = select(at->narrow, part.var, wide.var);
     return part;
 }
 
-/* Noise with a flat top and Laplace tails: equations (38)-(43). */
-static inline EvidenceLanes insensitive_evidence(vec d, vec v, vec epsilon)
+/* What the three pieces of the posterior, on the flat top and both tails of the noise, say together: (38)-(43). */
+static inline EvidenceLanes join_pieces(
+    const Geometry* at, Interval flat, Tail right, Tail left, vec d, vec v, vec epsilon)
 {
     EvidenceLanes seen;
-    vec distance = absolute(d), s = root(v), base = smaller(distance, epsilon);
-    Geometry at = geometry(distance, s, epsilon);
-    mask has_far = less(fill(LOST), at.damping);
-    Interval flat = flat_interval(&at, has_far);
-    Tail left = {fill(0.0), fill(0.0), fill(0.0)}, right = tail_beyond(absolute(at.right_at));
-    if (any(has_far)) left = tail_beyond(at.left_at);
+    vec distance = absolute(d), s = at->s, base = smaller(distance, epsilon);
 
     /* the right tail, also where most of the normal lies in it */
-    vec whole = SQRT_2PI - at.density * right.mass, hazard = at.density / whole;
-    vec right_mean = select(at.beyond, hazard - at.right_at, right.mean);
-    vec right_var = select(at.beyond, 1.0 - hazard * right_mean, tail_var(right));
+    vec whole = SQRT_2PI - at->density * right.mass, hazard = at->density / whole;
+    vec right_mean = select(at->beyond, hazard - at->right_at, right.mean);
+    vec right_var = select(at->beyond, 1.0 - hazard * right_mean, tail_var(right));
 
     /* masses, in units of the density at ε, or of what lies nearest to |d|: (39) */
-    vec unit = at.density * select(at.beyond, fill(INV_SQRT_2PI), fill(1.0));
-    vec flat_share = flat.mass * select(at.inside, fill(1.0), unit);
-    vec right_share = select(at.beyond, whole * INV_SQRT_2PI, unit * right.mass);
-    vec left_share = zero_unless(has_far, unit * (at.damping * left.mass));
-    vec outside = larger(at.near, fill(0.0));
-    vec log_unit = select(at.beyond, epsilon - distance + 0.5 * v, -HALF_LOG_2PI - 0.5 * (outside * outside));
-    vec total = left_share + (flat_share + right_share), inverse = 1.0 / total;
+    vec unit = at->density * select(at->beyond, fill(INV_SQRT_2PI), fill(1.0));
+    vec flat_share = flat.mass * select(at->inside, fill(1.0), unit);
+    vec right_share = select(at->beyond, whole * INV_SQRT_2PI, unit * right.mass);
+    vec left_share = zero_unless(at->has_far, unit * (at->damping * left.mass));
+    vec outside = larger(at->near, fill(0.0));
+    vec log_unit = select(at->beyond, epsilon - distance + 0.5 * v, -HALF_LOG_2PI - 0.5 * (outside * outside));
+    vec total = left_share + (flat_share + right_share), inverse = 1.0 / total, height = 1.0 / (1.0 + epsilon);
     left_share *= inverse;
     flat_share *= inverse;
     right_share *= inverse;
@@ -194,15 +213,49 @@ static inline EvidenceLanes insensitive_evidence(vec d, vec v, vec epsilon)
     vec apart = left_share - right_share;
     mask one_sided = less(v, fill(1.0)) | less(apart, fill(-0.5));
     vec shift = select(one_sided, v * apart, base - distance + mean);                   /* (40) */
-    vec height = 1.0 / (1.0 + epsilon);
     seen.log_density = log_unit + logarithm(total * (0.5 * height));                    /* (38) */
     seen.shift = times_sign_of(shift, d);
     seen.var = flat_share * (v * flat.var + to_flat * to_flat)                          /* (41) */
         + right_share * (v * right_var + to_right * to_right)
         + left_share * (v * tail_var(left) + to_left * to_left);
     seen.scale_slope = right_share * (epsilon + beyond_right) + left_share * (epsilon + beyond_left) - 1.0;     /* (42) */
-    seen.epsilon_slope = right_share + left_share - height;              /* (43) */
+    seen.epsilon_slope = right_share + left_share - height;                             /* (43) */
     return seen;
+}
+
+/* Noise with a flat top and Laplace tails: equations (38)-(43). */
+static inline void insensitive_evidence(
+    int count, const double* d, const double* v, const double* epsilon, EvidenceLanes* out)
+{
+    Geometry at[CHUNK];
+    Interval flat[CHUNK];
+    Tail right[CHUNK], left[CHUNK], none = {fill(0.0), fill(0.0), fill(0.0)};
+    for (int c = 0; c < count; c++)
+        at[c] = geometry(absolute(load(d + c * WIDTH)), root(load(v + c * WIDTH)), load(epsilon + c * WIDTH));
+    for (int c = 0; c < count; c++) {
+        right[c] = tail_beyond(absolute(at[c].right_at));
+        left[c] = any(at[c].has_far) ? tail_beyond(at[c].left_at) : none;
+    }
+    for (int c = 0; c < count; c++) {
+        bool wide = any(~at[c].narrow);
+        Tail near = wide ? tail_beyond(absolute(at[c].near)) : none;
+        Tail far = wide && any(at[c].has_far) ? tail_beyond(at[c].far) : none;
+        flat[c] = flat_interval(&at[c], near, far);
+    }
+    for (int c = 0; c < count; c++) {
+        vec distance = load(d + c * WIDTH), signal = load(v + c * WIDTH), top = load(epsilon + c * WIDTH);
+        out[c] = join_pieces(&at[c], flat[c], right[c], left[c], distance, signal, top);
+    }
+}
+
+/* The evidence of whichever family of noise this is. */
+static inline void family_evidence(
+    const Normals* normals, int count, const double* d, const double* v, const double* epsilon, EvidenceLanes* out)
+{
+    if (normals->n > 0)
+        normals_evidence(normals, count, d, v, out);
+    else
+        insensitive_evidence(count, d, v, epsilon, out);
 }
 
 #endif

@@ -27,8 +27,7 @@ def stream(n: int, n_features: int, seed: int) -> tuple[Floats, Floats]:
 
 def field(model: AutoBypass, name: str) -> Floats:
     assert model.n_features is not None
-    spec = model._spec
-    return spec.layout.view(model.__getstate__()["row"], name, **spec.dims(model.n_features))
+    return model._spec.filters_of(model.__getstate__()["row"], name, model.n_features)
 
 
 def assert_follows_reference(model: AutoBypass, X: Floats, y: Floats) -> warm_up.State:
@@ -115,11 +114,12 @@ def test_after_a_jump_failing_filters_go_on_from_the_best() -> None:
 def test_compiled_offsets_are_those_of_the_layout(n_features: int, intercept: bool) -> None:
     spec = AutoBypassSpec(intercept)
     row, constants, places = spec.new_row(n_features), spec.constants(), spec.layout.places(**spec.dims(n_features))
-    offsets, settings_at = bank_state.offsets(np.array(constants), row, n_features)
+    offsets, settings_at, n_scratch = bank_state.offsets(np.array(constants), row, n_features)
     assert offsets == {each.name: places[each.name][0].start for each in spec.layout.fields if each.shape is not None}
     last = spec.layout.fields[-1].name
     assert places[last][0].stop == len(row)
-    assert settings_at + spec.n_filters * len(Setting._fields) == len(constants)
+    assert settings_at + spec.n_lanes * len(Setting._fields) == len(constants)
+    assert n_scratch == spec.n_scratch(n_features)
 
 
 def test_compiled_names_are_those_of_the_spec() -> None:

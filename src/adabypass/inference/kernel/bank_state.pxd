@@ -1,122 +1,148 @@
-# Where compiled code finds everything of a bank: in its row, in the constants and in the scratch memory. The row and
-# the constants are declared by `AutoBypassSpec`; a test holds these names and offsets equal to it.
+# Where compiled code finds everything of a bank: simd/bank.h says what each name means. A test holds them equal to
+# `AutoBypassSpec`, which declares the row and the constants.
 
 from adabypass.inference.kernel.step cimport Step
+from adabypass.model.families cimport N_FAMILIES, NORMALS
+from adabypass.simd.dispatch cimport Normals
 
 
-cpdef enum:        # the row's scalars; the shares of the other drift rates follow
-    N_SEEN
-    N_WARM              # observations of the warm-up that are kept
-    PHASE
-    Y_CENTER
-    Y_SCALE
-    LAST_Y              # the newest observation
-    N_REPEATS           # how many observations up to it were equal to it
-    SHOCKS              # how often of late an observation was out of all proportion
-    LOG_SCORE           # of the newest observation, before it was seen
-    NOISE_SCALE         # standard deviation of the noise: comparable among families
-    EPSILON
-    DRIFT
-    DRIFT_SHARE_0
+cdef extern from "bank.h" nogil:
+    cpdef enum:
+        N_SEEN
+        N_WARM
+        PHASE
+        Y_CENTER
+        Y_SCALE
+        LAST_Y
+        N_REPEATS
+        SHOCKS
+        LOG_SCORE
+        NOISE_SCALE
+        EPSILON
+        DRIFT
+        DRIFT_SHARE_0
+
+    cpdef enum:
+        N_FILTERS
+        N_LANES
+        N_DRIFTS
+        N_RATES
+        N_MILESTONES
+        N_WARM_UP
+        INTERCEPT
+        PRIOR_VAR
+        WARM_UP_WIDENING
+        CHANGE_SCALE
+        CHANGE_TAIL
+        HYPER_SWITCHING_RATE
+        FAILURE_MARGIN
+        MAX_FAILURES
+        ANCHOR_RATE
+        SMALLEST_ANCHOR_VAR
+        EPSILON_START
+        EPSILON_RATE
+        SMALLEST_EPSILON
+        LARGEST_EPSILON
+        SLOPE_RATE
+        SCALE_SLOPE_SQ_START
+        EPSILON_SLOPE_SQ_START
+        LARGEST_SLOPE
+        SHOCK_DISTANCE
+        SHOCK_DECAY
+        MAX_SHOCKS
+        DISTANCE_AFTER_SHOCKS
+        MAX_REPEATS
+        N_CONSTANTS
+
+    cpdef enum:
+        FAMILY
+        NOISE_VAR
+        NOISE_LOG_SD
+        DRIFT_INDEX
+        DRIFT_VAR
+        DRIFT_LOG
+        SLOW_RATE
+        FAST_RATE
+        FAST_DECAY
+        ANCHORED
+        PRIOR_SHARE
+        N_SETTINGS
+
+    ctypedef struct Limits:
+        double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding
+
+    struct Bank:
+        Py_ssize_t n, size, n_packed, n_filters, n_lanes, n_drifts, n_rates, n_warm_up
+        bint intercept
+        int n_families
+        const Normals* normals
+        const Limits* limits
+        const double* constants
+        const double* switching_rates
+        const double* milestones
+        const double* settings
+        double* row
+        double* x_center
+        double* x_scale
+        double* anchor_center
+        double* anchor_var
+        double* share
+        double* slow
+        double* fast
+        double* epsilon
+        double* scale_slope_sq
+        double* epsilon_slope_sq
+        double* failures
+        double* rate_share
+        double* rated_share
+        double* m
+        double* S
+        double* warm_x
+        double* warm_y
+        double* z
+        double* anchored_slope
+        double* anchored_diagonal
+        double* anchored_cross
+        double* p
+        double* h
+        double* mean
+        double* scale
+        double* drift_var
+        double* noise_var
+        double* d
+        double* v
+        double* log_density
+        double* shift
+        double* posterior_var
+        double* scale_slope
+        double* epsilon_slope
+        double* step
+        double* shrink
+        double* inverse_h
+        double* term
+        const double* extra
+
 
 cdef enum:
+    LANES = 8               # filters in a block: lanes.h
     MOST_WARM_UP = 64
 
 cdef enum:      # PHASE
-    UNSCALED = 0        # all values of y so far are equal
-    WARMING = 1         # scales are known, but not yet final
+    UNSCALED = 0            # all values of y so far are equal
+    WARMING = 1             # scales are known, but not yet final
     SETTLED = 2
 
-cpdef enum:    # then the switching rates, the milestones and the filters' settings
-    N_FILTERS
-    N_DRIFTS
-    N_RATES
-    N_MILESTONES
-    N_WARM_UP
-    INTERCEPT
-    PRIOR_VAR
-    WARM_UP_WIDENING
-    CHANGE_SCALE
-    CHANGE_TAIL
-    HYPER_SWITCHING_RATE
-    FAILURE_MARGIN
-    MAX_FAILURES
-    ANCHOR_RATE
-    SMALLEST_ANCHOR_VAR
-    EPSILON_START
-    EPSILON_RATE
-    SMALLEST_EPSILON
-    LARGEST_EPSILON
-    SLOPE_RATE
-    SCALE_SLOPE_SQ_START
-    EPSILON_SLOPE_SQ_START
-    LARGEST_SLOPE
-    SHOCK_DISTANCE
-    SHOCK_DECAY
-    MAX_SHOCKS
-    DISTANCE_AFTER_SHOCKS
-    MAX_REPEATS
-    N_CONSTANTS
-
-cpdef enum:
-    FAMILY              # of the noise: `Family` in noise.py
-    DRIFT_INDEX         # of its drift rate
-    DRIFT_LOG           # log of q, in units of the noise's scale squared
-    SLOW_RATE
-    FAST_RATE
-    FAST_DECAY
-    ANCHORED
-    PRIOR_SHARE
-    N_SETTINGS
-
-
-ctypedef struct Bank:       # where everything is
-    Py_ssize_t n            # features
-    Py_ssize_t size         # weights of a filter
-    Py_ssize_t n_packed     # numbers of their packed covariance
-    Py_ssize_t n_filters
-    Py_ssize_t n_drifts
-    Py_ssize_t n_rates
-    Py_ssize_t n_warm_up
-    bint intercept
-    const double* constants
-    const double* switching_rates
-    const double* milestones
-    const double* settings
-    double* row
-    double* x_center
-    double* x_scale
-    double* anchor_center
-    double* anchor_var
-    double* share           # of each filter in the mixture
-    double* slow            # log of a filter's noise scale is slow + fast
-    double* fast
-    double* epsilon
-    double* scale_slope_sq
-    double* epsilon_slope_sq
-    double* failures        # how often a filter has failed of late
-    double* rate_share      # of each switching rate
-    double* rated_share     # of each filter under each switching rate
-    double* m               # means of the filters' weights
-    double* S               # and their covariances
-    double* warm_x
-    double* warm_y
-    double* z               # scratch: features in standard units, after the intercept's 1
-    double* p               # scratch: P @ z, filter after filter
-    double* h               # scratch: z @ P @ z
-    double* mean            # scratch: z @ m
-    double* log_density     # scratch
-    double* scale           # scratch: noise scale
-    double* drift_var       # scratch
-    const double* extra     # variance of x'w because x is not known exactly, in the user's units; or NULL
+cdef Limits LIMITS
 
 
 cdef inline Bank open_bank(Step* step) noexcept nogil:
-    """Point at every field of the row, in the order of `AutoBypassSpec.layout`."""
+    """Point at every field of the row, in the order of `AutoBypassSpec.layout`, and at the scratch memory."""
     cdef Bank bank
     cdef Py_ssize_t n = step.n, K
     bank.row, bank.n, bank.constants, bank.extra = step.row, n, step.constants, step.extra
-    bank.n_filters = K = <Py_ssize_t>step.constants[N_FILTERS]
+    bank.n_families, bank.normals, bank.limits = N_FAMILIES, NORMALS, &LIMITS
+    bank.n_filters = <Py_ssize_t>step.constants[N_FILTERS]
+    bank.n_lanes = K = <Py_ssize_t>step.constants[N_LANES]
     bank.n_drifts = <Py_ssize_t>step.constants[N_DRIFTS]
     bank.n_rates = <Py_ssize_t>step.constants[N_RATES]
     bank.n_warm_up = <Py_ssize_t>step.constants[N_WARM_UP]
@@ -143,11 +169,40 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.S = bank.m + K * bank.size
     bank.warm_x = bank.S + K * bank.n_packed
     bank.warm_y = bank.warm_x + bank.n_warm_up * n
-    bank.z = step.scratch
-    bank.h = bank.z + bank.size
+    bank.p = step.scratch
+    bank.h = bank.p + K * bank.size
     bank.mean = bank.h + K
-    bank.log_density = bank.mean + K
-    bank.scale = bank.log_density + K
+    bank.scale = bank.mean + K
     bank.drift_var = bank.scale + K
-    bank.p = bank.drift_var + K
+    bank.noise_var = bank.drift_var + K
+    bank.d = bank.noise_var + K
+    bank.v = bank.d + K
+    bank.log_density = bank.v + K
+    bank.shift = bank.log_density + K
+    bank.posterior_var = bank.shift + K
+    bank.scale_slope = bank.posterior_var + K
+    bank.epsilon_slope = bank.scale_slope + K
+    bank.step = bank.epsilon_slope + K
+    bank.shrink = bank.step + K
+    bank.inverse_h = bank.shrink + K
+    bank.term = bank.inverse_h + K
+    bank.z = bank.term + K
+    bank.anchored_slope = bank.z + bank.size
+    bank.anchored_diagonal = bank.anchored_slope + bank.size
+    bank.anchored_cross = bank.anchored_diagonal + bank.size
     return bank
+
+
+cdef inline const double* setting(const Bank* bank, Py_ssize_t which) noexcept nogil:
+    """One of the settings, of every filter."""
+    return bank.settings + which * bank.n_lanes
+
+
+cdef inline Py_ssize_t mean_at(const Bank* bank, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
+    """Where in `m` the mean of weight i of filter k is."""
+    return (k // LANES * bank.size + i) * LANES + k % LANES
+
+
+cdef inline Py_ssize_t cov_at(const Bank* bank, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
+    """Where in `S` element i of the packed covariance of filter k is."""
+    return (k // LANES * bank.n_packed + i) * LANES + k % LANES

@@ -14,6 +14,7 @@ EPSILON: int
 DRIFT: int
 DRIFT_SHARE_0: int
 N_FILTERS: int
+N_LANES: int
 N_DRIFTS: int
 N_RATES: int
 N_MILESTONES: int
@@ -43,7 +44,10 @@ DISTANCE_AFTER_SHOCKS: int
 MAX_REPEATS: int
 N_CONSTANTS: int
 FAMILY: int
+NOISE_VAR: int
+NOISE_LOG_SD: int
 DRIFT_INDEX: int
+DRIFT_VAR: int
 DRIFT_LOG: int
 SLOW_RATE: int
 FAST_RATE: int
@@ -52,4 +56,4 @@ ANCHORED: int
 PRIOR_SHARE: int
 N_SETTINGS: int
 
-def offsets(constants: Floats, row: Floats, n_features: int) -> tuple[dict[str, int], int]: ...
+def offsets(constants: Floats, row: Floats, n_features: int) -> tuple[dict[str, int], int, int]: ...

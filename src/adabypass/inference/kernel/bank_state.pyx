@@ -1,8 +1,20 @@
 """Where compiled code finds everything of a bank, for the test that holds it equal to `AutoBypassSpec`."""
 
+from adabypass.model import limits
+
+LIMITS = Limits(
+    largest=limits.LARGEST,
+    largest_weight=limits.LARGEST_WEIGHT,
+    largest_distance=limits.LARGEST_DISTANCE,
+    smallest_signal=limits.SMALLEST_SIGNAL,
+    largest_log_scale=limits.LARGEST_LOG_SCALE,
+    resolution=limits.RESOLUTION,
+    rounding=limits.ROUNDING,
+)
+
 
 def offsets(const double[::1] constants, double[::1] row, Py_ssize_t n_features):
-    """Return where each field begins: those of the row by name, and where the filters' settings begin."""
+    """Return where each field of the row begins, where the filters' settings do, and the size of the scratch memory."""
     cdef Step step
     cdef Bank bank
     step.n, step.row, step.constants, step.scratch, step.extra = n_features, &row[0], &constants[0], &row[0], NULL
@@ -25,4 +37,4 @@ def offsets(const double[::1] constants, double[::1] row, Py_ssize_t n_features)
         "filter_cov": bank.S - bank.row,
         "warm_x": bank.warm_x - bank.row,
         "warm_y": bank.warm_y - bank.row,
-    }, bank.settings - bank.constants
+    }, bank.settings - bank.constants, bank.anchored_cross + bank.size - step.scratch

@@ -4,11 +4,11 @@ from libc.math cimport isnan
 
 from adabypass.model.special cimport larger, smaller
 
-from adabypass.inference.kernel.linalg cimport add_outer
 from adabypass.model.component cimport Component
-from adabypass.model.families cimport INSENSITIVE, Evidence, Noise, noise_of
+from adabypass.model.families cimport INSENSITIVE, noise_of
+from adabypass.simd.dispatch cimport KERNELS, Evidence
 from adabypass.inference.kernel.step cimport (
-    Kernel, Linear, Step, add_diagonal, condition, guard, project, saturate, saturate_weight, single_component,
+    Kernel, Linear, Step, add_diagonal, condition, project, saturate, single_component,
 )
 
 from adabypass.model import limits
@@ -24,21 +24,6 @@ cdef enum:      # the constants
 
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
-
-
-cdef void move(
-    Py_ssize_t n, double* m, double* S, const double* p, const double* x, double h, double noise_scale,
-    const Evidence* seen, double v, double unit,
-) noexcept nogil:
-    """Give the weights the posterior mean and variance of x'w, in place: equations (45) and (46).
-
-    p = P @ x and h = x @ p, for x in units of `unit`; S is P on entry.
-    """
-    cdef Py_ssize_t i
-    cdef double step = saturate(seen.shift * noise_scale / unit / h), floor = guard(n, S, x, h)
-    for i in range(n):
-        m[i] = saturate_weight(m[i] - step * p[i])                                          # (45)
-    add_outer(n, -larger(1.0 - seen.var / v, 0.0) / larger(h, floor), p, S)                     # (46)
 
 
 cdef void forecast(Step* step) noexcept nogil:
@@ -68,7 +53,6 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     cdef double noise_scale = step.constants[NOISE_SCALE], drift_var = step.constants[DRIFT_VAR], h = step.prior_var
     cdef double d, v, gain
     cdef Evidence seen
-    cdef const Noise* noise = noise_of(INSENSITIVE)
     if not isnan(y):
         step.row[N_SEEN] += 1.0
     if isnan(y) or h <= SMALLEST_V:
@@ -76,7 +60,7 @@ cdef void absorb(Step* step, double y) noexcept nogil:
         return
     d = smaller(larger(saturate(y - step.mean) / noise_scale, -LARGEST_D), LARGEST_D)
     v = smaller(larger(_signal_var(step) / noise_scale / noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
-    seen = noise.evidence(noise, d, v, step.constants[EPSILON])
+    seen = KERNELS.evidence(noise_of(INSENSITIVE).normals, d, v, step.constants[EPSILON])
     gain = -saturate(seen.shift * noise_scale / step.scale / h)                             # (45)
     condition(step, m, S, drift_var, h, gain, larger(1.0 - seen.var / v, 0.0))              # (46)
 

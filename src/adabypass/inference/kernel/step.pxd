@@ -26,6 +26,7 @@ ctypedef struct Linear:
     double share                # mixture weight
     const double* mean          # of the features' weights
     const double* cov           # packed triangle of all weights, or NULL if they are known
+    Py_ssize_t stride           # from a number of these two to the next
     Py_ssize_t offset           # number of weights before the features' own: 1 with an intercept
     double drift_var            # what a step of time adds to the variance of each
     const double* drift_divisor  # and what that is divided by, for each feature; or NULL
@@ -73,7 +74,7 @@ cdef inline void single_component(
     Linear* out, const double* mean, const double* cov, double drift_var
 ) noexcept nogil:
     """The weights of a model that is no mixture, which stand in the user's units."""
-    out.share, out.mean, out.cov, out.offset, out.drift_var = 1.0, mean, cov, 0, drift_var
+    out.share, out.mean, out.cov, out.stride, out.offset, out.drift_var = 1.0, mean, cov, 1, 0, drift_var
     out.drift_divisor, out.y_scale, out.x_scale = NULL, 1.0, NULL
 
 
@@ -85,15 +86,16 @@ cdef inline double unit_of(const Linear* linear, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline double weight_mean(const Linear* linear, Py_ssize_t i) noexcept nogil:
-    return linear.mean[i] * unit_of(linear, i)
+    return linear.mean[i * linear.stride] * unit_of(linear, i)
 
 
 cdef inline double weight_cov(const Linear* linear, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
     """Covariance of the weights of features i and j, in the user's units."""
     cdef Py_ssize_t row = linear.offset + (i if i > j else j), column = linear.offset + (j if i > j else i)
+    cdef Py_ssize_t at = (row * (row + 1) // 2 + column) * linear.stride
     if linear.cov == NULL:
         return 0.0
-    return saturate(linear.cov[row * (row + 1) // 2 + column] * unit_of(linear, i) * unit_of(linear, j))
+    return saturate(linear.cov[at] * unit_of(linear, i) * unit_of(linear, j))
 
 
 cdef inline double weight_drift(const Linear* linear, Py_ssize_t i) noexcept nogil:
@@ -118,5 +120,4 @@ cdef void condition(
     Step* step, double* m, double* S, double drift_var, double D, double move, double explained
 ) noexcept nogil
 
-cdef double guard(Py_ssize_t n, double* P, const double* x, double D) noexcept nogil
 cdef void aim(Step* step, const double* x, bint scale_up) noexcept nogil

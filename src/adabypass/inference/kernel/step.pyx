@@ -1,8 +1,6 @@
 """What the models' kernels have in common."""
 
-from libc.math cimport fabs, frexp, ldexp, sqrt
-
-from adabypass.model.special cimport larger
+from libc.math cimport fabs, frexp, ldexp
 
 from adabypass.simd.dispatch cimport KERNELS, Conditioning, Projection
 
@@ -56,20 +54,6 @@ cdef void condition(
     """
     cdef Conditioning by = Conditioning(drift_var, (step.n + 4) * ROUNDING, D, move, LARGEST_WEIGHT, explained)
     KERNELS.condition(step.n, &by, step.x, step.scratch, step.scratch + step.n, m, S)
-
-
-cdef double guard(Py_ssize_t n, double* P, const double* x, double D) noexcept nogil:
-    """Make room on P's diagonal for the rounding of P - Px (Px)' / D; return the least D that it lets through: (28)."""
-    cdef Py_ssize_t i, at = 0
-    cdef double reach = 0.0, rounding = (n + 4) * ROUNDING
-    for i in range(n):
-        reach += sqrt(larger(P[at + i], 0.0)) * fabs(x[i])
-        at += i + 1
-    at = 0
-    for i in range(n):
-        P[at + i] *= 1.0 + rounding * (1.0 + reach / sqrt(D))
-        at += i + 1
-    return rounding * reach * reach
 
 
 cdef void aim(Step* step, const double* x, bint scale_up) noexcept nogil:

@@ -4,20 +4,21 @@ Before the scale of y is known, forecasts are those of equations (81)-(83).
 """
 
 from libc.math cimport INFINITY, NAN, exp, fabs, isnan, ldexp, log, sqrt
-from libc.string cimport memmove
+from libc.stdint cimport int64_t
+from libc.string cimport memmove, memset
 
 from adabypass.model.component cimport Component
 from adabypass.model.families cimport GAUSSIAN, HEAVY, Noise, noise_of
 from adabypass.model.special cimport larger, smaller
+from adabypass.simd.dispatch cimport KERNELS
 
 from adabypass.inference.kernel.bank_state cimport (
-    Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, LAST_Y, LOG_SCORE, MOST_WARM_UP,
-    N_MILESTONES, N_REPEATS, N_SEEN, N_SETTINGS, N_WARM, PHASE, PRIOR_SHARE, PRIOR_VAR, SCALE_SLOPE_SQ_START, SETTLED,
-    SHOCKS, UNSCALED, WARMING, WARM_UP_WIDENING, Y_CENTER, Y_SCALE,
+    Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY, LAST_Y, LOG_SCORE, MOST_WARM_UP,
+    N_MILESTONES, N_REPEATS, N_SEEN, N_WARM, PHASE, PRIOR_SHARE, PRIOR_VAR, SCALE_SLOPE_SQ_START, SETTLED, SHOCKS,
+    UNSCALED, WARMING, WARM_UP_WIDENING, Y_CENTER, Y_SCALE, cov_at, setting,
 )
-from adabypass.inference.kernel.filters cimport filter_noise, forecast_filters, standardise
-from adabypass.inference.kernel.mixing cimport learn
 from adabypass.inference.kernel.step cimport LARGEST, Step
+from adabypass.inference.kernel.units cimport standardise
 
 from adabypass.model import limits
 
@@ -58,7 +59,7 @@ cdef double start_log_density(const Bank* bank, double y) noexcept nogil:
             return NAN
         d = smaller(larger((y - part.mean) / part.noise_scale, -LARGEST_D), LARGEST_D)
         v = smaller(larger(part.signal_var / part.noise_scale / part.noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
-        each = log(part.weight) - log(part.noise_scale) + heavy.evidence(heavy, d, v, 0.0).log_density
+        each = log(part.weight) - log(part.noise_scale) + KERNELS.evidence(heavy.normals, d, v, 0.0).log_density
         if each > top:
             total *= exp(top - each)
             top = each
@@ -101,31 +102,26 @@ cdef void _center_and_scale(
 
 cdef void _reset(Bank* bank, double widening) noexcept nogil:
     """Forget what was learned; the noise starts wider by `widening`."""
-    cdef Py_ssize_t k, i, J = bank.size
-    cdef const double* setting
-    cdef double* S
+    cdef Py_ssize_t k, i
+    cdef const double* prior = setting(bank, PRIOR_SHARE)
     for i in range(bank.n):
         bank.anchor_center[i] = 0.0
         bank.anchor_var[i] = 1.0
     for i in range(bank.n_rates):
         bank.rate_share[i] = 1.0 / bank.n_rates
-    for k in range(bank.n_filters):
-        setting = bank.settings + k * N_SETTINGS
-        bank.share[k] = setting[PRIOR_SHARE]
+    memset(bank.m, 0, bank.n_lanes * bank.size * sizeof(double))
+    memset(bank.S, 0, bank.n_lanes * bank.n_packed * sizeof(double))
+    for k in range(bank.n_lanes):
+        bank.share[k] = prior[k]
         for i in range(bank.n_rates):
-            bank.rated_share[i * bank.n_filters + k] = setting[PRIOR_SHARE]
-        bank.slow[k] = filter_noise(bank, k).start_log + log(widening)
+            bank.rated_share[i * bank.n_lanes + k] = prior[k]
+        bank.slow[k] = noise_of(<int64_t>setting(bank, FAMILY)[k]).start_log + log(widening)
         bank.fast[k] = bank.failures[k] = 0.0
         bank.epsilon[k] = bank.constants[EPSILON_START]
         bank.scale_slope_sq[k] = bank.constants[SCALE_SLOPE_SQ_START]
         bank.epsilon_slope_sq[k] = bank.constants[EPSILON_SLOPE_SQ_START]
-        S = bank.S + k * bank.n_packed
-        for i in range(J):
-            bank.m[k * J + i] = 0.0
-        for i in range(bank.n_packed):
-            S[i] = 0.0
-        for i in range(J):
-            S[i * (i + 1) // 2 + i] = bank.constants[PRIOR_VAR]
+        for i in range(bank.size):
+            bank.S[cov_at(bank, k, i * (i + 3) // 2)] = bank.constants[PRIOR_VAR]
 
 
 cdef void start_over(Bank* bank) noexcept nogil:
@@ -134,7 +130,7 @@ cdef void start_over(Bank* bank) noexcept nogil:
     The count of what was seen and the log score stay: they are of the forecasts that were made.
     """
     cdef Py_ssize_t t, i, count = <Py_ssize_t>bank.row[N_WARM]
-    cdef double n_seen = bank.row[N_SEEN], log_score = bank.row[LOG_SCORE]
+    cdef double n_seen = bank.row[N_SEEN], log_score = bank.row[LOG_SCORE], mean, var
     _center_and_scale(bank.warm_y, count, 1, bank.intercept, &bank.row[Y_CENTER], &bank.row[Y_SCALE])
     if bank.row[Y_SCALE] == 0.0:
         bank.row[PHASE] = UNSCALED
@@ -149,8 +145,8 @@ cdef void start_over(Bank* bank) noexcept nogil:
     bank.extra = NULL       # the warm-up's features are taken as they were
     for t in range(count):
         standardise(bank, bank.warm_x + t * bank.n, 1.0)
-        forecast_filters(bank)
-        learn(bank, bank.warm_y[t])
+        KERNELS.bank_forecast(bank, &mean, &var)
+        KERNELS.bank_learn(bank, bank.warm_y[t])
     bank.row[N_SEEN], bank.row[LOG_SCORE] = n_seen, log_score
 
 

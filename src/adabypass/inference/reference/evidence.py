@@ -69,7 +69,8 @@ def insensitive(d: float, v: float, epsilon: float) -> Evidence:
     mean = inner(shares, means)
     var = inner(shares, np.array([left.var, flat.var, right.var]) + (means - mean) ** 2)  # (41)
     # Either form of the shift cancels where the other does not.
-    shift = v * float(shares[0] - shares[2]) if v <= 1.0 else base - d + mean  # (40)
+    apart = float(shares[0] - shares[2])
+    shift = v * apart if v <= 1.0 or abs(apart) > 0.5 else base - d + mean  # (40)
     tail = float(shares[0] + shares[2])
     beyond = inner(shares, np.array([-(left.nearest + left.offset), 0.0, right.nearest + right.offset]))
     return Evidence(

@@ -1,0 +1,139 @@
+/* Where everything of a bank of filters is: in its row, in the constants and in the scratch memory.
+
+   Row and constants are declared by `AutoBypassSpec`; a test holds these names and offsets equal to it. What belongs to
+   a filter stands in lanes: n_lanes numbers for a quantity, the last of them for no filter, with a mixture weight of 0.
+   Means and covariances stand in blocks of LANES filters: [block][weight][lane], [block][element][lane]. */
+
+#ifndef ADABYPASS_BANK_H
+#define ADABYPASS_BANK_H
+
+#include "kernels.h"
+
+/* The row's scalars; the shares of the other drift rates follow. */
+enum {
+    N_SEEN,
+    N_WARM,             /* observations of the warm-up that are kept */
+    PHASE,
+    Y_CENTER,
+    Y_SCALE,
+    LAST_Y,             /* the newest observation */
+    N_REPEATS,          /* how many observations up to it were equal to it */
+    SHOCKS,             /* how often of late an observation was out of all proportion */
+    LOG_SCORE,          /* of the newest observation, before it was seen */
+    NOISE_SCALE,        /* standard deviation of the noise: comparable among families */
+    EPSILON,
+    DRIFT,
+    DRIFT_SHARE_0
+};
+
+/* The constants; then the switching rates, the milestones and the filters' settings. */
+enum {
+    N_FILTERS,
+    N_LANES,
+    N_DRIFTS,
+    N_RATES,
+    N_MILESTONES,
+    N_WARM_UP,
+    INTERCEPT,
+    PRIOR_VAR,
+    WARM_UP_WIDENING,
+    CHANGE_SCALE,
+    CHANGE_TAIL,
+    HYPER_SWITCHING_RATE,
+    FAILURE_MARGIN,
+    MAX_FAILURES,
+    ANCHOR_RATE,
+    SMALLEST_ANCHOR_VAR,
+    EPSILON_START,
+    EPSILON_RATE,
+    SMALLEST_EPSILON,
+    LARGEST_EPSILON,
+    SLOPE_RATE,
+    SCALE_SLOPE_SQ_START,
+    EPSILON_SLOPE_SQ_START,
+    LARGEST_SLOPE,
+    SHOCK_DISTANCE,
+    SHOCK_DECAY,
+    MAX_SHOCKS,
+    DISTANCE_AFTER_SHOCKS,
+    MAX_REPEATS,
+    N_CONSTANTS
+};
+
+/* The filters' settings: n_lanes numbers each. */
+enum {
+    FAMILY,             /* of the noise: `Family` in noise.py; filters are sorted by it */
+    NOISE_VAR,          /* variance of noise of scale 1; 0 if it depends on epsilon */
+    NOISE_LOG_SD,       /* half the log of that */
+    DRIFT_INDEX,        /* of its drift rate */
+    DRIFT_VAR,          /* q, in units of the noise's scale squared */
+    DRIFT_LOG,          /* log of that */
+    SLOW_RATE,
+    FAST_RATE,
+    FAST_DECAY,
+    ANCHORED,
+    PRIOR_SHARE,
+    N_SETTINGS
+};
+
+/* The range of every number that a bank keeps: model/limits.py. */
+typedef struct {
+    double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding;
+} Limits;
+
+typedef struct Bank {
+    ptrdiff_t n;            /* features */
+    ptrdiff_t size;         /* weights of a filter */
+    ptrdiff_t n_packed;     /* numbers of their packed covariance */
+    ptrdiff_t n_filters, n_lanes, n_drifts, n_rates, n_warm_up;
+    int intercept;
+    int n_families;
+    const Normals* normals;         /* of each family; of those without, n is 0 and the noise is insensitive */
+    const Limits* limits;
+    const double* constants;
+    const double* switching_rates;
+    const double* milestones;
+    const double* settings;
+    double* row;
+    double* x_center;
+    double* x_scale;
+    double* anchor_center;
+    double* anchor_var;
+    double* share;                  /* of each filter in the mixture */
+    double* slow;                   /* log of a filter's noise scale is slow + fast */
+    double* fast;
+    double* epsilon;
+    double* scale_slope_sq;
+    double* epsilon_slope_sq;
+    double* failures;               /* how often a filter has failed of late */
+    double* rate_share;             /* of each switching rate */
+    double* rated_share;            /* of each filter under each switching rate */
+    double* m;                      /* means of the filters' weights */
+    double* S;                      /* and their covariances */
+    double* warm_x;
+    double* warm_y;
+    double* z;                      /* scratch: features in standard units, after the intercept's 1 */
+    double* anchored_slope;         /* scratch: what find_anchor writes, for each weight */
+    double* anchored_diagonal;
+    double* anchored_cross;
+    double* p;                      /* scratch: P @ z */
+    double* h;                      /* scratch: z @ P @ z */
+    double* mean;                   /* scratch: z @ m */
+    double* scale;                  /* scratch: noise scale */
+    double* drift_var;              /* scratch */
+    double* noise_var;              /* scratch: in units of scale² */
+    double* d;                      /* scratch: distance of y from the forecast, in units of scale */
+    double* v;                      /* scratch: h in units of scale² */
+    double* log_density;            /* scratch: `Evidence` */
+    double* shift;
+    double* posterior_var;
+    double* scale_slope;
+    double* epsilon_slope;
+    double* step;                   /* scratch: what the weights move by is -step p, */
+    double* shrink;                 /* scratch: what their variance along p loses is this share of it */
+    double* inverse_h;              /* scratch: 1/h; 0 for a filter whose weights do not move */
+    double* term;                   /* scratch: what is summed */
+    const double* extra;            /* variance of x'w because x is not known exactly, in the user's units; or NULL */
+} Bank;
+
+#endif

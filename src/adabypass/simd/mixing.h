@@ -1,0 +1,187 @@
+/* What the filters of a bank forecast and learn together: their mixture weights, the anchor, shocks: equations (51),
+   (57)-(60). */
+
+#ifndef ADABYPASS_MIXING_H
+#define ADABYPASS_MIXING_H
+
+#include "filters.h"
+
+static inline double saturate(const Bank* bank, double a)
+{
+    double most = bank->limits->largest, low = a > -most ? a : -most;
+    return low < most ? low : most;
+}
+
+/* Mean and variance of the mixture, in the user's units, after `bank->z` is set: equation (58). */
+static void bank_forecast(Bank* bank, double* mean, double* var)
+{
+    double unit = bank->row[Y_SCALE], middle;
+    forecast_filters(bank);
+    for (ptrdiff_t k = bank->n_filters; k < bank->n_lanes; k++) bank->mean[k] = 0.0;     /* 0 infinity would be nan */
+    middle = dot(bank->share, bank->mean, bank->n_lanes);
+    for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) {
+        vec scale = load(bank->scale + k), apart = load(bank->mean + k) - middle;
+        store(bank->term + k, load(bank->h + k) + scale * scale * load(bank->noise_var + k) + apart * apart);
+    }
+    for (ptrdiff_t k = bank->n_filters; k < bank->n_lanes; k++) bank->term[k] = 0.0;
+    *mean = saturate(bank, bank->row[Y_CENTER] + unit * middle);
+    *var = saturate(bank, unit * (unit * dot(bank->share, bank->term, bank->n_lanes)));
+}
+
+/* Which filter has the largest share. */
+static ptrdiff_t best_filter(const Bank* bank)
+{
+    double top = largest(bank->share, bank->n_lanes);
+    ptrdiff_t k = 0;
+    while (k < bank->n_lanes - WIDTH && !any(equal(load(bank->share + k), fill(top)))) k += WIDTH;
+    while (k < bank->n_filters - 1 && bank->share[k] != top) k++;
+    return k;
+}
+
+/* Move the filters' shares to those that foresaw y, then a little to all of them: equations (57) and (58). */
+static void reweigh(Bank* bank)
+{
+    ptrdiff_t K = bank->n_lanes;
+    const double* prior = setting(bank, PRIOR_SHARE);
+    double top, total, hyper_rate = bank->constants[HYPER_SWITCHING_RATE], even = 1.0 / (double)bank->n_rates;
+    double* density = bank->log_density;        /* over the largest, from here on */
+    for (ptrdiff_t k = bank->n_filters; k < K; k++) density[k] = -bank->limits->largest;
+    top = largest(density, K);
+    for (ptrdiff_t k = 0; k < K; k += WIDTH) store(density + k, exponential(load(density + k) - top));
+    total = dot(bank->share, density, K);
+    bank->row[LOG_SCORE] = top + logarithm_of(total) - logarithm_of(bank->row[Y_SCALE]);
+    for (ptrdiff_t s = 0; s < bank->n_rates; s++) {
+        double* rated = bank->rated_share + s * K;
+        double rate = bank->switching_rates[s], subtotal = dot(rated, density, K), kept = (1.0 - rate) / subtotal;
+        double weight = bank->rate_share[s] * (subtotal / total);                               /* (58) */
+        bank->rate_share[s] = weight += hyper_rate * (even - weight);
+        for (ptrdiff_t k = 0; k < K; k += WIDTH) {
+            vec share = kept * (load(rated + k) * load(density + k)) + rate * load(prior + k);  /* (57) */
+            store(rated + k, share);
+            store(bank->share + k, s == 0 ? weight * share : load(bank->share + k) + weight * share);
+        }
+    }
+}
+
+/* Copy mean and covariance of a filter's weights to another. */
+static void copy_weights(Bank* bank, ptrdiff_t from, ptrdiff_t to)
+{
+    const double* m = bank->m + from / LANES * bank->size * LANES + from % LANES;
+    const double* S = bank->S + from / LANES * bank->n_packed * LANES + from % LANES;
+    double* to_m = bank->m + to / LANES * bank->size * LANES + to % LANES;
+    double* to_S = bank->S + to / LANES * bank->n_packed * LANES + to % LANES;
+    for (ptrdiff_t i = 0; i < bank->size; i++) to_m[i * LANES] = m[i * LANES];
+    for (ptrdiff_t i = 0; i < bank->n_packed; i++) to_S[i * LANES] = S[i * LANES];
+}
+
+/* Let filters that keep failing go on from the weights of the best, which never fails: equation (59). */
+static void restart_failing(Bank* bank)
+{
+    double margin = bank->constants[FAILURE_MARGIN], most = bank->constants[MAX_FAILURES], rate = 0.0;
+    vec one = fill(1.0), zero = fill(0.0);
+    mask too_often = less(one, zero);
+    ptrdiff_t best;
+    for (ptrdiff_t s = 0; s < bank->n_rates; s++) rate += bank->rate_share[s] * bank->switching_rates[s];
+    for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) {
+        vec failures = load(bank->failures + k), least = margin * rate * load(setting(bank, PRIOR_SHARE) + k);
+        mask succeeds = less(least, load(bank->share + k));
+        failures = select(succeeds, larger(failures - one, zero), failures + one);
+        too_often |= at_most(fill(most), failures);
+        store(bank->failures + k, failures);
+    }
+    for (ptrdiff_t k = bank->n_filters; k < bank->n_lanes; k++) bank->failures[k] = 0.0;
+    if (!any(too_often)) return;
+    best = best_filter(bank);
+    for (ptrdiff_t k = 0; k < bank->n_filters; k++)
+        if (bank->failures[k] >= most) {
+            bank->failures[k] = 0.0;
+            if (k != best) copy_weights(bank, best, k);
+        }
+}
+
+/* Write into the row's head what the bank has learned, in the user's units. */
+static void summarise(Bank* bank)
+{
+    ptrdiff_t K = bank->n_lanes;
+    double* shaped_share = bank->step;      /* of insensitive noise; these two are free by now */
+    double* scale_log = bank->term;
+    const double* index = setting(bank, DRIFT_INDEX);
+    for (ptrdiff_t k = 0; k < K; k += WIDTH) {
+        mask shaped = equal(load(setting(bank, NOISE_VAR) + k), fill(0.0));
+        vec log_sd = load(setting(bank, NOISE_LOG_SD) + k);
+        if (any(shaped)) log_sd = select(shaped, 0.5 * logarithm(noise_var(bank, k)), log_sd);
+        store(scale_log + k, load(bank->slow + k) + load(bank->fast + k) + log_sd);
+        store(shaped_share + k, zero_unless(shaped, load(bank->share + k)));
+    }
+    for (ptrdiff_t i = 0; i < bank->n_drifts; i++) bank->row[DRIFT_SHARE_0 + i] = 0.0;
+    for (ptrdiff_t k = 0; k < bank->n_filters; k++) bank->row[DRIFT_SHARE_0 + (ptrdiff_t)index[k]] += bank->share[k];
+    bank->row[NOISE_SCALE] = saturate(bank, bank->row[Y_SCALE] * exponential_of(dot(bank->share, scale_log, K)));
+    bank->row[EPSILON] = dot(shaped_share, bank->epsilon, K) / sum(shaped_share, K);
+    bank->row[DRIFT] = exponential_of(dot(bank->share, setting(bank, DRIFT_LOG), K));
+}
+
+/* Follow the features' running mean and variance: equation (51). */
+static void move_anchor(Bank* bank)
+{
+    double slowest = 1.0 / (bank->row[N_SEEN] + 2.0), rate = bank->constants[ANCHOR_RATE];
+    double least = bank->constants[SMALLEST_ANCHOR_VAR];
+    const double* z = bank->z + bank->intercept;
+    rate = rate > slowest ? rate : slowest;
+    for (ptrdiff_t i = 0; i < bank->n; i++) {
+        double* center = bank->anchor_center + i;
+        double* var = bank->anchor_var + i;
+        if (bank->x_scale[i] <= 0.0) continue;
+        if (bank->intercept) {
+            double deviation = z[i] - *center;
+            *center += rate * deviation;
+            *var = (1.0 - rate) * (*var + rate * deviation * deviation);
+        } else {
+            *var += rate * (z[i] * z[i] - *var);
+        }
+        *var = *var > least ? *var : least;
+    }
+}
+
+/* If observations keep being out of all proportion, widen every filter's noise to what is seen: equation (60). */
+static void widen_after_shocks(Bank* bank, double y)
+{
+    const double* constants = bank->constants;
+    ptrdiff_t best = best_filter(bank);
+    double var = bank->h[best] + bank->scale[best] * bank->scale[best] * bank->noise_var[best];
+    double distance = fabs(y - bank->mean[best]) / sqrt(var), widening;
+    double* shocks = bank->row + SHOCKS;
+    if (distance < constants[SHOCK_DISTANCE]) {
+        *shocks = *shocks > constants[SHOCK_DECAY] ? *shocks - constants[SHOCK_DECAY] : 0.0;
+        return;
+    }
+    *shocks += 1.0;
+    if (*shocks < constants[MAX_SHOCKS]) return;
+    *shocks = 0.0;
+    widening = logarithm_of(distance / constants[DISTANCE_AFTER_SHOCKS]);
+    for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) {
+        store(bank->slow + k, smaller(load(bank->slow + k) + widening, fill(bank->limits->largest_log_scale)));
+        store(bank->fast + k, fill(0.0));
+    }
+}
+
+/* Learn from one observation, in the user's units, after `bank_forecast`; nan lets time pass. */
+static void bank_learn(Bank* bank, double y)
+{
+    double standard = (y - bank->row[Y_CENTER]) / bank->row[Y_SCALE], most = bank->limits->largest_distance;
+    if (isnan(y)) {
+        absorb_filters(bank, y, y);
+        return;
+    }
+    standard = standard > most ? most : standard < -most ? -most : standard;
+    bank->row[N_REPEATS] = y == bank->row[LAST_Y] ? bank->row[N_REPEATS] + 1.0 : 1.0;
+    absorb_filters(bank, standard, y);
+    widen_after_shocks(bank, standard);
+    reweigh(bank);
+    restart_failing(bank);
+    bank->row[LAST_Y] = y;
+    bank->row[N_SEEN] += 1.0;
+    move_anchor(bank);
+    summarise(bank);
+}
+
+#endif
