@@ -1,5 +1,6 @@
 """`adabypass stream`: a forecast before every observation, as they arrive."""
 
+import gc
 import io
 import json
 import sys
@@ -50,6 +51,7 @@ def stream(
     """
     outputs.check_stdout()
     template = options.forecaster(model, lags, seasonal_lags, difference, missing, exog)
+    gc.freeze()  # what was imported stays: no collection need look through it again
     out = sys.stdout
     source = cast(BinaryIO, _FlushingInput(standard_input(), out.flush))
     rows = open_rows(source, STANDARD_INPUT, most_lines=MOST_LINES)
