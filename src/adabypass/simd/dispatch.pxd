@@ -58,6 +58,10 @@ cdef extern from "kernels.h" nogil:
         void (*bank_learn)(Bank* bank, double y) noexcept nogil
         void (*inverse_roots)(double* a, ptrdiff_t n) noexcept nogil
         TailValues (*mixture_tail)(const MixtureLanes* mix, double y, double side) noexcept nogil
+        void (*follow_impulse)(
+            ptrdiff_t m, ptrdiff_t n_lags, const ptrdiff_t* lags, const double* weights, ptrdiff_t n_steps,
+            double bound, double* response, double* late, double* early
+        ) noexcept nogil
         # of vectors
         double (*dot)(ptrdiff_t n, const double* a, const double* b) noexcept nogil
         double (*largest_size)(ptrdiff_t n, const double* a) noexcept nogil

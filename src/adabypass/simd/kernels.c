@@ -1,5 +1,6 @@
 /* The table of one instruction set: compiled once for each, with SET its name. */
 
+#include "impulse.h"
 #include "kernels.h"
 #include "mixing.h"
 #include "noise.h"
@@ -66,6 +67,7 @@ const Kernels TABLE(SET) = {
     .bank_learn = bank_learn,
     .inverse_roots = inverse_roots,
     .mixture_tail = mixture_tail,
+    .follow_impulse = follow_impulse,
     .dot = dot_product,
     .largest_size = largest_size,
     .multiply = multiply,

@@ -71,6 +71,9 @@ typedef struct {
     void (*bank_learn)(struct Bank* bank, double y);
     void (*inverse_roots)(double* a, ptrdiff_t n);      /* a <- 1/sqrt(a); n is a multiple of LANES */
     TailValues (*mixture_tail)(const MixtureLanes* mix, double y, double side);
+    void (*follow_impulse)(
+        ptrdiff_t m, ptrdiff_t n_lags, const ptrdiff_t* lags, const double* weights, ptrdiff_t n_steps, double bound,
+        double* response, double* late, double* early);
     /* vectors.h */
     double (*dot)(ptrdiff_t n, const double* a, const double* b);
     double (*largest_size)(ptrdiff_t n, const double* a);

@@ -102,18 +102,20 @@ cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:
         var[i] = var[i] * unit * unit if unit > 0.0 else LARGEST
 
 
-cdef void weights(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil:
-    """Point at the weights of one filter."""
+cdef void weights(const Step* step, Linear* out) noexcept nogil:
+    """Point at the weights of every filter."""
     cdef Bank bank = open_bank(<Step*>step)
-    out.share = bank.share[component]
-    out.mean = bank.m + mean_at(&bank, component, bank.intercept)
-    out.cov = bank.S + cov_at(&bank, component, 0)
-    out.stride = LANES
-    out.offset = bank.intercept
-    out.drift_var = setting(&bank, DRIFT_VAR)[component] * exp(2.0 * bank.slow[component])  # (52)
-    out.drift_divisor = bank.anchor_var if setting(&bank, ANCHORED)[component] != 0.0 else NULL     # (53)
-    out.y_scale = bank.row[Y_SCALE] if bank.row[PHASE] != UNSCALED else 0.0
-    out.x_scale = bank.x_scale
+    cdef Py_ssize_t k
+    for k in range(bank.n_filters):
+        out[k].share = bank.share[k]
+        out[k].mean = bank.m + mean_at(&bank, k, bank.intercept)
+        out[k].cov = bank.S + cov_at(&bank, k, 0)
+        out[k].stride = LANES
+        out[k].offset = bank.intercept
+        out[k].drift_var = setting(&bank, DRIFT_VAR)[k] * exp(2.0 * bank.slow[k])           # (52)
+        out[k].drift_divisor = bank.anchor_var if setting(&bank, ANCHORED)[k] != 0.0 else NULL      # (53)
+        out[k].y_scale = bank.row[Y_SCALE] if bank.row[PHASE] != UNSCALED else 0.0
+        out[k].x_scale = bank.x_scale
 
 
 KERNEL = Kernel.of(forecast, absorb, weights, scale_up=False, learns_extra=True, describe=describe, weigh=weigh)

@@ -191,7 +191,7 @@ cdef void write_weights(Weigh weigh, Weights weights_of, Step* step, double* out
     if weigh != NULL:
         weigh(step, out, out + step.n)
         return
-    weights_of(step, 0, &linear)
+    weights_of(step, &linear)
     for i in range(step.n):
         out[i] = weight_mean(&linear, i)
         out[step.n + i] = weight_cov(&linear, i, i)

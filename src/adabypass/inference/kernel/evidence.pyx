@@ -71,7 +71,7 @@ cdef void describe(Step* step, Component* out) noexcept nogil:
     out.noise_scale, out.epsilon, out.family = step.constants[NOISE_SCALE], step.constants[EPSILON], INSENSITIVE
 
 
-cdef void weights(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil:
+cdef void weights(const Step* step, Linear* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + step.n, step.constants[DRIFT_VAR])
 
 

@@ -196,11 +196,11 @@ cdef void ada_absorb(Step* step, double y) noexcept nogil:
     _absorb(step, y, S, psi, S + step.n * (step.n + 1) // 2)
 
 
-cdef void bypass_weights(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil:
+cdef void bypass_weights(const Step* step, Linear* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + step.n, 1.0 / step.row[DRIFT_PREC])
 
 
-cdef void ada_weights(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil:
+cdef void ada_weights(const Step* step, Linear* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + 2 * step.n, 1.0 / step.row[DRIFT_PREC])
 
 

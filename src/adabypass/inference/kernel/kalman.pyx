@@ -54,7 +54,7 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     step.row[N_SEEN] += 1.0
 
 
-cdef void weights(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil:
+cdef void weights(const Step* step, Linear* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + step.n, step.row[DRIFT_VAR])
 
 

@@ -51,7 +51,7 @@ cdef void absorb(Step* step, double y) noexcept nogil:
         w[i] = saturate_weight(w[i] + step_length * step.x[i])              # (11)
 
 
-cdef void weights(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil:
+cdef void weights(const Step* step, Linear* out) noexcept nogil:
     single_component(out, step.row + MEAN, NULL, 0.0)
 
 

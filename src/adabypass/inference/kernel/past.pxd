@@ -1,6 +1,6 @@
 # The past of a series, in its row: which values the next one is forecast from, and what is unknown of them.
 
-from adabypass.inference.kernel.step cimport Step, Weights
+from adabypass.inference.kernel.step cimport Linear, Step, Weights
 
 
 cdef enum:      # the row's head (model/series.py)
@@ -38,14 +38,16 @@ ctypedef struct Workspace:      # scratch of the functions below, owned by the c
     double* spread              # (most_touched²)       covariance of these lags
     double* crossed             # (most_touched,)       and of them with the base
     double* typical             # (n_lags,)             mean weights of the lags under the mixture
-    double* weights             # (n_lags, n_components)      weights of the lags
-    double* response            # (n_response, n_components)  to an impulse
-    double* growth              # (n_components,)       of an impulse
+    Py_ssize_t stride           # n_components, filled up for vectors
+    Linear* linears             # (n_components,)       their weights
+    double* weights             # (n_lags, stride)      weights of the lags
+    double* response            # (n_response, stride)  to an impulse
+    double* growth              # (stride,)             of an impulse
     double* size                # (n_components,)       sum of the absolute weights of the lags
     double* sd                  # (n_components,)       of the weights of the lags, up to the horizon
     double* slope               # (capacity,)           of the forecast by each unknown value
     double* along               # (capacity,)           covariance of the forecast with each
-    double* extra               # (n_components,)
+    double* extra               # (stride,)
 
 
 cdef Past open_past(double* row, const Design* design) noexcept nogil

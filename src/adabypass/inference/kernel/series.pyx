@@ -17,7 +17,7 @@ from adabypass.inference.kernel.past cimport (
     Design, N_UNKNOWN, Past, Workspace, base_of, extra_var, features, fill, fill_exog, is_ready, observe, open_past,
 )
 from adabypass.inference.kernel.stability cimport n_response
-from adabypass.inference.kernel.step cimport LARGEST, Kernel, Step, aim, saturate
+from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, aim, saturate
 from adabypass.model.component cimport Component
 from adabypass.model.special cimport smaller
 
@@ -26,6 +26,9 @@ import numpy as np
 from adabypass.model.component import COMPONENT
 
 cnp.import_array()
+
+cdef enum:
+    LANES = 8       # simd/lanes.h
 
 
 cdef class SeriesCell:
@@ -63,7 +66,7 @@ cdef class SeriesCell:
     cdef double* scratch
 
     def __cinit__(self, Kernel kernel not None, spec, cnp.ndarray row not None, Py_ssize_t n_exog):
-        cdef Py_ssize_t most_touched, n_doubles
+        cdef Py_ssize_t most_touched, n_doubles, stride
         if not is_vector(row) or not cnp.PyArray_ISWRITEABLE(row):
             raise TypeError("row must be a contiguous, writeable vector of float64")
         if n_exog < 0 or row.shape[0] != spec.row_size(n_exog):
@@ -85,12 +88,15 @@ cdef class SeriesCell:
         self.design.taps = <const double*>cnp.PyArray_DATA(self.taps)
         self.past = open_past(<double*>cnp.PyArray_DATA(row), &self.design)
         most_touched = min(self.design.n_lags, self.design.capacity * self.design.n_taps)
+        stride = self.n_components if self.n_components == 1 else (self.n_components + LANES - 1) // LANES * LANES
         n_doubles = (
             2 * self.n_features + spec.model.n_scratch(self.n_features) + 3 * n_exog + most_touched * (most_touched + 1)
             + self.design.n_lags + 2 * self.design.capacity
-            + self.n_components * (4 + self.design.n_lags + n_response(&self.design))
+            + stride * (4 + self.design.n_lags + n_response(&self.design))
         )
-        self.memory = <double*>malloc(n_doubles * sizeof(double) + most_touched * sizeof(Py_ssize_t))
+        self.memory = <double*>malloc(
+            n_doubles * sizeof(double) + self.n_components * sizeof(Linear) + most_touched * sizeof(Py_ssize_t)
+        )
         if self.memory == NULL:
             raise MemoryError()
         self.scaled = self.memory + self.n_features
@@ -105,13 +111,15 @@ cdef class SeriesCell:
         self.work.slope = self.work.typical + self.design.n_lags
         self.work.along = self.work.slope + self.design.capacity
         self.work.extra = self.work.along + self.design.capacity
-        self.work.growth = self.work.extra + self.n_components
-        self.work.size = self.work.growth + self.n_components
-        self.work.sd = self.work.size + self.n_components
-        self.work.weights = self.work.sd + self.n_components
-        self.work.response = self.work.weights + self.design.n_lags * self.n_components
-        self.scratch = self.work.response + n_response(&self.design) * self.n_components
-        self.work.touched = <Py_ssize_t*>(self.memory + n_doubles)
+        self.work.stride = stride
+        self.work.growth = self.work.extra + stride
+        self.work.size = self.work.growth + stride
+        self.work.sd = self.work.size + stride
+        self.work.weights = self.work.sd + stride
+        self.work.response = self.work.weights + self.design.n_lags * stride
+        self.scratch = self.work.response + n_response(&self.design) * stride
+        self.work.linears = <Linear*>(self.memory + n_doubles)
+        self.work.touched = <Py_ssize_t*>(self.work.linears + self.n_components)
 
     def __dealloc__(self):
         free(self.memory)

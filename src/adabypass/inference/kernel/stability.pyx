@@ -4,6 +4,7 @@ from libc.math cimport fabs, isnan, pow, sqrt
 
 from adabypass.inference.kernel.step cimport LARGEST, Linear, Step, Weights, weight_cov, weight_drift, weight_mean
 from adabypass.model.special cimport larger, smaller
+from adabypass.simd.dispatch cimport KERNELS
 
 from adabypass.model import limits
 
@@ -29,40 +30,16 @@ cdef void _growths(
 
     `response` (n_steps, m) and `early` (m,) are scratch.
     """
-    cdef Py_ssize_t i, k, step, half = n_steps // 2
-    cdef const double* weight
-    cdef const double* before
-    cdef double* now
-    cdef double value
+    cdef Py_ssize_t k, half = n_steps // 2
     if design.n_lags == 1:
         for k in range(m):
             growth[k] = pow(larger(fabs(weights[k]), SMALLEST), 1.0 / design.lags[0])
         return
+    KERNELS.follow_impulse(
+        m, design.n_lags, <const ptrdiff_t*>design.lags, weights, n_steps, LARGEST_RESPONSE, response, growth, early
+    )
     for k in range(m):
-        response[k] = early[k] = 1.0
-        growth[k] = SMALLEST        # the largest late response, until the end
-    for step in range(1, n_steps):
-        now = response + step * m
-        for k in range(m):
-            now[k] = 0.0
-        for i in range(design.n_lags):
-            if design.lags[i] > step:
-                break
-            weight, before = weights + i * m, response + (step - design.lags[i]) * m
-            for k in range(m):
-                now[k] += weight[k] * before[k]
-        for k in range(m):
-            now[k] = larger(smaller(now[k], LARGEST_RESPONSE), -LARGEST_RESPONSE)
-        if step < half:
-            for k in range(m):
-                value = fabs(now[k])
-                early[k] = value if value > early[k] else early[k]
-        else:
-            for k in range(m):
-                value = fabs(now[k])
-                growth[k] = value if value > growth[k] else growth[k]
-    for k in range(m):
-        growth[k] = pow(growth[k] / early[k], 1.0 / half)
+        growth[k] = pow(larger(growth[k], SMALLEST) / early[k], 1.0 / half)
 
 
 cdef void _gather(
@@ -70,38 +47,40 @@ cdef void _gather(
     Py_ssize_t horizon,
 ) noexcept nogil:
     """Weights of the lags of each component, their sum and spread, and their mean under the mixture."""
-    cdef Linear linear
+    cdef const Linear* linear
     cdef Py_ssize_t i, k
     cdef double weight, size, spread
+    weights_of(step, work.linears)
     for i in range(design.n_lags):
         work.typical[i] = 0.0
+        for k in range(n_components, work.stride):
+            work.weights[i * work.stride + k] = 0.0
     for k in range(n_components):
-        weights_of(step, k, &linear)
+        linear = work.linears + k
         size = spread = 0.0
         for i in range(design.n_lags):
-            weight = weight_mean(&linear, design.bias + i)
-            work.weights[i * n_components + k] = weight
+            weight = weight_mean(linear, design.bias + i)
+            work.weights[i * work.stride + k] = weight
             work.typical[i] += linear.share * weight
             size += fabs(weight)
-            spread += weight_cov(&linear, design.bias + i, design.bias + i)
-            spread += horizon * weight_drift(&linear, design.bias + i)
+            spread += weight_cov(linear, design.bias + i, design.bias + i)
+            spread += horizon * weight_drift(linear, design.bias + i)
         work.size[k] = size
         work.sd[k] = sqrt(larger(spread, SMALLEST))
 
 
 cdef double _most_growth(
-    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_components,
-    Py_ssize_t n_steps,
+    const Design* design, const Workspace* work, Py_ssize_t n_components, Py_ssize_t n_steps
 ) noexcept nogil:
     """Growth that the mixture is certain of by two standard deviations; 1 if it is of none."""
-    cdef Linear linear
+    cdef const Linear* linear
     cdef Py_ssize_t i, k
     cdef double doubt = 0.0, apart, growth, early
     for k in range(n_components):
-        weights_of(step, k, &linear)
+        linear = work.linears + k
         for i in range(design.n_lags):
-            apart = work.weights[i * n_components + k] - work.typical[i]
-            doubt += linear.share * (apart * apart + weight_cov(&linear, design.bias + i, design.bias + i))
+            apart = work.weights[i * work.stride + k] - work.typical[i]
+            doubt += linear.share * (apart * apart + weight_cov(linear, design.bias + i, design.bias + i))
     _growths(design, 1, work.typical, work.response, n_steps, &growth, &early)
     return larger(growth - 2.0 * sqrt(doubt), 1.0)
 
@@ -114,8 +93,8 @@ cdef void stabilised_gains(
 
     `work.spread` and `work.crossed` hold the covariance of the lags made of unknown values, and theirs with the base.
     """
-    cdef Linear linear
-    cdef Py_ssize_t i, j, k, a, b, K = n_components, bias = design.bias
+    cdef const Linear* linear
+    cdef Py_ssize_t i, j, k, a, b, K = n_components, stride = work.stride, bias = design.bias
     cdef Py_ssize_t n_steps = max(max(horizon, 2 * design.n_values), LEAST_STEPS)
     cdef double least_room = 0.7 / horizon, bound = 1.0, factor, shrink, gain, cov, weight, other
     cdef bint grows = False, spreads = False
@@ -124,13 +103,13 @@ cdef void stabilised_gains(
         # Weights that add up to 1 at most cannot explode: then only a large spread asks how fast an impulse fades.
         spreads = spreads or (design.n_lags > 0 and (work.size[k] > 1.0 or work.sd[k] > least_room))
     if spreads:
-        _growths(design, K, work.weights, work.response, n_steps, work.growth, work.extra)
+        _growths(design, stride, work.weights, work.response, n_steps, work.growth, work.extra)
         for k in range(K):
             grows = grows or work.growth[k] > 1.0
         if grows:
-            bound = _most_growth(design, work, step, weights_of, K, n_steps)
+            bound = _most_growth(design, work, K, n_steps)
     for k in range(K):
-        weights_of(step, k, &linear)
+        linear = work.linears + k
         factor = shrink = 1.0
         if spreads:
             factor = smaller(bound / work.growth[k], 1.0) if work.growth[k] > 1.0 else 1.0
@@ -138,13 +117,13 @@ cdef void stabilised_gains(
         gain = base_var
         for a in range(n_touched):
             i = work.touched[a]
-            weight = work.weights[i * K + k] * (1.0 if factor == 1.0 else pow(factor, design.lags[i]))    # (64)
+            weight = work.weights[i * stride + k] * (1.0 if factor == 1.0 else pow(factor, design.lags[i]))    # (64)
             gain += 2.0 * weight * work.crossed[a]
             for b in range(n_touched):
                 j = work.touched[b]
-                other = work.weights[j * K + k] * (1.0 if factor == 1.0 else pow(factor, design.lags[j]))
-                cov = weight_cov(&linear, bias + i, bias + j)
+                other = work.weights[j * stride + k] * (1.0 if factor == 1.0 else pow(factor, design.lags[j]))
+                cov = weight_cov(linear, bias + i, bias + j)
                 if i == j:
-                    cov += weight_drift(&linear, bias + i)
+                    cov += weight_drift(linear, bias + i)
                 gain += (weight * other + shrink * shrink * cov) * work.spread[a * n_touched + b]
         work.extra[k] = LARGEST if isnan(gain) else smaller(larger(gain, 0.0), LARGEST)         # (66)

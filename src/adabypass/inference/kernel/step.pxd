@@ -36,7 +36,7 @@ ctypedef struct Linear:
 
 ctypedef void (*Forecast)(Step* step) noexcept nogil
 ctypedef void (*Absorb)(Step* step, double y) noexcept nogil
-ctypedef void (*Weights)(const Step* step, Py_ssize_t component, Linear* out) noexcept nogil
+ctypedef void (*Weights)(const Step* step, Linear* out) noexcept nogil      # of every component
 ctypedef void (*Describe)(Step* step, Component* out) noexcept nogil
 ctypedef void (*Weigh)(Step* step, double* mean, double* var) noexcept nogil
 
