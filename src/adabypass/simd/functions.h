@@ -35,17 +35,16 @@ static inline vec exponential(vec a)
     odd = 0.008333333333330062 + s * odd;
     odd = 0.16666666666666669 + s * odd;
     vec result = 1.0 + (r + s * (even + r * odd));
-    vec power = of_bits((bits_of(shifted) << 52) + bits_of(fill(1.0)));     /* 2^n */
+    vec power = of_words((words_of(shifted) << 52) + words_of(fill(1.0)));      /* 2^n */
     return zero_unless(at_most(fill(SMALLEST_EXP), x), result * power);
 }
 
 /* log(a), for a normal number a > 0 */
 static inline vec logarithm(vec a)
 {
-    mask shifted = bits_of(a) + INT64_C(0x95f619980c433);      /* so that sqrt(1/2) has a mantissa of 0 */
-    mask exponent = of_words(words_of(shifted) >> 52);
-    vec m = of_bits(bits_of(a) - (exponent << 52) + INT64_C(0x3ff0000000000000));       /* in [sqrt(1/2), sqrt(2)) */
-    vec n = of_bits(exponent | INT64_C(0x4330000000000000)) - (4503599627370496.0 + 1023.0);
+    words bits = words_of(a), exponent = (bits + UINT64_C(0x95f619980c433)) >> 52;      /* one more from sqrt(2) on */
+    vec m = of_words(bits - (exponent << 52) + UINT64_C(0x3ff0000000000000));           /* in [sqrt(1/2), sqrt(2)) */
+    vec n = of_words(exponent | UINT64_C(0x4330000000000000)) - (4503599627370496.0 + 1023.0);
     vec f = m - 1.0, t = f / (2.0 + f), s = t * t;
     /* log(1 + f) = 2 atanh(t) = f - t (f - 2 s/3 - 2 s²/5 ...), with the series fitted by tools/fit_exp_log.py; f is
        exact, so what is left need not be */

@@ -53,15 +53,15 @@
 
 typedef double vec;
 typedef int64_t mask;               /* all bits of a lane set, or none; or the bits of a double */
-typedef uint64_t words;
+typedef uint64_t words;             /* the bits of a double, to calculate with: overflow is defined */
 
 static inline vec load(const double* from) { return *from; }
 static inline void store(double* to, vec a) { *to = a; }
 static inline vec fill(double a) { return a; }
 static inline mask bits_of(vec a) { mask b; memcpy(&b, &a, sizeof b); return b; }
 static inline vec of_bits(mask a) { vec b; memcpy(&b, &a, sizeof b); return b; }
-static inline words words_of(mask a) { return (words)a; }
-static inline mask of_words(words a) { return (mask)a; }
+static inline words words_of(vec a) { words b; memcpy(&b, &a, sizeof b); return b; }
+static inline vec of_words(words a) { vec b; memcpy(&b, &a, sizeof b); return b; }
 static inline mask less(vec a, vec b) { return -(mask)(a < b); }
 static inline mask at_most(vec a, vec b) { return -(mask)(a <= b); }
 static inline mask equal(vec a, vec b) { return -(mask)(a == b); }
@@ -80,8 +80,8 @@ static inline void store(double* to, vec a) { *(unaligned_vec*)to = a; }
 static inline vec fill(double a) { return a - (vec){0}; }       /* -0.0 stays -0.0 */
 static inline mask bits_of(vec a) { return (mask)a; }
 static inline vec of_bits(mask a) { return (vec)a; }
-static inline words words_of(mask a) { return (words)a; }
-static inline mask of_words(words a) { return (mask)a; }
+static inline words words_of(vec a) { return (words)a; }
+static inline vec of_words(words a) { return (vec)a; }
 static inline mask less(vec a, vec b) { return a < b; }
 static inline mask at_most(vec a, vec b) { return a <= b; }
 static inline mask equal(vec a, vec b) { return a == b; }
