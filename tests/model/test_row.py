@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.row import pack, unpack
+from adabypass.model.row import pack, set_diagonal, unpack
 from adabypass.model.spec import (
     AdaBypassSpec,
     BypassSpec,
@@ -27,6 +27,16 @@ def test_a_packed_matrix_unpacks_to_itself(n: int) -> None:
     matrix = np.random.default_rng(n).normal(size=(n, n))
     matrix = matrix + matrix.T
     assert np.array_equal(unpack(pack(matrix)), matrix)
+
+
+@given(st.integers(1, 30))
+def test_setting_the_diagonal_leaves_the_rest_of_a_matrix_as_it_was(n: int) -> None:
+    matrix = np.random.default_rng(n).normal(size=(n, n))
+    matrix = matrix + matrix.T
+    packed = pack(matrix)
+    set_diagonal(packed, 7.0)
+    np.fill_diagonal(matrix, 7.0)
+    assert np.array_equal(unpack(packed), matrix)
 
 
 @given(st.integers(1, 10), st.integers(1, 5), st.sampled_from(SPECS))

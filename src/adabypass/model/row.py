@@ -139,6 +139,12 @@ def pack(matrix: Floats) -> Floats:
     return packed
 
 
+def set_diagonal(packed: Floats, value: float) -> None:
+    """Set the diagonal of a packed lower triangle, which ends with its last number."""
+    size = (int(np.sqrt(8 * len(packed) + 1)) - 1) // 2
+    packed[np.cumsum(np.arange(1, size + 1)) - 1] = value
+
+
 def unpack(packed: Floats) -> Floats:
     """Return the symmetric matrices of packed lower triangles, which are along the last axis."""
     size = (int(np.sqrt(8 * packed.shape[-1] + 1)) - 1) // 2

@@ -16,7 +16,7 @@ from adabypass.model import noise
 from adabypass.model.component import Components
 from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC
 from adabypass.model.predictive import Insensitive, Normal, Point, Predictive
-from adabypass.model.row import Layout, pack, scalars, symmetric_matrices, vectors
+from adabypass.model.row import Layout, scalars, set_diagonal, symmetric_matrices, vectors
 from adabypass.validation import Floats, shown
 
 Variant = Literal["PA", "PA-I", "PA-II"]
@@ -175,7 +175,7 @@ class AdaBypassSpec(BypassSpec):
 
     def new_row(self, n_features: int) -> Floats:
         row = super().new_row(n_features)
-        self.layout.view(row, "cov_gradient", n_features=n_features)[:] = pack(np.eye(n_features))  # as in the paper
+        set_diagonal(self.layout.view(row, "cov_gradient", n_features=n_features), 1.0)  # as in the paper
         return row
 
     def constants(self) -> tuple[float, ...]:
@@ -225,7 +225,7 @@ class EvidenceBypassSpec(Spec):
 
     def new_row(self, n_features: int) -> Floats:
         row = super().new_row(n_features)
-        self.layout.view(row, "cov", n_features=n_features)[:] = pack(self.prior_var * np.eye(n_features))
+        set_diagonal(self.layout.view(row, "cov", n_features=n_features), self.prior_var)
         return row
 
     def constants(self) -> tuple[float, ...]:
