@@ -18,6 +18,7 @@ from adabypass.regressors import (
     SequentialKalman,
 )
 from adabypass.simd.config import show_config
+from adabypass.storage import from_bytes, load
 
 __all__ = [
     "AdaBypass",
@@ -41,6 +42,8 @@ __all__ = [
     "compare",
     "evaluate",
     "forecast",
+    "from_bytes",
+    "load",
     "load_dataset",
     "show_config",
 ]

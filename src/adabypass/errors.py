@@ -37,7 +37,11 @@ class ConcurrentUseError(AdabypassError, RuntimeError):
 
 
 class StateError(AdabypassError, ValueError):
-    """A saved model is of another format or kind than this version of the library reads."""
+    """A saved model or journal is damaged, or of another format or kind than this version of the library reads."""
+
+
+class LockedError(AdabypassError, OSError):
+    """A file or a folder is being written by another process, or by another call in this one."""
 
 
 class PointForecastError(AdabypassError, AttributeError):

@@ -1,6 +1,7 @@
 """What is written is read back to the last bit, and nothing half-written is left."""
 
 import io
+import os
 import stat
 import sys
 from pathlib import Path
@@ -83,11 +84,10 @@ def test_files_look_as_one_would_write_them(tmp_path: Path, capsys: pytest.Captu
 def test_nothing_half_written_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path, "old")
 
-    def full_disk(self: Path, content: bytes) -> int:
-        self.touch()
+    def full_disk(descriptor: int, content: bytes) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full_disk)
+    monkeypatch.setattr(os, "write", full_disk)
     with pytest.raises(OSError, match=r"No space left.*/data\.csv'$"):
         tables.write({"y": np.zeros(3)}, path)
     assert path.read_text() == "old"

@@ -22,8 +22,8 @@ from adabypass import Forecaster, Regressor
 POOL = 25
 """Number of models, and of other objects, that are kept to call; the oldest are dropped."""
 LONGEST_LABEL = 300
-TRUSTING = ("unchecked", "made")
-"""Methods that say that their caller must have checked the arguments."""
+TRUSTING = ("unchecked", "made", "save")
+"""Methods that say that their caller must have checked the arguments, and those that write files."""
 
 FUNCTIONS = [
     value

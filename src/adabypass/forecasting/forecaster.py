@@ -9,7 +9,7 @@ from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError, 
 from adabypass.forecasting.horizon import forecast_horizon
 from adabypass.forecasting.observations import check_exog, check_series, too_short
 from adabypass.forecasting.settings import check_names, check_settings
-from adabypass.forecasting.state import check_state, state_of
+from adabypass.forecasting.state import check_snapshot, describe
 from adabypass.inference.kernel.series import SeriesCell
 from adabypass.model.forecast import Forecast
 from adabypass.model.predictive import Predictive
@@ -17,6 +17,8 @@ from adabypass.model.series_spec import LAYOUT, Missing
 from adabypass.model.trace import Trace
 from adabypass.regressors import AutoBypass, Regressor
 from adabypass.regressors.base import MOST_FEATURES
+from adabypass.snapshots.container import Snapshot
+from adabypass.snapshots.saved import Saved
 from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target, shown
 
 Method = Literal["moments", "paths"]
@@ -26,7 +28,7 @@ MOST_PATHS = 10_000_000
 NO_EXOG = np.empty(0)
 
 
-class Forecaster:
+class Forecaster(Saved):
     """Forecasts a series from its own past values, and from what else is known.
 
     Features are, in this order: a bias of 1 where the model has no intercept of its own, the lags, the exogenous
@@ -268,14 +270,16 @@ class Forecaster:
         draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS) if method == "paths" else None
         return forecast_horizon(twin.model, self._spec, cell.row, known, draws, as_rng(rng))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         cell = self._cell
-        row, n_exog = (None, None) if cell is None else (cell.row.copy(), cell.n_exog)
-        return state_of(self._untrained, self._spec, self._names, row, n_exog)
+        row, n_exog = (None, None) if cell is None else (cell.row.copy(), int(cell.n_exog))
+        return describe(self._untrained, self._spec, self._names, row, n_exog), {} if row is None else {"row": row}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._untrained, self._spec, self._names, row, n_exog = check_state(state)
-        self._cell = None if row is None or n_exog is None else self._new_cell(row, n_exog)
+    def _restore(self, snapshot: Snapshot) -> None:
+        untrained, spec, names, row, n_exog = check_snapshot(snapshot)
+        self._untrained, self._spec, self._names, self._cell = untrained, spec, names, None
+        if row is not None and n_exog is not None:
+            self._cell = self._new_cell(row, n_exog)
 
     def _step(self, y: object, exog: object) -> Predictive | None:
         """Convert the arguments first, which may run any code, and take the step then."""

@@ -1,5 +1,6 @@
 """The bank of filters behind AutoBypass: its design, and its row."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import exp, log
@@ -66,6 +67,7 @@ class AutoBypassSpec(Spec):
     intercept: bool = True
 
     forecast_type: ClassVar[type] = Mixture
+    bounded_by: ClassVar[Mapping[str, str]] = {"n_warm": "n_warm_up"}
     noise_models: ClassVar[tuple[NoiseModel, ...]] = (
         NoiseModel(Family.INSENSITIVE, 0.02, 0.0, 0.0),
         NoiseModel(Family.INSENSITIVE, 0.08, 0.0, 0.0),

@@ -54,3 +54,6 @@ LARGEST_RESPONSE = 1e100
 
 MOST_UNKNOWN = 256
 """Missing values among the lags whose covariance is kept; beyond it the oldest are taken as known, as forecast."""
+
+LARGEST_COUNT = 2.0**53
+"""Upper end of a count of observations: beyond it float64 no longer counts by ones."""

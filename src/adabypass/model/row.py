@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adabypass.errors import StateError
 from adabypass.validation import Floats
 
 Shape = Callable[..., tuple[int, ...]]
@@ -85,6 +86,10 @@ class Layout:
         """Return, for each field, which numbers of the row it is, and its shape."""
         return _places(self, tuple(sorted(dims.items())))
 
+    def shapes(self, **dims: int) -> list[tuple[str, list[int]]]:
+        """Return the name and the shape of every field, in order: what a saved row says of itself."""
+        return [(name, list(shape)) for name, (_, shape) in self.places(**dims).items()]
+
     def new_row(self, start: Mapping[str, float], **dims: int) -> Floats:
         """Return a row of zeros, but for the scalars of `start`."""
         row = np.zeros(self.size(**dims))
@@ -126,6 +131,12 @@ def _places(layout: Layout, dims: tuple[tuple[str, int], ...]) -> dict[str, tupl
         places[field.name] = slice(start, start + prod(shape)), shape
         start += prod(shape)
     return places
+
+
+def check_count(value: float, name: str, maximum: float) -> None:
+    """Check a whole number of a row that was saved: compiled code counts and indexes with it."""
+    if not (0 <= value <= maximum and value == int(value)):
+        raise StateError(f"the row says {value} for {name}, but that is a whole number from 0 to {maximum:g}.")
 
 
 def triangle(size: int) -> int:

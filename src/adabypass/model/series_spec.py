@@ -5,9 +5,10 @@ from typing import Literal
 
 import numpy as np
 
+from adabypass.errors import StateError
 from adabypass.model.limits import MOST_UNKNOWN
 from adabypass.model.past import Design, Past
-from adabypass.model.row import Layout, scalars, symmetric_matrices, triangle, unpack, vectors
+from adabypass.model.row import Layout, check_count, scalars, symmetric_matrices, triangle, unpack, vectors
 from adabypass.model.spec import Spec
 from adabypass.validation import Floats
 
@@ -70,6 +71,24 @@ class SeriesSpec:
     def model_row(self, row: Floats, n_exog: int) -> Floats:
         """Return a view of the model's own row."""
         return LAYOUT.view(row, "model", **self.dims(n_exog))
+
+    def shapes(self, n_exog: int) -> list[tuple[str, list[int]]]:
+        """Return the name and the shape of every field of a row; those of the model's row begin with "model."."""
+        own = LAYOUT.shapes(**self.dims(n_exog))[:-1]
+        model = self.model.layout.shapes(**self.model.dims(self.n_features(n_exog)))
+        return own + [(f"model.{name}", shape) for name, shape in model]
+
+    def check_row(self, row: Floats, n_exog: int) -> None:
+        """Check the counts and positions of a row that was saved, which compiled code indexes with."""
+        n_values, dims = self.design.n_values, self.dims(n_exog)
+        check_count(LAYOUT.scalar(row, "n_filled"), "n_filled", n_values)
+        check_count(LAYOUT.scalar(row, "n_unknown"), "n_unknown", self.capacity)
+        positions = LAYOUT.view(row, "unknown_positions", **dims)[: int(LAYOUT.scalar(row, "n_unknown"))]
+        for position in positions.tolist():
+            check_count(position, "a position in the past", n_values - 1)
+        if not (np.diff(positions) < 0).all():
+            raise StateError("the row does not list what is unknown of the past in the order of time.")
+        self.model.check_row(self.model_row(row, n_exog), self.n_features(n_exog))
 
     def past(self, row: Floats, n_exog: int) -> Past:
         """Return copies of the past values and of what is unknown of them."""

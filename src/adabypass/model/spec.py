@@ -4,6 +4,7 @@ A spec never changes. What does change while the model learns lives in the row (
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import inf, isfinite
 from numbers import Real
@@ -14,9 +15,9 @@ import numpy as np
 from adabypass.errors import ParameterError
 from adabypass.model import noise
 from adabypass.model.component import Components
-from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC
+from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_COUNT, LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC
 from adabypass.model.predictive import Insensitive, Normal, Point, Predictive
-from adabypass.model.row import Layout, scalars, set_diagonal, symmetric_matrices, vectors
+from adabypass.model.row import Layout, check_count, scalars, set_diagonal, symmetric_matrices, vectors
 from adabypass.validation import Floats, shown
 
 Variant = Literal["PA", "PA-I", "PA-II"]
@@ -30,6 +31,8 @@ class Spec(ABC):
 
     layout: ClassVar[Layout]
     """The row's fields; their dimensions are those of `dims`."""
+    bounded_by: ClassVar[Mapping[str, str]] = {}
+    """Scalars of the row that compiled code counts or indexes with, and the dimension that is the largest of each."""
     forecast_type: ClassVar[type] = Normal
     """Class of the forecast of one observation. Compiled code makes `Normal` and `Mixture` without `predictive`."""
 
@@ -83,6 +86,13 @@ class Spec(ABC):
     def new_row(self, n_features: int) -> Floats:
         """Return the memory of a model that has seen nothing yet: weights known to be 0, scalars as `start` says."""
         return self.layout.new_row(self.start(), **self.dims(n_features))
+
+    def check_row(self, row: Floats, n_features: int) -> None:
+        """Check the counts of a row that was saved: whatever it holds, compiled code must stay within its memory."""
+        dims = self.dims(n_features)
+        check_count(self.layout.scalar(row, "n_seen"), "n_seen", LARGEST_COUNT)
+        for name, dimension in self.bounded_by.items():
+            check_count(self.layout.scalar(row, name), name, dims[dimension])
 
     def widened(self, row: Floats, n_features: int, more: int) -> Floats:
         """Return a row with `more` features: what was learned stays, new weights start afresh."""

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adabypass.errors import MissingExtraError, ParameterError, ShapeError
+from adabypass.files import replace_file
 from adabypass.model.limits import LARGEST
-from adabypass.tables.files import replace_file
 from adabypass.tables.text import printable
 from adabypass.validation import Floats
 

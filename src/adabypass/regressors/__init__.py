@@ -9,7 +9,13 @@ from adabypass.regressors.base import Regressor, Weights
 from adabypass.regressors.evidence import EvidenceBypass
 from adabypass.regressors.paper import AdaBypass, Bypass, PassiveAggressive, SequentialKalman
 
+KINDS: dict[str, type[Regressor]] = {
+    kind.__name__: kind for kind in (AdaBypass, AutoBypass, Bypass, EvidenceBypass, PassiveAggressive, SequentialKalman)
+}
+"""The models by the name under which they are saved."""
+
 __all__ = [
+    "KINDS",
     "AdaBypass",
     "AutoBypass",
     "Bypass",

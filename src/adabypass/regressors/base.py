@@ -13,12 +13,15 @@ from adabypass.model.predictive import Predictive
 from adabypass.model.read_only import ReadOnly
 from adabypass.model.spec import Spec
 from adabypass.model.trace import Trace
+from adabypass.regressors.state import check_row, check_spec, describe_spec
+from adabypass.snapshots.container import Snapshot
+from adabypass.snapshots.header import Header
+from adabypass.snapshots.saved import Saved
+from adabypass.snapshots.versions import heading
 from adabypass.validation import Floats, check_features, check_flag, check_int, check_stream, check_target, check_width
 
 MOST_FEATURES = 30_000
 """A covariance of so many weights takes 3.6 GB."""
-STATE_FORMAT = 3
-"""Number of the format of pickled models; it grows when a row's layout or meaning changes."""
 
 
 class Weights(NamedTuple):
@@ -30,7 +33,7 @@ class Weights(NamedTuple):
     """Shape (n_features, n_features); None where the model holds a point."""
 
 
-class Regressor:
+class Regressor(Saved):
     """What every model has in common. Use one of its subclasses.
 
     A model may be used from several threads. `predict`, `update` and `step` take effect one after the other, each as a
@@ -242,28 +245,51 @@ class Regressor:
         known = [] if self.n_features is None else [f"n_features={self.n_features}", f"n_seen={self.n_seen}"]
         return f"{type(self).__name__}({', '.join(given + known)})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        cell = self._cell
-        return {
-            "format": STATE_FORMAT,
-            "hyperparameters": self._spec.hyperparameters(),
-            "constants": self._spec.constants(),
-            "given_features": self._given_features,
-            "n_features": None if cell is None else cell.n_features,
-            "row": None if cell is None else cell.row.copy(),
-        }
+    @classmethod
+    def _kind(cls) -> str:
+        """Return the name under which models of this class, and of classes made of it, are saved."""
+        kind = next((base.__name__ for base in cls.__mro__ if "_kernel" in vars(base)), None)
+        if kind is None:
+            raise StateError("Regressor stands for every model, and none in particular; use adabypass.from_bytes.")
+        return kind
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        spec, given, n_features, row = check_state(state, self._spec_type, type(self).__name__)
-        self._spec, self._given_features, self._cell = spec, given, None
-        if row is not None and n_features is not None:
-            self._cell = self._new_cell(row, n_features)
+    def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        cell, spec, kind = self._cell, self._spec, self._kind()
+        header = heading(kind) | describe_spec(spec, kind) | {"given_features": self._given_features}
+        if cell is None:
+            return header | {"n_features": None, "n_seen": 0, "feature_names": None, "layout": None}, {}
+        n, row = int(cell.n_features), cell.row.copy()
+        shapes = spec.layout.shapes(**spec.dims(n))
+        return header | {"n_features": n, "n_seen": int(row[0]), "feature_names": None, "layout": shapes}, {"row": row}
+
+    def _restore(self, snapshot: Snapshot) -> None:
+        header, kind = Header(snapshot.header, snapshot.name), self._kind()
+        if header.text("kind") != kind:
+            header.refuse(f"it holds {header.text('kind')[:40]!r}, not {kind}; use adabypass.load or from_bytes")
+        spec = check_spec(header, self._spec_type, kind)
+        given, n_features = (
+            header.whole_or_none(key, minimum=1, maximum=MOST_FEATURES) for key in ("given_features", "n_features")
+        )
+        cell = None
+        if n_features is not None:
+            row = check_row(snapshot, header, spec.row_size(n_features), spec.layout.shapes(**spec.dims(n_features)))
+            try:
+                spec.check_row(row, n_features)
+            except StateError as error:
+                header.refuse(str(error).rstrip("."))
+            cell = Cell(self._kernel, spec, row, n_features)
+        self._spec, self._given_features, self._cell = spec, given, cell
+
+    @classmethod
+    def _of_spec(cls, spec: Spec) -> Self:
+        """Return a model with these hyperparameters that has seen nothing, not even its features."""
+        model = cls.__new__(cls)
+        model._spec, model._given_features, model._cell = spec, None, None
+        return model
 
     def _untrained(self) -> Self:
         """Return a model with these hyperparameters that has seen nothing, not even its features."""
-        twin = type(self).__new__(type(self))
-        twin._spec, twin._given_features, twin._cell = self._spec, None, None
-        return twin
+        return type(self)._of_spec(self._spec)
 
     def _from_row(self, row: Floats, n_features: int) -> Self:
         """Return a model with these hyperparameters that has learned what a copy of `row` says."""
@@ -286,25 +312,6 @@ class Regressor:
 
     def _new_cell(self, row: Floats, n_features: int) -> Cell:
         return Cell(self._kernel, self._spec, row, n_features)
-
-
-def check_state(state: object, spec_type: type[Spec], name: str) -> tuple[Spec, int | None, int | None, Floats | None]:
-    """Check a pickled model: return its spec, the features it was given, those it has, and a copy of its row."""
-    if not isinstance(state, dict) or state.get("format") != STATE_FORMAT:
-        found = state.get("format", "none") if isinstance(state, dict) else "none"
-        raise StateError(
-            f"this {name} was saved in format {found}, but this version reads format {STATE_FORMAT}; train it anew."
-        )
-    spec = spec_type(**state["hyperparameters"])
-    if tuple(spec.constants()) != tuple(state["constants"]):
-        raise StateError(f"this {name} was saved by a version with another design; train it anew.")
-    n_features, row = state["n_features"], state["row"]
-    if row is None:
-        return spec, state["given_features"], None, None
-    row = np.array(row, dtype=np.float64)  # a copy: what is unpickled may lie in memory that is shared or read-only
-    if row.ndim != 1 or len(row) != spec.row_size(n_features):
-        raise StateError(f"the row of this {name} has shape {row.shape}, which does not fit {n_features} features.")
-    return spec, state["given_features"], n_features, row
 
 
 def _short(value: object) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from adabypass.errors import MissingExtraError, NotFiniteError, ShapeError, TableError
+from adabypass.files import replace_file
 from adabypass.tables.cells import is_missing
-from adabypass.tables.files import replace_file
 from adabypass.tables.frames import portable
 from adabypass.tables.reading import ending
 from adabypass.tables.table import Column, check_names

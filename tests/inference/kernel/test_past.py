@@ -21,7 +21,7 @@ ROUNDING = 1e-8  # of sums over components and lags whose terms may cancel
 
 def past_of(forecaster: Forecaster) -> Past:
     state = forecaster.__getstate__()
-    return spec_of(forecaster).past(state["row"], state["n_exog"])
+    return spec_of(forecaster).past(state["row"], state["header"]["n_exog"])
 
 
 def spec_of(forecaster: Forecaster) -> SeriesSpec:

@@ -1,0 +1,184 @@
+"""The bytes of a snapshot: a header of JSON, then arrays, in the layout of safetensors and with a checksum over all.
+
+    8 bytes      length of the JSON text, little-endian
+    JSON         {"__metadata__": {"crc32": "0123abcd", "adabypass": "<the header, as JSON text>"},
+                  "row": {"dtype": "F64", "shape": [57], "data_offsets": [0, 456]}}, filled up with spaces
+    data         the arrays one after another, raw and little-endian
+
+The checksum is that of the whole file with zeros as its eight digits. A reader needs no code of the file's making, and
+takes no memory before it knows that the file is as long as it says: docs/decisions/0009.
+"""
+
+import io
+import json
+import os
+import re
+import zlib
+from collections.abc import Mapping
+from math import prod
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+
+from adabypass.errors import StateError
+from adabypass.files import FilePath, open_regular
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+DTYPES: dict[str, np.dtype[Any]] = {"F64": np.dtype("<f8"), "U8": np.dtype("u1")}
+"""What arrays may be made of, by the name that safetensors has for it."""
+START = b'{"__metadata__":{"crc32":"'
+DIGITS = 8
+END = b'","adabypass":"'
+"""How the JSON begins: START, the checksum's digits, END."""
+NO_CHECKSUM = b"0" * DIGITS
+LONGEST_HEADER = 1 << 25
+"""Bytes of JSON that are read at most; 30,000 columns with names of a thousand characters fit."""
+DEEPEST = 16
+"""How deeply the JSON may be nested."""
+MOST_DIMENSIONS = 8
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]')
+
+
+class Snapshot(NamedTuple):
+    """A saved object as plain values."""
+
+    header: dict[str, Any]
+    arrays: dict[str, Array]
+    name: str
+    """What errors call it."""
+
+
+def encode(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> list[bytes | memoryview]:
+    """Return the bytes of a snapshot, in parts, so that large arrays are not copied."""
+    table: dict[str, Any] = {"__metadata__": {"crc32": "", "adabypass": json.dumps(header, allow_nan=False)}}
+    parts: list[bytes | memoryview] = []
+    place = 0
+    for name, array in arrays.items():
+        kind = next(kind for kind, dtype in DTYPES.items() if array.dtype == dtype)
+        data: Any = np.ascontiguousarray(array, dtype=DTYPES[kind])
+        table[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [place, place + data.nbytes]}
+        place += data.nbytes
+        parts.append(memoryview(data.reshape(-1)).cast("B") if data.size else b"")
+    text = json.dumps(table, separators=(",", ":")).encode()
+    text = START + NO_CHECKSUM + text.removeprefix(START)
+    text += b" " * (-len(text) % 8)
+    if len(text) > LONGEST_HEADER:
+        raise StateError(f"the header would have {len(text)} bytes, but at most {LONGEST_HEADER} are read again.")
+    length = len(text).to_bytes(8, "little")
+    checksum = zlib.crc32(text, zlib.crc32(length))
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    return [length, START, b"%08x" % checksum, text[len(START) + DIGITS :], *parts]
+
+
+def read(path: FilePath) -> Snapshot:
+    """Return the snapshot in a file."""
+    with open_regular(path) as file:
+        return decode(file, os.fstat(file.fileno()).st_size, os.fspath(path))
+
+
+def from_bytes(data: object, name: str = "data") -> Snapshot:
+    """Return the snapshot in bytes."""
+    try:
+        content = memoryview(data)  # type: ignore[arg-type]
+        whole = bytes(content)
+    except (TypeError, ValueError, BufferError):
+        raise StateError(f"{name} is of type {type(data).__name__}, but must be what to_bytes() returned.") from None
+    return decode(io.BytesIO(whole), len(whole), name)
+
+
+def decode(file: BinaryIO, size: int, name: str) -> Snapshot:
+    """Return the snapshot in a file of `size` bytes; refuse one that is damaged or foreign, before memory is taken."""
+    length = _read_exactly(file, min(8, size), name)
+    n_text = int.from_bytes(length, "little")
+    start = _read_exactly(file, min(len(START) + DIGITS + len(END), max(size - 8, 0)), name)
+    if size < 8 or not (start.startswith(START) and start.endswith(END)):
+        raise StateError(f"{name} is not a saved model of adabypass, or its beginning is damaged.")
+    if not len(start) < n_text <= min(LONGEST_HEADER, size - 8):
+        _raise_damaged(name, f"its header should have {n_text} bytes, but the file has {size}")
+    text = start + _read_exactly(file, n_text - len(start), name)
+    checksum = start[len(START) : len(START) + DIGITS]
+    table = parse(text, name)
+    metadata = table.pop("__metadata__")
+    shapes = _check_arrays(table, size - 8 - n_text, name)
+    found = zlib.crc32(text.replace(checksum, NO_CHECKSUM, 1), zlib.crc32(length))
+    arrays: dict[str, Array] = {}
+    for each, (dtype, shape) in shapes.items():
+        arrays[each] = array = np.empty(shape, dtype)
+        if array.size:
+            flat: Any = array.reshape(-1)
+            data = memoryview(flat).cast("B")
+            if file.readinto(data) != len(data):  # type: ignore[attr-defined]
+                _raise_damaged(name, "it became shorter while it was read")
+            found = zlib.crc32(data, found)
+    if b"%08x" % found != checksum:
+        _raise_damaged(name, "its checksum does not fit its content")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("adabypass"), str):
+        _raise_damaged(name, "it has no header")
+    return Snapshot(parse(metadata["adabypass"].encode("utf-8", "surrogatepass"), name), arrays, name)
+
+
+def parse(text: bytes, name: str) -> dict[str, Any]:
+    """Return an object of JSON; refuse what is nested too deeply, holds a name twice, or is no JSON."""
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found.group(), 0)
+        if depth > DEEPEST:
+            _raise_damaged(name, f"its header is nested more than {DEEPEST} deep")
+    try:
+        values = json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        _raise_damaged(name, f"its header is not JSON ({str(error)[:80]})")
+    if not isinstance(values, dict):
+        _raise_damaged(name, "its header is not a JSON object")
+    return values
+
+
+def _check_arrays(table: Mapping[str, Any], size: int, name: str) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+    """Return type and shape of each array; refuse them unless they fill the `size` bytes of data exactly."""
+    shapes: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {}
+    place = 0
+    for each, entry in table.items():
+        fields = entry if isinstance(entry, dict) else {}
+        dtype = DTYPES.get(str(fields.get("dtype")))
+        shape, offsets = _sizes(fields.get("shape")), _sizes(fields.get("data_offsets"))
+        if dtype is None or shape is None or offsets is None:
+            _raise_damaged(name, f"the entry of its array {each[:40]!r} is not that of an array")
+        n_bytes = prod(shape) * dtype.itemsize
+        if offsets != [place, place + n_bytes] or place + n_bytes > size:
+            _raise_damaged(name, f"its array {each[:40]!r} of shape {str(shape)[:80]} does not fit its place")
+        shapes[each] = dtype, tuple(shape)
+        place += n_bytes
+    if place != size:
+        _raise_damaged(name, f"it holds {size} bytes of data, but its arrays take {place}")
+    return shapes
+
+
+def _sizes(values: object) -> list[int] | None:
+    """Return a short list of whole numbers, None if it is not one."""
+    if not isinstance(values, list) or len(values) > MOST_DIMENSIONS:
+        return None
+    return values if all(type(each) is int and 0 <= each < 1 << 48 for each in values) else None
+
+
+def _read_exactly(file: BinaryIO, n: int, name: str) -> bytes:
+    content = file.read(n)
+    if len(content) != n:
+        _raise_damaged(name, "it became shorter while it was read")
+    return content
+
+
+def _raise_damaged(name: str, what: str) -> NoReturn:
+    raise StateError(f"{name} is damaged: {what}; take an older copy of it.")
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return found
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a number of JSON")

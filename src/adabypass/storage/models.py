@@ -1,0 +1,70 @@
+"""Saved models and forecasters, of whatever kind they are."""
+
+import os
+from collections.abc import Mapping
+
+from adabypass.errors import StateError
+from adabypass.files import FilePath
+from adabypass.forecasting import Forecaster
+from adabypass.forecasting.state import KIND
+from adabypass.regressors import KINDS, Regressor
+from adabypass.snapshots import container
+from adabypass.snapshots.container import Snapshot
+from adabypass.snapshots.header import Header
+from adabypass.snapshots.versions import upgraded
+from adabypass.validation import shown
+
+SAVED: Mapping[str, type[Regressor] | type[Forecaster]] = KINDS | {KIND: Forecaster}
+"""The classes of saved objects, by the name that a header has for them."""
+STREAM = "Stream"
+"""Kind of the snapshot of a stream's state, which `adabypass stream --state` keeps."""
+
+
+def load(path: FilePath) -> Regressor | Forecaster:
+    """Load a model or a forecaster that was saved with `save`; it goes on to the same numbers, bit for bit.
+
+    Nothing in the file is executed. A file that is damaged, foreign, or of a newer format is refused with a
+    `StateError`, before memory is taken for what it claims to hold.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from adabypass import Forecaster, load, load_dataset
+    >>> forecaster = Forecaster(lags=2)
+    >>> trace = forecaster.run(load_dataset("nile").y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "nile.safetensors")
+    ...     forecaster.save(path)
+    ...     again = load(path)
+    >>> again.predict().mean == forecaster.predict().mean
+    True
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise StateError(f"path is {shown(path)}, but must be the name of a file, as text or as a path.")
+    return _restored(container.read(path))
+
+
+def from_bytes(data: object) -> Regressor | Forecaster:
+    """Return the model or forecaster that `to_bytes` made bytes of, as `load` does of a file.
+
+    Parameters
+    ----------
+    data : bytes
+    """
+    return _restored(container.from_bytes(data))
+
+
+def _restored(snapshot: Snapshot) -> Regressor | Forecaster:
+    snapshot = upgraded(snapshot)
+    header = Header(snapshot.header, snapshot.name)
+    kind = header.text("kind")
+    if kind == STREAM:
+        header.refuse("it is the state of a stream; adabypass stream --state resumes it, adabypass inspect shows it")
+    if kind not in SAVED:
+        header.refuse(f"it holds {kind[:40]!r}, which this version of adabypass does not know")
+    return SAVED[kind]._from_snapshot(snapshot)

@@ -1,0 +1,47 @@
+"""Files that earlier versions saved still load, and the models in them go on as they did."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pytest import approx
+
+from adabypass import from_bytes, load
+from adabypass.snapshots.versions import FORMAT, OLDEST_FORMAT
+from tests.storage.cases import EVERY
+from tests.storage.golden import FOLDER, continued, file_name
+
+NAMES = {file_name(name): name for name in EVERY}
+FILES = sorted(FOLDER.glob("format-*/*.safetensors"))
+ANOTHER_MACHINE = 1e-9  # exponentials and logarithms differ in their last bit; twenty steps add that up
+
+
+def test_there_are_golden_files_of_every_format_and_kind() -> None:
+    assert {path.parent.name for path in FILES} == {f"format-{number}" for number in range(OLDEST_FORMAT, FORMAT + 1)}
+    newest = {path.stem for path in FILES if path.parent.name == f"format-{FORMAT}"}
+    assert newest == set(NAMES), "run tools/make_golden.py"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_golden_file_loads_and_goes_on_as_it_did(path: Path) -> None:
+    expected = json.loads((path.parent / "answers.json").read_text())[path.stem]
+    found = continued(NAMES[path.stem], load(path))
+    assert [each is None for each in found] == [each is None for each in expected]
+    assert numbers(found) == approx(numbers(expected), rel=ANOTHER_MACHINE)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_golden_file_saved_again_and_continued_equals_an_uninterrupted_run(path: Path) -> None:
+    model = load(path)
+    again = from_bytes(model.to_bytes())
+    if path.parent.name == f"format-{FORMAT}":
+        assert again.to_bytes() == path.read_bytes()
+    name = NAMES[path.stem]
+    assert continued(name, again) == continued(name, model)
+    assert again.to_bytes() == model.to_bytes()
+
+
+def numbers(forecasts: list[list[str] | None] | list[object]) -> list[float]:
+    """Return the means and variances of forecasts, which were kept as hexadecimal text."""
+    pairs = [each for each in forecasts if each is not None]
+    return [float.fromhex(text) for pair in pairs for text in pair if text]  # type: ignore[attr-defined]

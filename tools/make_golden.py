@@ -1,0 +1,34 @@
+"""Write the golden files of the newest format: saved models that every later version must load.
+
+    .venv/bin/python tools/make_golden.py
+
+Run it once when the number of the format goes up, and commit the new folder; folders of released formats never change.
+Each file is a model after the first part of a stream; `answers.json` has what it forecast in the second part.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.storage import golden
+
+from adabypass.snapshots.versions import FORMAT
+
+
+def main() -> None:
+    folder = golden.FOLDER / f"format-{FORMAT}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    answers = {}
+    for name, model in golden.trained().items():
+        model.save(folder / f"{golden.file_name(name)}.safetensors")
+        answers[golden.file_name(name)] = golden.continued(name, model)
+    (folder / "answers.json").write_text(json.dumps(answers, indent=1) + "\n")
+    print(f"{len(answers)} golden files are in {folder}")
+
+
+if __name__ == "__main__":
+    main()
