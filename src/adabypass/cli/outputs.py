@@ -30,7 +30,7 @@ def out_option(what: str, default: str) -> Callable[[Callable[..., Any]], Callab
     return click.option(
         "--out",
         metavar="FILE",
-        callback=_check_table,
+        callback=check_table,
         help=f"Write {what} to this file: .csv, .tsv, .jsonl (each also with .gz) or .parquet; - is standard output.  "
         f"[default: {default}]",
     )
@@ -49,7 +49,7 @@ def plot_option(
     )
 
 
-def _check_table(context: click.Context, parameter: click.Parameter, out: str | None) -> str | None:
+def check_table(context: click.Context, parameter: click.Parameter, out: str | None) -> str | None:
     """Check that a table can be written to `out`."""
     if out is None or out == STANDARD:
         return out

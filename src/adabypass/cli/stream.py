@@ -1,24 +1,43 @@
 """`adabypass stream`: a forecast before every observation, as they arrive."""
 
 import gc
-import io
-import json
-import sys
-from collections.abc import Callable
-from math import isfinite, isinf, isnan, nan, sqrt
-from typing import Any, BinaryIO, NoReturn, cast
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
-import numpy as np
 
 from adabypass.cli import options, outputs
+from adabypass.cli.stream_loop import Loop
+from adabypass.cli.stream_output import DEFAULT_FIELDS, FieldNames, Percents, Wanted
 from adabypass.forecasting import Forecaster
-from adabypass.tables import cells
-from adabypass.tables.reading import STANDARD_INPUT, standard_input
-from adabypass.tables.rows import Rows, open_rows
+from adabypass.tables.reading import ending
 
-MOST_LINES = 10
-"""Over how many lines a row may go on, in a quoted cell: an unclosed quote must not keep all later rows waiting."""
+DEFAULT_QUANTILES = "5,25,50,75,95"
+FALSE_ALARMS = 0.001
+
+
+class Choices(NamedTuple):
+    """The options of the command."""
+
+    target: str
+    key: str | None
+    time: str | None
+    exog: tuple[str, ...]
+    lags: Any
+    seasonal_lags: Any
+    difference: int
+    missing: str
+    model: str
+    fields: tuple[str, ...] | None
+    level: float
+    quantiles: tuple[float, ...]
+    false_alarms: float
+    kind: str | None
+    out: str | None
+    on_bad_row: str
+    state: Path | None
+    every: int | None
+    fsync: str
 
 
 @click.command(short_help="Forecast rows as they arrive on standard input.")
@@ -28,19 +47,67 @@ MOST_LINES = 10
     help="Column that says to which series a row belongs; each series is forecast by itself.",
 )  # fmt: skip
 @click.option(
+    "--time", metavar="COL",
+    help="Column of times (ISO 8601, or numbers), later in every row of a series than in the one before. It is passed "
+    "through to the answers; with --state it decides which rows were learned before.",
+)  # fmt: skip
+@click.option(
     "--exog", type=options.Names(), default="", metavar="COL,...",
     help="Columns of other quantities, known with the row, from which the target is forecast as well.",
 )  # fmt: skip
 @options.lag_options
+@options.model_option
+@click.option(
+    "--fields", type=FieldNames(), metavar="NAME,...",
+    help="What an answer holds: mean, sd, interval (its bounds), quantiles, log_score (log density of the value), "
+    "surprise (how unlikely the value was, as a standard normal deviate), anomaly (whether it was beyond the rate of "
+    "--false-alarms), change (drift or noise, where the regime has changed).  [default: mean,sd,interval]",
+)  # fmt: skip
 @click.option(
     "--level", type=options.Level(), default=90, show_default=True, metavar="PERCENT",
     help="Probability of the interval around each forecast, in percent.",
 )  # fmt: skip
-@options.model_option
-def stream(
-    target: str, key: str | None, exog: tuple[str, ...], lags: Any, seasonal_lags: Any, difference: int, missing: str,
-    level: float, model: str,
-) -> None:  # fmt: skip
+@click.option(
+    "--quantiles", type=Percents(), default=DEFAULT_QUANTILES, show_default=True, metavar="PERCENT,...",
+    help="Which quantiles the field quantiles holds.",
+)  # fmt: skip
+@click.option(
+    "--false-alarms", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=FALSE_ALARMS,
+    show_default=True, metavar="RATE",
+    help="Share of ordinary rows that may be flagged as an anomaly.",
+)  # fmt: skip
+@click.option(
+    "--format", "kind", type=click.Choice(["jsonl", "csv"]),
+    help="Print the answers as JSON lines or as CSV.  [default: jsonl]",
+)  # fmt: skip
+@click.option(
+    "--out", metavar="FILE", callback=outputs.check_table,
+    help="Write the answers to this file instead: .csv, .jsonl or .parquet. It appears when the stream has ended, and "
+    "a failed run leaves an older file as it was; with --state it grows as rows are answered, and a resumed stream "
+    "goes on in it (.csv and .jsonl).",
+)  # fmt: skip
+@click.option(
+    "--on-bad-row", type=click.Choice(["fail", "skip", "missing"]), default="fail", show_default=True,
+    help="What to do about a row that cannot be read: stop (fail), report it on standard error and go on (skip), or "
+    "take a value that is no number as a missing one (missing; a row that is no row at all is skipped).",
+)  # fmt: skip
+@click.option(
+    "--state", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Keep what is learned in this folder, and go on from it when the command is started again: rows that were "
+    "learned before are skipped. Without --time they are recognised by their number, so the input must be the same "
+    "from its first row on.",
+)  # fmt: skip
+@click.option(
+    "--every", type=click.IntRange(1), metavar="N",
+    help="Rows between two snapshots of the state; a journal keeps those in between. More rows make fewer writes and a "
+    "longer start after a crash.  [default: 10000, or 10 for each series if that is more]",
+)  # fmt: skip
+@click.option(
+    "--fsync", type=click.Choice(["interval", "always"]), default="interval", show_default=True,
+    help="When the journal is flushed to the disk: every second (interval: a killed process loses nothing, a power cut "
+    "a second), or before every answer (always: a power cut loses nothing either; a flush takes milliseconds).",
+)  # fmt: skip
+def stream(**given: Any) -> int:
     """Forecast each row of standard input before its value is used, and print the forecast as soon as the row arrives.
 
     Rows are CSV with a header, or JSON lines. For each row one JSON line is printed: the observed value (y), the
@@ -48,102 +115,57 @@ def stream(
     as long as there is too little data for a forecast. A blank value is a missing observation.
 
     To follow a file that grows: tail -n +1 -f log.csv | adabypass stream
+
+    To survive restarts and crashes: ... | adabypass stream --time t --state model
+
+    SIGTERM ends the stream after the row that it works on, with all that was learned saved, and exit code 0; Ctrl-C
+    likewise, with exit code 130.
     """
-    outputs.check_stdout()
-    template = options.forecaster(model, lags, seasonal_lags, difference, missing, exog)
+    choices = Choices(**given)
+    if choices.out in (None, outputs.STANDARD):
+        outputs.check_stdout()
+    template = options.forecaster(
+        choices.model, choices.lags, choices.seasonal_lags, choices.difference, choices.missing, choices.exog
+    )
+    wanted = Wanted(
+        _fields(choices.fields, template), choices.level, choices.quantiles, choices.false_alarms, choices.key,
+        choices.time,
+    )  # fmt: skip
+    _check_columns(choices, wanted)
     gc.freeze()  # what was imported stays: no collection need look through it again
-    out = sys.stdout
-    source = cast(BinaryIO, _FlushingInput(standard_input(), out.flush))
-    rows = open_rows(source, STANDARD_INPUT, most_lines=MOST_LINES)
-    try:
-        _answer_rows(rows, template, target, key, exog, level, out.write)
-    finally:
-        out.flush()  # the answers before an error are written before the error is
+    return Loop(choices, template, wanted, _kind(choices)).run()
 
 
-class _FlushingInput(io.BufferedIOBase):
-    """Input that has all answers written out before it waits for more.
-
-    Whoever waits for an answer before sending the next row must have it; rows that came together share one write.
-    """
-
-    def __init__(self, file: BinaryIO, flush: Callable[[], None]) -> None:
-        self._read1, self._flush = getattr(file, "read1", file.read), flush
-
-    def readable(self) -> bool:
-        return True
-
-    def read1(self, size: int = -1, /) -> bytes:
-        self._flush()
-        arrived: bytes = self._read1(size)
-        return arrived
+def _fields(fields: tuple[str, ...] | None, template: Forecaster) -> tuple[str, ...]:
+    """Return the fields of an answer; refuse those that the model does not have."""
+    if fields is None:
+        return ("mean",) if template.is_point else DEFAULT_FIELDS
+    if template.is_point and fields != ("mean",):
+        raise click.UsageError("this model forecasts points: --fields can be mean, and nothing else.")
+    if "change" in fields and "drift" not in template._spec.model.learned:
+        raise click.UsageError("the field change needs --model auto: it is read off AutoBypass's bank of filters.")
+    return fields
 
 
-def _answer_rows(
-    rows: Rows, template: Forecaster, target: str, key: str | None, exog: tuple[str, ...], level: float,
-    write: Callable[[str], object],
-) -> None:  # fmt: skip
-    """Write the answer to each row; every series has its own copy of the template."""
-    answerers: dict[Any, Callable[[float, list[float] | None], str]] = {}
-    names = [target, *exog] if key is None else [target, *exog, key]
-    last, missing = len(exog) + 1, template.missing
-    for row in rows.select(names):
-        y = _number(row[0], target, rows)
-        known = [_number(cell, name, rows) for cell, name in zip(row[1:last], exog, strict=True)] if exog else None
-        if known is not None and missing == "raise" and any(map(isnan, known)):
-            at = next(i for i, value in enumerate(known) if isnan(value))
-            _raise_bad_cell(exog[at], rows, f"is blank; fill it, or {options.FILL_MISSING}")
-        name = None if key is None else _id(row[last], key, rows)
-        answer = answerers.get(name)
-        if answer is None:
-            answer = answerers[name] = _answerer(template.copy(), level, name, key or "")
-        write(answer(y, known))
+def _kind(choices: Choices) -> str:
+    """Return the format of the answers."""
+    if choices.out in (None, outputs.STANDARD):
+        return choices.kind or "jsonl"
+    kind = ending(str(choices.out)).removeprefix(".")
+    if kind not in ("csv", "jsonl", "parquet") or str(choices.out).endswith(".gz"):
+        raise click.UsageError(f"--out {choices.out}: answers go to a file that ends in .csv, .jsonl or .parquet.")
+    if choices.kind not in (None, kind):
+        raise click.UsageError(f"--format {choices.kind} does not fit --out {choices.out}; leave one of them out.")
+    if kind == "parquet" and choices.state is not None:
+        raise click.UsageError("a Parquet file cannot grow: with --state, let --out be a .csv or .jsonl file.")
+    return kind
 
 
-def _answerer(
-    forecaster: Forecaster, level: float, name: str | None, key: str
-) -> Callable[[float, list[float] | None], str]:
-    """Return the function that answers one series' rows; `name` is its id as JSON."""
-    start = "{" if name is None else f"{{{json.dumps(key)}: {name}, "
-    lower, upper = f"lower_{100 * level:g}", f"upper_{100 * level:g}"
-    deviates = np.array([-1.0, 1.0])
-    step = forecaster.step
-
-    def answer(y: float, exog: list[float] | None) -> str:
-        forecast = step(y, exog)
-        seen = "null" if isnan(y) else repr(y)
-        if forecast is None or not forecast.is_known:
-            return f'{start}"y": {seen}, "mean": null, "sd": null, "{lower}": null, "{upper}": null}}\n'
-        if forecast.is_point:
-            return f'{start}"y": {seen}, "mean": {forecast.mean!r}}}\n'
-        a, b = forecast.interval(level, start=deviates)
-        sd = sqrt(forecast.var)
-        return f'{start}"y": {seen}, "mean": {forecast.mean!r}, "sd": {sd!r}, "{lower}": {a!r}, "{upper}": {b!r}}}\n'
-
-    return answer
-
-
-def _number(cell: Any, name: str, rows: Rows) -> float:
-    """Return a cell as a number: nan where it is blank or says that there is no value."""
-    if type(cell) is str:
-        try:
-            value = float(cell)  # most cells are plain numbers
-        except ValueError:
-            value = nan
-        if isfinite(value) and "_" not in cell:
-            return value
-    value = cells.number(cell, rows.row - 1, cells.Location(name, rows.source))
-    if isinf(value):
-        _raise_bad_cell(name, rows, f"{cells.show(cell)} {cells.TOO_LARGE}")
-    return value
-
-
-def _id(cell: Any, key: str, rows: Rows) -> str:
-    """Return the id of a series as JSON, so that 1 and "1" are different series."""
-    if cells.is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
-        _raise_bad_cell(key, rows, "is blank, but every row needs the id of its series; fill it")
-    return json.dumps(cell)
-
-
-def _raise_bad_cell(name: str, rows: Rows, what: str) -> NoReturn:
-    cells.raise_bad_cell(name, rows.row, what, rows.source, rows.line)
+def _check_columns(choices: Choices, wanted: Wanted) -> None:
+    """Refuse names that would occur twice in an answer."""
+    header = wanted.header()
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise click.UsageError(f'an answer would have two columns "{twice}"; rename the column of the input.')
+    if choices.every is not None and choices.state is None:
+        raise click.UsageError("--every needs --state, the folder in which snapshots are kept.")

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from operator import itemgetter
@@ -14,6 +14,8 @@ from adabypass.errors import TableError, UnknownNameError
 from adabypass.tables.table import check_names, no_such_column
 
 CLOSE_QUOTE = 'close it, and write a quote within a cell twice ("").'
+OnBadRow: TypeAlias = Callable[[TableError], None]
+"""What is done about a row that is none: it raises the error, or returns, and the row is left out."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -30,6 +32,8 @@ class CsvRows:
     most_lines : int, optional
         A row that goes on over more lines, in a quoted cell, is refused. On a stream this finds a quote that is never
         closed, which would take every row that follows as a part of its cell.
+    on_bad_row : function, optional
+        What is done about a row that is none; by default the error is raised.
 
     Attributes
     ----------
@@ -41,8 +45,16 @@ class CsvRows:
         The number of the last row that was not an empty line.
     """
 
-    def __init__(self, lines: Iterable[str], source: str, delimiter: str = ",", most_lines: int | None = None) -> None:
+    def __init__(
+        self,
+        lines: Iterable[str],
+        source: str,
+        delimiter: str = ",",
+        most_lines: int | None = None,
+        on_bad_row: OnBadRow | None = None,
+    ) -> None:
         self.source, self.row, self.last_filled = source, -1, 0  # the header is row 0
+        self._on_bad_row = on_bad_row or _raise
         limited = lines if most_lines is None else self._limited(lines, most_lines)
         self._reader = csv.reader(limited, delimiter=delimiter, strict=True)
         self.names = self._header()
@@ -61,22 +73,23 @@ class CsvRows:
     def __iter__(self) -> Iterator[list[str]]:
         """Yield the cells of each row; an empty line is an empty cell if there is one column, and no row otherwise."""
         width = len(self.names)
-        try:
-            for cells in self._reader:
-                if len(cells) == width:
-                    self.row += 1
-                    self.last_filled = self.row
-                    yield cells
-                elif cells:
-                    raise TableError(
-                        f"{self.source}: row {self.row + 1} has {len(cells)} cell{'s' * (len(cells) != 1)}, but the "
-                        f"header has {width} (line {self.line})."
-                    )
-                elif width == 1:
-                    self.row += 1
-                    yield [""]
-        except csv.Error as error:
-            raise self._bad_line(error) from error
+        while True:
+            try:
+                for cells in self._reader:
+                    if len(cells) == width:
+                        self.row += 1
+                        self.last_filled = self.row
+                        yield cells
+                    elif cells:
+                        self.row += 1
+                        self._on_bad_row(self._wrong_width(len(cells)))
+                    elif width == 1:
+                        self.row += 1
+                        yield [""]
+                return
+            except csv.Error as error:  # the reader goes on with the line after it
+                self._on_bad_row(self._bad_line(error))
+                self.row += 1
 
     def select(self, names: Sequence[str]) -> Iterator[Sequence[Any]]:
         """Yield the cells of these columns, for each row."""
@@ -86,6 +99,12 @@ class CsvRows:
         at = [self.names.index(name) for name in names]
         # A slice, since an itemgetter of one index gives the cell itself and not a sequence of one.
         return map(itemgetter(slice(at[0], at[0] + 1)) if len(at) == 1 else itemgetter(*at), self)
+
+    def _wrong_width(self, n_cells: int) -> TableError:
+        return TableError(
+            f"{self.source}: row {self.row} has {n_cells} cell{'s' * (n_cells != 1)}, but the header has "
+            f"{len(self.names)} (line {self.line})."
+        )
 
     def _header(self) -> list[str]:
         try:
@@ -128,6 +147,8 @@ class JsonRows:
     lines : iterable of str
     source : str
         What errors call the text.
+    on_bad_row : function, optional
+        What is done about a line that is no row; by default the error is raised.
 
     Attributes
     ----------
@@ -135,8 +156,9 @@ class JsonRows:
         The number of the row that was read last, counted from 1, and of its line.
     """
 
-    def __init__(self, lines: Iterable[str], source: str) -> None:
+    def __init__(self, lines: Iterable[str], source: str, on_bad_row: OnBadRow | None = None) -> None:
         self.source, self.row, self.line = source, 0, 0
+        self._on_bad_row = on_bad_row or _raise
         self._source_lines = lines
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -145,15 +167,22 @@ class JsonRows:
             self.line += 1
             if line.strip():
                 self.row += 1
-                yield self._object(line)
+                try:
+                    found = self._object(line)
+                except TableError as error:
+                    self._on_bad_row(error)
+                else:
+                    yield found
 
     def select(self, names: Sequence[str]) -> Iterator[Sequence[Any]]:
         """Yield the cells of these columns, for each row: the first row has all; later None where one is left out."""
+        is_first = True
         for row in self:
-            if self.row == 1:
+            if is_first:
+                is_first = False
                 for name in names:
                     if name not in row:
-                        raise UnknownNameError(f"{self.source}: row 1: {no_such_column(name, list(row))}")
+                        raise UnknownNameError(f"{self.source}: row {self.row}: {no_such_column(name, list(row))}")
             yield [row.get(name) for name in names]
 
     def _object(self, line: str) -> dict[str, Any]:
@@ -176,7 +205,14 @@ class JsonRows:
 Rows: TypeAlias = CsvRows | JsonRows
 
 
-def open_rows(file: BinaryIO, source: str, kind: str | None = None, *, most_lines: int | None = None) -> Rows:
+def open_rows(
+    file: BinaryIO,
+    source: str,
+    kind: str | None = None,
+    *,
+    most_lines: int | None = None,
+    on_bad_row: OnBadRow | None = None,
+) -> Rows:
     """Return a reader of the rows of a file of UTF-8 text.
 
     Parameters
@@ -189,16 +225,18 @@ def open_rows(file: BinaryIO, source: str, kind: str | None = None, *, most_line
         If not given, text that begins with a brace is JSON lines, and other text CSV.
     most_lines : int, optional
         Over how many lines a row of CSV may go on, in quoted cells; by default over any number.
+    on_bad_row : function, optional
+        What is done about a row that is none; by default the error is raised.
     """
-    lines = _text_lines(file, source)
+    lines = _text_lines(file, source, on_bad_row or _raise)
     if kind is None:
         lines, start = _peek(lines)
         if start == "[":
             raise TableError(f"{source} is a JSON array; write one object a line, or CSV with a header.")
         kind = ".jsonl" if start == "{" else ".csv"
     if kind in (".jsonl", ".ndjson"):
-        return JsonRows(lines, source)
-    return CsvRows(lines, source, "\t" if kind == ".tsv" else ",", most_lines)
+        return JsonRows(lines, source, on_bad_row)
+    return CsvRows(lines, source, "\t" if kind == ".tsv" else ",", most_lines, on_bad_row)
 
 
 def _peek(lines: Iterator[str]) -> tuple[Iterator[str], str]:
@@ -211,30 +249,39 @@ def _peek(lines: Iterator[str]) -> tuple[Iterator[str], str]:
     return chain(read, lines), "".join(read).lstrip()[:1]
 
 
-def _text_lines(file: BinaryIO, source: str) -> Iterator[str]:
+def _text_lines(file: BinaryIO, source: str, on_bad_row: OnBadRow) -> Iterator[str]:
     """Yield lines of text, each when it has come; the first that is not UTF-8, or holds a NUL, is named."""
     # What is not UTF-8 is let through as surrogates and found line by line: the lines before it are answered.
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
     try:
         for number, line in enumerate(text, 1):
             if "\0" in line or not line.isascii():
-                _check_text(line, number, source)
+                error = _bad_text(line, number, source)
+                if error is not None:
+                    on_bad_row(error)
+                    continue
             yield line
     finally:
         with suppress(ValueError):  # the file is closed already
             text.detach()
 
 
-def _check_text(line: str, number: int, source: str) -> None:
+def _bad_text(line: str, number: int, source: str) -> TableError | None:
+    """Return the error about a line that is not UTF-8, or holds a NUL; None if it is text."""
     if number == 1 and line.encode("utf-8", "surrogateescape").startswith(UTF16):
-        raise TableError(f"{source} is UTF-16 text; save it as UTF-8.")
+        return TableError(f"{source} is UTF-16 text; save it as UTF-8.")
     odd = next((char for char in line if "\udc80" <= char <= "\udcff"), None)
     if odd is not None:
-        raise TableError(
+        return TableError(
             f"{source}: line {number} holds the byte 0x{ord(odd) & 0xFF:02x}, which is not UTF-8; save it as UTF-8."
         )
     if "\0" in line:
-        raise TableError(f"{source}: line {number} holds a NUL character, which is not text; save it as UTF-8 text.")
+        return TableError(f"{source}: line {number} holds a NUL character, which is not text; save it as UTF-8 text.")
+    return None
+
+
+def _raise(error: TableError) -> None:
+    raise error
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

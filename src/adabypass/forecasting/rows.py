@@ -1,0 +1,28 @@
+"""The row of a forecaster, for those that keep many of them: a stream with many series."""
+
+from adabypass.forecasting.forecaster import Forecaster
+from adabypass.model.row import Layout
+from adabypass.validation import Floats
+
+
+def row_of(forecaster: Forecaster) -> Floats:
+    """Return the row of a forecaster that has seen something: its own memory, not a copy."""
+    cell = forecaster._cell
+    assert cell is not None
+    row: Floats = cell.row
+    return row
+
+
+def with_row(template: Forecaster, row: Floats, n_exog: int) -> Forecaster:
+    """Return a forecaster with the settings of `template` whose memory is `row`, which was checked."""
+    twin = template.copy()
+    twin._cell = twin._new_cell(row, n_exog)
+    return twin
+
+
+def learned_positions(template: Forecaster, names: tuple[str, ...], n_exog: int) -> tuple[int, ...]:
+    """Return where in the row of a forecaster the numbers are that its model has learned, by name."""
+    spec = template._spec
+    layout: Layout = spec.model.layout
+    start = spec.row_size(n_exog) - spec.model.row_size(spec.n_features(n_exog))
+    return tuple(start + layout.position(name) for name in names)

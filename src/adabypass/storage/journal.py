@@ -1,0 +1,180 @@
+"""An append-only file of the rows that a stream has learned since its newest snapshot.
+
+    24 bytes     the name of the format, the number of the snapshot that the journal goes on from, a checksum of both
+    records      length, checksum, and: number of the row, lengths of id and time, id, time, y and exogenous values
+
+A checksum covers its record and all those before it, so that a record is as good as all that went before it. Reading
+ends at the first that does not fit: a torn tail, which a crash left.
+"""
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
+
+from adabypass.errors import StateError
+from adabypass.files import sync_folder, write_all
+
+NAME = b"adabypass j1"
+START = struct.Struct("<12sQI")
+FRAME = struct.Struct("<II")
+FIXED = struct.Struct("<QII")
+SHORTEST = struct.Struct("<QIId")
+LONGEST_RECORD = 1 << 20
+"""Bytes of a record at most: 30,000 exogenous values take a quarter of that."""
+SYNC_INTERVAL = 1.0
+"""Seconds that may pass before what was written is flushed to the disk, unless every write is."""
+
+
+class Record(NamedTuple):
+    """A row that was learned."""
+
+    row: int
+    """Its number in the input, from 1."""
+    key: str
+    """The id of its series as JSON; "" where there is but one series."""
+    time: str
+    """Its time; "" where rows have none."""
+    values: tuple[float, ...]
+    """The observation, nan if it is missing, and the exogenous values."""
+
+
+class Found(NamedTuple):
+    """What was read of a journal."""
+
+    records: list[Record]
+    checksums: list[int]
+    """After each record."""
+    n_torn: int
+    """Bytes after the last whole record."""
+
+
+def pack(row: int, key: str, time: str, y: float, exog: Sequence[float] | None) -> bytes:
+    """Return the content of a record as bytes."""
+    if not key and not time and not exog:
+        return SHORTEST.pack(row, 0, 0, y)
+    name, stamp, values = key.encode("utf-8", "surrogatepass"), time.encode(), (y, *(exog or ()))
+    return FIXED.pack(row, len(name), len(stamp)) + name + stamp + struct.pack(f"<{len(values)}d", *values)
+
+
+def unpack(content: bytes) -> Record | None:
+    """Return a record, None if the bytes are not those of one."""
+    if len(content) < FIXED.size:
+        return None
+    row, n_key, n_time = FIXED.unpack_from(content)
+    start = FIXED.size + n_key + n_time
+    n_values, rest = divmod(len(content) - start, 8)
+    if n_values < 1 or rest:
+        return None
+    try:
+        key = content[FIXED.size : FIXED.size + n_key].decode("utf-8", "surrogatepass")
+        time = content[FIXED.size + n_key : start].decode()
+    except UnicodeDecodeError:
+        return None
+    return Record(row, key, time, struct.unpack_from(f"<{n_values}d", content, start))
+
+
+def read(path: Path, number: int, checksum: int) -> Found:
+    """Return the whole records of the journal of snapshot `number`, which ends with this checksum of all before it."""
+    if not path.exists():
+        return Found([], [], 0)
+    content = path.read_bytes()
+    if len(content) < START.size:  # torn as it was made: nothing had been answered yet
+        return Found([], [], len(content))
+    name, belongs_to, own = START.unpack_from(content)
+    if name != NAME or own != zlib.crc32(content[: START.size - 4]):
+        raise StateError(f"{path} is not a journal of adabypass, or its beginning is damaged; move it away to go on.")
+    if belongs_to != number:
+        raise StateError(f"{path} goes on from snapshot {belongs_to}, but the folder's snapshot is number {number}.")
+    records: list[Record] = []
+    checksums: list[int] = []
+    end = START.size
+    for record, after, stop in _records(content, checksum):
+        records.append(record)
+        checksums.append(after)
+        end = stop
+    return Found(records, checksums, len(content) - end)
+
+
+def _records(content: bytes, checksum: int) -> Iterator[tuple[Record, int, int]]:
+    """Yield each whole record, the checksum after it, and where it ends."""
+    place = START.size
+    while place + FRAME.size <= len(content):
+        length, given = FRAME.unpack_from(content, place)
+        place += FRAME.size
+        data = content[place : place + length]
+        place += length
+        if length > LONGEST_RECORD or len(data) < length:
+            return
+        checksum = zlib.crc32(data, checksum)
+        record = unpack(data) if checksum == given else None
+        if record is None:
+            return
+        yield record, checksum, place
+
+
+class Journal:
+    """A journal that is written: records wait until `commit`, which returns when the system has them.
+
+    Parameters
+    ----------
+    path
+        Of the new file.
+    number : int
+        Of the snapshot that it goes on from.
+    checksum : int
+        Of all records before.
+    always : bool
+        Whether every `commit` is flushed to the disk, or the first of every second.
+    """
+
+    def __init__(self, path: Path, number: int, checksum: int, *, always: bool) -> None:
+        self._always, self.checksum = always, checksum
+        self._waiting: list[bytes] = []
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        self._unsynced_since: float | None = None
+        try:
+            start = START.pack(NAME, number, 0)[:-4]
+            write_all(self._descriptor, start + zlib.crc32(start).to_bytes(4, "little"))
+            os.fsync(self._descriptor)
+            sync_folder(path.parent)
+        except BaseException:
+            self.close()
+            raise
+
+    def append(self, content: bytes) -> None:
+        """Add a packed record, to be written with the next `commit`."""
+        self.checksum = checksum = zlib.crc32(content, self.checksum)
+        self._waiting += (FRAME.pack(len(content), checksum), content)
+
+    def commit(self) -> None:
+        """Write all records that wait."""
+        if not self._waiting:
+            return
+        content = b"".join(self._waiting)
+        self._waiting.clear()
+        write_all(self._descriptor, content)
+        if self._unsynced_since is None:
+            self._unsynced_since = monotonic()
+        if self._always or self.sync_due() <= 0.0:
+            self.sync()
+
+    def sync_due(self) -> float:
+        """Return in how many seconds what was written is to be flushed to the disk; infinity if all of it is."""
+        since = self._unsynced_since
+        return float("inf") if since is None else since + SYNC_INTERVAL - monotonic()
+
+    def sync(self) -> None:
+        """Flush what was written to the disk."""
+        if self._unsynced_since is not None:
+            os.fsync(self._descriptor)
+            self._unsynced_since = None
+
+    def close(self) -> None:
+        """Close the file; what waits is dropped."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1

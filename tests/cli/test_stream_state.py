@@ -1,0 +1,258 @@
+"""A stream that was stopped goes on as if nothing had happened: no row is lost, none is learned twice."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adabypass import load_dataset
+from adabypass.errors import LockedError, StateError
+from adabypass.storage.folder import SNAPSHOT, StateFolder
+from tests.cli.in_process import Done, stream
+from tests.cli.test_forecasting import COMMAND
+
+NILE = load_dataset("nile").y.tolist()
+PLAIN = ["y", *(repr(value) for value in NILE[:120])]
+MANY = ["t,k,y,x", *(f"{i},{'ab'[i % 2]},{NILE[i]},{NILE[i + 200]}" for i in range(120))]
+DATED = ["t,y", *(f"2024-01-01T{i // 60:02d}:{i % 60:02d}:00Z,{NILE[i]}" for i in range(120))]
+
+
+def text(lines: list[str], start: int = 0, stop: int | None = None) -> str:
+    """Return the header and some of the rows."""
+    return "\n".join([lines[0], *lines[1:][start:stop]]) + "\n"
+
+
+def done(run: Done) -> str:
+    assert run.error is None, run.error
+    assert run.code == 0, run.err
+    return run.out
+
+
+OPTIONS: dict[str, tuple[list[str], list[str]]] = {
+    "one series": (PLAIN, []),
+    "many series, exog": (MANY, ["--id", "k", "--exog", "x", "--model", "skf"]),
+    "many series by time": (MANY, ["--id", "k", "--time", "t", "--lags", "2"]),
+    "dates, every field": (DATED, ["--time", "t", "--fields", "mean,sd,interval,surprise,anomaly,change"]),
+    "points as CSV": (PLAIN, ["--model", "pa", "--format", "csv"]),
+}
+every_option = pytest.mark.parametrize("name", OPTIONS)
+
+
+@every_option
+def test_a_stream_in_parts_is_answered_as_one_in_a_piece(name: str, tmp_path: Path) -> None:
+    lines, options = OPTIONS[name]
+    whole = done(stream(*options, given=text(lines)))
+    found = ""
+    for stop in (7, 7, 50, 51, 120):  # each time the same input, and more of it
+        part = done(stream(*options, "--state", tmp_path / "s", "--every", "20", given=text(lines, 0, stop)))
+        found += part if not found or "csv" not in options else part.partition("\n")[2]
+    assert found == whole
+
+
+@every_option
+@settings(max_examples=10, deadline=None)
+@given(cut=st.integers(0, 120), torn=st.integers(0, 60), every=st.sampled_from([1, 13, 1000]))
+def test_a_journal_that_was_torn_is_cut_and_its_rows_are_learned_again(
+    name: str, cut: int, torn: int, every: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The state is taken as it is after a kill: the snapshot of some time before, and a journal without its end."""
+    lines, options = OPTIONS[name]
+    folder = tmp_path_factory.mktemp("state") / "s"
+    whole = done(stream(*options, given=text(lines))).splitlines()
+    killed_after(folder, options, text(lines, 0, cut), every)
+    journal = next(iter(folder.glob("journal-*")))
+    size = max(24, journal.stat().st_size - torn)
+    os.truncate(journal, size)
+    again = stream(*options, "--state", folder, given=text(lines))
+    rest = done(again).splitlines()
+    n_learned = int(found.group(1)) if (found := re.search(r"resumed after (\d+) rows", again.err)) else 0
+    is_csv = "csv" in options
+    assert n_learned <= cut
+    assert rest[is_csv:] == whole[is_csv:][n_learned:]
+    whole_records = journal_sizes(folder, options, text(lines, 0, cut), every)
+    assert ("torn record" in again.err) == (size not in whole_records)
+
+
+def journal_sizes(folder: Path, options: list[str], given: str, every: int) -> list[int]:
+    """Return the sizes of a journal after each of its records."""
+    again = folder.with_name("again")
+    killed_after(again, options, given, every)
+    content = next(iter(again.glob("journal-*"))).read_bytes()
+    sizes = [24]
+    while sizes[-1] < len(content):
+        sizes.append(sizes[-1] + 8 + int.from_bytes(content[sizes[-1] : sizes[-1] + 4], "little"))
+    return sizes
+
+
+def killed_after(folder: Path, options: list[str], given: str, every: int) -> None:
+    """Leave the folder as a kill would: without the snapshot that is taken at the end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("adabypass.cli.stream_loop.Loop._finish", lambda loop: loop._flush())
+        patch.setattr("adabypass.cli.stream_input.ArrivingInput.read1", one_line_at_a_time)
+        done(stream(*options, "--state", folder, "--every", every, given=given))
+
+
+def test_the_folder_says_how_rows_are_recognised(tmp_path: Path) -> None:
+    first = stream("--state", tmp_path / "a", given=text(PLAIN, 0, 10))
+    assert "a new state. Rows will be recognised by their number in the input." in first.err
+    second = stream("--state", tmp_path / "a", given=text(PLAIN, 0, 12))
+    assert "resumed after 10 rows of 1 series, 0 of them from the journal" in second.err
+    assert "skipped, by their number in the input: up to row 10." in second.err
+    assert "10 rows were skipped: they were learned before." in second.err
+    timed = stream("--time", "t", "--state", tmp_path / "b", given=text(DATED, 0, 10))
+    assert 'recognised by their time, column "t"' in timed.err
+
+
+def test_other_input_is_recognised_and_not_taken_for_learned(tmp_path: Path) -> None:
+    done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 100)))
+    before = (tmp_path / "s" / SNAPSHOT).read_bytes()
+    for lines in (text(PLAIN, 1, 120), text(PLAIN, 0, 99).replace(PLAIN[80], "1.5", 1) + "5\n6\n"):
+        other = stream("--state", tmp_path / "s", given=lines)
+        assert isinstance(other.error, StateError)
+        assert "are not those that" in str(other.error)
+        assert other.out == ""
+    assert len((tmp_path / "s" / SNAPSHOT).read_bytes()) == len(before)
+    assert done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 101))).count("\n") == 1
+
+
+def test_with_times_the_input_may_begin_anywhere(tmp_path: Path) -> None:
+    options = ("--time", "t", "--id", "k", "--state", tmp_path / "s")
+    whole = done(stream("--time", "t", "--id", "k", given=text(MANY))).splitlines()
+    first = done(stream(*options, given=text(MANY, 0, 60))).splitlines()
+    second = done(stream(*options, given=text(MANY, 40, 90))).splitlines()
+    third = done(stream(*options, given=text(MANY, 90, 120))).splitlines()
+    assert first + second + third == whole
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (["--lags", "2"], "it was made with lags [1], but now there is lags [1, 2]"),
+        (["--model", "skf"], "it was made with model AutoBypass"),
+        (["--target", "z"], "it was made with target 'y', but now there is target 'z'"),
+        (["--id", "k"], "it was made with no id, but now there is id 'k'"),
+        (["--difference", "1"], "it was made with difference 0, but now there is difference 1"),
+    ],
+)
+def test_other_options_are_refused(changed: list[str], says: str, tmp_path: Path) -> None:
+    done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 10)))
+    refused = stream("--state", tmp_path / "s", *changed, given=text(PLAIN))
+    assert isinstance(refused.error, StateError)
+    assert says in str(refused.error)
+
+
+def test_a_second_process_is_refused(tmp_path: Path) -> None:
+    done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 10)))
+    owner = StateFolder(tmp_path / "s", always=False)
+    refused = stream("--state", tmp_path / "s", given=text(PLAIN))
+    assert isinstance(refused.error, LockedError)
+    assert f"is in use by another process (number {os.getpid()}); stop it first" in str(refused.error)
+    owner.close()
+    done(stream("--state", tmp_path / "s", given=text(PLAIN)))
+
+
+def test_a_bad_row_ends_the_stream_and_loses_nothing(tmp_path: Path) -> None:
+    given = text(PLAIN, 0, 50) + "oops\n" + "\n".join(PLAIN[51:80]) + "\n"
+    failed = stream("--state", tmp_path / "s", given=given)
+    assert 'row 51, column "y": "oops" is not a number' in str(failed.error)
+    assert failed.out.count("\n") == 50
+    again = stream("--state", tmp_path / "s", "--on-bad-row", "skip", given=given)
+    assert "resumed after 50 rows" in again.err
+    assert 'skipped: standard input: row 51, column "y": "oops" is not a number' in again.err
+    assert "1 rows could not be read, and were skipped." in again.err
+    assert done(again).count("\n") == 29
+    assert stream("--state", tmp_path / "s", "--on-bad-row", "skip", given=given).out == ""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_finishes_the_row_and_saves(number: int, code: int, tmp_path: Path) -> None:
+    """One process for both: rows are sent one by one, so that the signal comes while more is waited for."""
+    command = [*COMMAND, "stream", "--state", str(tmp_path / "s"), "--every", "1000"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(text(PLAIN, 0, 30))
+        process.stdin.flush()
+        answers = [process.stdout.readline() for _ in range(30)]
+        process.send_signal(number)
+        assert process.wait(timeout=60) == code
+    assert answers == done(stream(given=text(PLAIN, 0, 30))).splitlines(keepends=True)
+    again = stream("--state", tmp_path / "s", given=text(PLAIN, 0, 31))
+    assert "resumed after 30 rows of 1 series, 0 of them from the journal" in again.err
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize("torn", [0, 5, 4000])
+def test_a_file_of_answers_gets_each_answer_once(ending: str, torn: int, tmp_path: Path) -> None:
+    options = ["--time", "t", "--fields", "mean,surprise", "--every", "25"]
+    done(stream(*options[:-2], "--out", tmp_path / f"whole.{ending}", given=text(DATED)))
+    out = tmp_path / f"answers.{ending}"
+    killed_after(tmp_path / "s", [*options[:-2], "--out", str(out)], text(DATED, 0, 70), 25)
+    os.truncate(out, max(out.stat().st_size - torn, 0))
+    done(stream(*options, "--state", tmp_path / "s", "--out", out, given=text(DATED)))
+    found, whole = (path.read_text().splitlines() for path in (out, tmp_path / f"whole.{ending}"))
+    if torn < 100:
+        assert found == whole
+    else:  # more is gone than the journal can bring back
+        assert found[-70:] == whole[-70:]
+        assert set(found) < set(whole)
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+def test_a_write_that_fails_leaves_what_was_answered(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows come one at a time; after some calls every further one fails. All that was answered is in the folder."""
+    real: Callable[..., Any] = getattr(os, call)
+    for n_good in range(0, 60, 7):
+        n_calls = 0
+
+        def fail(*arguments: Any, limit: int = n_good) -> Any:
+            nonlocal n_calls
+            n_calls += 1
+            if n_calls > limit:
+                raise OSError(28, "No space left on device")
+            return real(*arguments)
+
+        folder = tmp_path / f"{n_good}"
+        done(stream("--state", folder, given=text(PLAIN, 0, 3)))
+        with monkeypatch.context() as patch:
+            patch.setattr("adabypass.cli.stream_input.ArrivingInput.read1", one_line_at_a_time)
+            patch.setattr(os, call, fail)
+            failed = stream("--state", folder, "--every", "4", "--fsync", "always", given=text(PLAIN))
+        assert isinstance(failed.error, OSError) or failed.code == 0
+        n_answered = 3 + failed.out.count("\n")
+        again = stream("--state", folder, given=text(PLAIN))
+        rest = done(again).count("\n")
+        assert rest <= 120 - n_answered
+        assert n_answered + rest >= 120 - 1  # at most one row was learned whose answer was not written
+
+
+def one_line_at_a_time(self: Any, size: int = -1) -> bytes:
+    self._answer()
+    line: bytes = self._file.readline()
+    return line
+
+
+def test_numbers_in_a_state_are_those_of_the_library(tmp_path: Path) -> None:
+    """What the folder holds goes on to the same forecasts as `Forecaster` itself."""
+    from adabypass import Forecaster  # noqa: PLC0415
+    from adabypass.storage import folder  # noqa: PLC0415
+
+    done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 100)))
+    found = folder.read(tmp_path / "s")
+    assert found is not None
+    forecaster = Forecaster()
+    for y in NILE[:100]:
+        forecaster.step(y)
+    assert np.array_equal(found.snapshot.arrays["rows"][0], forecaster.__getstate__()["row"], equal_nan=True)
+    assert json.dumps(found.snapshot.header["settings"]["lags"]) == "[1]"
