@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.row import pack, set_diagonal, unpack
+from adabypass.model.row import LINE, aligned, pack, set_diagonal, unpack
 from adabypass.model.spec import (
     AdaBypassSpec,
     BypassSpec,
@@ -64,6 +64,16 @@ def test_scalars_come_first() -> None:
         is_scalar = [field.shape is None for field in spec.layout.fields]
         assert is_scalar == sorted(is_scalar, reverse=True)
         assert spec.layout.position("n_seen") == 0
+
+
+@given(size=st.integers(1, 40), start=st.integers(0, 7), at=st.integers(0, 39))
+def test_an_aligned_row_has_the_same_numbers_and_one_of_them_at_a_cache_line(size: int, start: int, at: int) -> None:
+    row = np.arange(start + size, dtype=float)[start:]
+    found = aligned(row, at % size)
+    assert np.array_equal(found, row)
+    assert found[at % size :].ctypes.data % (LINE * row.itemsize) == 0
+    assert aligned(found, at % size) is found
+    assert aligned(row, None) is row
 
 
 def test_a_spec_says_how_its_row_starts_and_what_its_kernel_needs() -> None:

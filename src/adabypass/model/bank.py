@@ -22,7 +22,7 @@ LEARNED = ("noise_scale", "epsilon", "drift", *(f"drift_share_{index}" for index
 """The scalars that say what was learned; the last are the shares of the drift rates."""
 
 LANES = 8
-"""Filters are kept in blocks of so many, which compiled code moves at once: simd/lanes.h."""
+"""Filters are kept in blocks of so many, which compiled code moves at once: simd/kernels.h."""
 
 
 class NoiseModel(NamedTuple):
@@ -222,7 +222,11 @@ class AutoBypassSpec(Spec):
 
     def n_scratch(self, n_features: int) -> int:
         n_weights = n_features + self.intercept
-        return 4 * n_weights + self.n_lanes * (16 + n_weights)
+        return 4 * n_weights + self.n_lanes * (15 + n_weights)
+
+    def aligned_at(self, n_features: int) -> int:
+        place, _ = self.layout.places(**self.dims(n_features))["filter_mean"]
+        return int(place.start)  # the covariances, which are nearly all of a long row, are whole blocks further on
 
     def new_row(self, n_features: int) -> Floats:
         row, dims = super().new_row(n_features), self.dims(n_features)

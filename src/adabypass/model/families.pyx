@@ -16,7 +16,6 @@ cdef double SQRT_HALF = sqrt(0.5)
 cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
 cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
 cdef double LARGEST = limits.LARGEST
-cdef double SMALLEST_SD = 1.0 / sqrt(limits.LARGEST)
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
 cdef double FLOODED = 1e8       # beyond it the noise's shape moves no digit of the sum's distribution function
@@ -148,9 +147,8 @@ cdef int _fill_normals(Normals* out, normals) except -1:
     """Copy the description of a mixture of normals."""
     cdef Py_ssize_t j
     out.n = len(normals.sds)
-    out.widest = int(max(range(len(normals.sds)), key=lambda which: normals.sds[which]))
-    for j in range(out.n):
-        out.share[j], out.sq[j] = normals.shares[j], <double>normals.sds[j] * <double>normals.sds[j]
+    for j, (sd, share) in enumerate(sorted(zip(normals.sds, normals.shares, strict=True))):
+        out.share[j], out.sq[j] = share, <double>sd * <double>sd
     return 0
 
 

@@ -16,7 +16,7 @@ from adabypass.model.component cimport Component
 from adabypass.model.families cimport Noise, is_normal, noise_of, part_sd, total_sd
 from adabypass.model.mixture cimport is_known
 from adabypass.model.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS, MOST_NORMALS, MixtureLanes, TailValues
+from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_NORMALS, MixtureLanes, TailValues
 
 from adabypass.model import limits
 from adabypass.model.component import COMPONENT
@@ -24,7 +24,6 @@ from adabypass.model.component import COMPONENT
 cnp.import_array()
 
 cdef enum:
-    LANES = 8               # the numbers of normals and others are filled up to multiples of it
     MAX_STEPS = 2000        # a double has fewer than this many halvings
 
 cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)

@@ -19,6 +19,9 @@ from adabypass.validation import Floats
 Shape = Callable[..., tuple[int, ...]]
 """Computes the shape of a field from the dimensions, which it takes by name; it ignores those it has no use for."""
 
+LINE = 8
+"""Numbers in a line of a processor's cache, which has 64 bytes."""
+
 
 class Field(NamedTuple):
     """One named part of a row."""
@@ -120,6 +123,31 @@ class Layout:
             old = self.view(row, field.name, **dims)
             corner = tuple(slice(length) for length in old.shape)
             self.view(wide, field.name, **wide_dims)[corner] = old
+
+
+def aligned(row: Floats, at: int | None) -> Floats:
+    """Return the row, or a copy of it, whose number `at` is at the beginning of a cache line: vectors load faster then.
+
+    Parameters
+    ----------
+    row
+        Contiguous.
+    at
+        None to return the row as it is.
+    """
+    if at is None or _line_offset(row, at) == 0:
+        return row
+    room = np.empty(len(row) + LINE)
+    start = -_line_offset(room, at) % LINE
+    copy = room[start : start + len(row)]
+    copy[:] = row
+    return copy
+
+
+def _line_offset(row: Floats, at: int) -> int:
+    """Count the numbers from the beginning of a cache line to number `at`; memory of float64 is aligned to 8 bytes."""
+    address: int = row.__array_interface__["data"][0]
+    return (address // row.itemsize + at) % LINE
 
 
 @lru_cache(maxsize=1024)

@@ -83,6 +83,10 @@ class Spec(ABC):
         """Count the numbers of scratch memory that the kernel needs during a step."""
         return 3 * n_features
 
+    def aligned_at(self, n_features: int) -> int | None:
+        """Return which number of a row is best kept at the start of a cache line; None if it makes no difference."""
+        return None
+
     def new_row(self, n_features: int) -> Floats:
         """Return the memory of a model that has seen nothing yet: weights known to be 0, scalars as `start` says."""
         return self.layout.new_row(self.start(), **self.dims(n_features))

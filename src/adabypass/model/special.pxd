@@ -14,8 +14,6 @@ cdef struct Piece:
     double mean     # less that point
     double var
 
-cdef Piece flat_piece(double near, double width) noexcept nogil
-cdef Piece normal_piece(double near, double width, double near_density, double far_density) noexcept nogil
 cdef Piece tail_piece(double near) noexcept nogil
 
 

@@ -124,14 +124,13 @@ typedef struct Bank {
     double* noise_var;              /* scratch: in units of scale² */
     double* d;                      /* scratch: distance of y from the forecast, in units of scale */
     double* v;                      /* scratch: h in units of scale² */
-    double* log_density;            /* scratch: `Evidence` */
+    double* inverse_scale;          /* scratch: 1 / scale */
+    double* mass;                   /* scratch: `EvidenceLanes` */
+    double* log_unit;
     double* shift;
     double* posterior_var;
     double* scale_slope;
     double* epsilon_slope;
-    double* step;                   /* scratch: what the weights move by is -step p, */
-    double* shrink;                 /* scratch: what their variance along p loses is this share of it */
-    double* inverse_h;              /* scratch: 1/h; 0 for a filter whose weights do not move */
     double* term;                   /* scratch: what is summed */
     const double* extra;            /* variance of x'w because x is not known exactly, in the user's units; or NULL */
 } Bank;

@@ -2,11 +2,11 @@
 
 cdef extern from "kernels.h" nogil:
     enum:
+        LANES
         MOST_NORMALS
 
     ctypedef struct Normals:
         int n
-        int widest
         double[MOST_NORMALS] share
         double[MOST_NORMALS] sq
 

@@ -14,6 +14,7 @@
 
 #define ROUNDER 6755399441055744.0      /* 1.5 * 2^52: adding it rounds to a whole number, in the last bits */
 #define LOG2_E 1.44269504088896340736
+#define LN2 0.69314718055994530942
 #define LN2_HIGH 6.93145751953125e-1    /* its products with exponents are exact */
 #define LN2_LOW 1.42860682030941723212e-6
 
@@ -55,6 +56,18 @@ static inline vec logarithm(vec a)
     rest = 0.39999999999899444 + s * rest;
     rest = 0.666666666666667 + s * rest;
     return n * LN2_HIGH + (f - (t * (f - s * rest) - n * LN2_LOW));
+}
+
+/* The power of two n in a = f 2^n, 1 <= f < 2, for a normal number a > 0 */
+static inline vec binary_exponent(vec a)
+{
+    return of_words(words_of(a) >> 52 | UINT64_C(0x4330000000000000)) - (4503599627370496.0 + 1023.0);
+}
+
+/* and f */
+static inline vec binary_fraction(vec a)
+{
+    return of_words((words_of(a) & UINT64_C(0xfffffffffffff)) | UINT64_C(0x3ff0000000000000));
 }
 
 /* A standard normal beyond a point x >= 0. */

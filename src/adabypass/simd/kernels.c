@@ -7,26 +7,16 @@
 #include "weights.h"
 #include "tails.h"
 
-static Evidence first_lane(const EvidenceLanes* seen)
-{
-    double lane[5][WIDTH];
-    store(lane[0], seen->log_density);
-    store(lane[1], seen->shift);
-    store(lane[2], seen->var);
-    store(lane[3], seen->scale_slope);
-    store(lane[4], seen->epsilon_slope);
-    return (Evidence){lane[0][0], lane[1][0], lane[2][0], lane[3][0], lane[4][0]};
-}
-
 static Evidence evidence(const Normals* normals, double d, double v, double epsilon)
 {
-    EvidenceLanes seen;
-    double at[WIDTH], signal[WIDTH], top[WIDTH];
-    store(at, fill(d));
-    store(signal, fill(v));
-    store(top, fill(epsilon));
-    family_evidence(normals, 1, at, signal, top, &seen);
-    return first_lane(&seen);
+    double lane[5][WIDTH];
+    EvidenceLanes seen = family_evidence(normals, normals->n, fill(d), fill(v), fill(epsilon));
+    store(lane[0], seen.log_unit + logarithm(seen.mass));
+    store(lane[1], seen.shift);
+    store(lane[2], seen.var);
+    store(lane[3], seen.scale_slope);
+    store(lane[4], seen.epsilon_slope);
+    return (Evidence){lane[0][0], lane[1][0], lane[2][0], lane[3][0], lane[4][0]};
 }
 
 static void inverse_roots(double* a, ptrdiff_t n)

@@ -5,14 +5,14 @@
 
 #include <stddef.h>
 
+#define LANES 8             /* filters and components stand in blocks of so many */
 #define MOST_NORMALS 8
 
 /* Noise that is a mixture of normals of mean 0. */
 typedef struct {
     int n;                          /* number of normals; 0 if the noise is no such mixture */
-    int widest;                     /* which of them has the largest variance */
     double share[MOST_NORMALS];
-    double sq[MOST_NORMALS];        /* their variances */
+    double sq[MOST_NORMALS];        /* their variances, in ascending order */
 } Normals;
 
 /* What one observation says about η = (y - x'w)/σ, which is N(d, v) before it is seen. */

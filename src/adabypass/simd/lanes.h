@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LANES 8
+#include "kernels.h"
 
 #if defined(ADABYPASS_PLAIN) || !defined(__GNUC__)
 #define WIDTH 1         /* without vector extensions */

@@ -44,10 +44,16 @@ static void reweigh(Bank* bank)
     ptrdiff_t K = bank->n_lanes;
     const double* prior = setting(bank, PRIOR_SHARE);
     double top, total, hyper_rate = bank->constants[HYPER_SWITCHING_RATE], even = 1.0 / (double)bank->n_rates;
-    double* density = bank->log_density;        /* over the largest, from here on */
-    for (ptrdiff_t k = bank->n_filters; k < K; k++) density[k] = -bank->limits->largest;
-    top = largest(density, K);
-    for (ptrdiff_t k = 0; k < K; k += WIDTH) store(density + k, exponential(load(density + k) - top));
+    double* density = bank->mass;       /* in units of exp(top), from here on */
+    for (ptrdiff_t k = 0; k < K; k += WIDTH) {      /* no logarithm: the power of two alone goes into the exponent */
+        vec mass = load(bank->mass + k) * load(bank->inverse_scale + k);
+        store(density + k, binary_fraction(mass));
+        store(bank->log_unit + k, load(bank->log_unit + k) + LN2 * binary_exponent(mass));
+    }
+    for (ptrdiff_t k = bank->n_filters; k < K; k++) bank->log_unit[k] = -bank->limits->largest;
+    top = largest(bank->log_unit, K);
+    for (ptrdiff_t k = 0; k < K; k += WIDTH)
+        store(density + k, load(density + k) * exponential(load(bank->log_unit + k) - top));
     total = dot(bank->share, density, K);
     bank->row[LOG_SCORE] = top + logarithm_of(total) - logarithm_of(bank->row[Y_SCALE]);
     for (ptrdiff_t s = 0; s < bank->n_rates; s++) {
@@ -103,7 +109,7 @@ static void restart_failing(Bank* bank)
 static void summarise(Bank* bank)
 {
     ptrdiff_t K = bank->n_lanes;
-    double* shaped_share = bank->step;      /* of insensitive noise; these two are free by now */
+    double* shaped_share = bank->shift;     /* of insensitive noise; these two are free by now */
     double* scale_log = bank->term;
     const double* index = setting(bank, DRIFT_INDEX);
     for (ptrdiff_t k = 0; k < K; k += WIDTH) {

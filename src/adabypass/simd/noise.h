@@ -8,66 +8,50 @@
 #include "functions.h"
 #include "kernels.h"
 
-/* `Evidence`, for as many observations as a vector holds. */
+/* `Evidence`, for as many observations as a vector holds. The density of y is mass exp(log_unit)/σ: most of those who
+   ask for many of them want no logarithm. */
 typedef struct {
-    vec log_density;        /* of y, times σ */
+    vec mass, log_unit;
     vec shift;              /* posterior less prior mean of η */
     vec var;                /* posterior variance of η */
     vec scale_slope;        /* d log density / d log σ, of the density of y itself */
     vec epsilon_slope;      /* d log density / d ε */
 } EvidenceLanes;
 
-/* Vectors that are worked on together, stage by stage: while one waits for a result, another goes on. */
-#define CHUNK 8
-
 /* Noise that is a mixture of n normals of mean 0: equations (44), (68) and (69). */
-static inline void evidence_of_normals(
-    const Normals* normals, const int n, int count, const double* d, const double* v, EvidenceLanes* out)
+static inline EvidenceLanes evidence_of_normals(const Normals* normals, const int n, vec d, vec v)
 {
-    vec weight[CHUNK][MOST_NORMALS], inverse[CHUNK][MOST_NORMALS];
-    double widest_sq = normals->sq[normals->widest];
-    for (int c = 0; c < count; c++) {
-        vec at = load(d + c * WIDTH), signal = load(v + c * WIDTH), widest = 1.0 / (widest_sq + signal);
-        vec total = fill(0.0), steep = -0.5 * at * widest;
-        for (int j = 0; j < n; j++) {
-            inverse[c][j] = 1.0 / (normals->sq[j] + signal);
-            /* the densities, over that of the widest, so that no exponent is positive */
-            weight[c][j] = normals->share[j] * root(inverse[c][j]);
-            if (n > 1) weight[c][j] *= exponential(steep * (at * inverse[c][j]) * (widest_sq - normals->sq[j]));
-            total += weight[c][j];
-        }
-        out[c].log_density = logarithm(total) - HALF_LOG_2PI + at * steep;
-        total = 1.0 / total;
-        for (int j = 0; j < n; j++) weight[c][j] *= total;
+    EvidenceLanes seen;
+    vec weight[MOST_NORMALS], inverse[MOST_NORMALS], square = d * d, total = fill(0.0);
+    double widest_sq = normals->sq[n - 1];
+    UNROLLED for (int j = n - 1; j >= 0; j--) {
+        inverse[j] = 1.0 / (normals->sq[j] + v);
+        /* the densities, over that of the widest, so that no exponent is positive */
+        weight[j] = normals->share[j] * root(inverse[j]);
+        if (j < n - 1)
+            weight[j] *= exponential(-0.5 * (d * inverse[n - 1]) * (d * inverse[j]) * (widest_sq - normals->sq[j]));
+        total += weight[j];
     }
-    for (int c = 0; c < count; c++) {
-        vec at = load(d + c * WIDTH), signal = load(v + c * WIDTH), mean = fill(0.0), noise[MOST_NORMALS];
-        vec shift = fill(0.0), var = fill(0.0), slope = fill(-1.0);
-        for (int j = 0; j < n; j++) {
-            vec share = weight[c][j], center = at * inverse[c][j], rest = signal * inverse[c][j];
-            noise[j] = center * normals->sq[j];         /* its mean, under each normal */
-            mean += share * noise[j];
-            slope += share * (center * noise[j] + rest);
-            shift -= share * (signal * center);
-            var += share * (normals->sq[j] * rest);
-        }
-        for (int j = 0; j < n; j++) var += weight[c][j] * ((noise[j] - mean) * (noise[j] - mean));
-        out[c].shift = shift;
-        out[c].var = var;
-        out[c].scale_slope = slope;
-        out[c].epsilon_slope = fill(0.0);
+    seen.mass = total * INV_SQRT_2PI;
+    seen.log_unit = -0.5 * (d * (d * inverse[n - 1]));
+    /* averages over the normals: of their precisions, of the noise's share in their variances, and of the product */
+    vec prec = fill(0.0), noise = fill(0.0), both = fill(0.0), apart = fill(0.0), part[MOST_NORMALS];
+    total = 1.0 / total;
+    UNROLLED for (int j = 0; j < n; j++) {
+        weight[j] *= total;
+        part[j] = normals->sq[j] * inverse[j];
+        vec weighted = weight[j] * inverse[j];
+        prec += weighted;
+        both += weighted * part[j];
+        noise += weight[j] * part[j];
     }
-}
-
-/* The same, with the loops unrolled for the numbers that are in use. */
-static inline void normals_evidence(
-    const Normals* normals, int count, const double* d, const double* v, EvidenceLanes* out)
-{
-    switch (normals->n) {
-    case 1: evidence_of_normals(normals, 1, count, d, v, out); break;
-    case 4: evidence_of_normals(normals, 4, count, d, v, out); break;
-    default: evidence_of_normals(normals, normals->n, count, d, v, out);
-    }
+    UNROLLED for (int j = 0; j < n; j++) apart += weight[j] * ((part[j] - noise) * (part[j] - noise));
+    vec signal = v * prec;
+    seen.shift = -(d * signal);
+    seen.var = v * noise + square * apart;
+    seen.scale_slope = square * both + signal - 1.0;
+    seen.epsilon_slope = fill(0.0);
+    return seen;
 }
 
 #define LOST 1e-20      /* a share that no digit of the sum shows */
@@ -198,7 +182,7 @@ static inline EvidenceLanes join_pieces(
     vec right_share = select(at->beyond, whole * INV_SQRT_2PI, unit * right.mass);
     vec left_share = zero_unless(at->has_far, unit * (at->damping * left.mass));
     vec outside = larger(at->near, fill(0.0));
-    vec log_unit = select(at->beyond, epsilon - distance + 0.5 * v, -HALF_LOG_2PI - 0.5 * (outside * outside));
+    seen.log_unit = select(at->beyond, epsilon - distance + 0.5 * v, -HALF_LOG_2PI - 0.5 * (outside * outside));
     vec total = left_share + (flat_share + right_share), inverse = 1.0 / total, height = 1.0 / (1.0 + epsilon);
     left_share *= inverse;
     flat_share *= inverse;
@@ -213,7 +197,7 @@ static inline EvidenceLanes join_pieces(
     vec apart = left_share - right_share;
     mask one_sided = less(v, fill(1.0)) | less(apart, fill(-0.5));
     vec shift = select(one_sided, v * apart, base - distance + mean);                   /* (40) */
-    seen.log_density = log_unit + logarithm(total * (0.5 * height));                    /* (38) */
+    seen.mass = total * (0.5 * height);                                                 /* (38) */
     seen.shift = times_sign_of(shift, d);
     seen.var = flat_share * (v * flat.var + to_flat * to_flat)                          /* (41) */
         + right_share * (v * right_var + to_right * to_right)
@@ -224,38 +208,20 @@ static inline EvidenceLanes join_pieces(
 }
 
 /* Noise with a flat top and Laplace tails: equations (38)-(43). */
-static inline void insensitive_evidence(
-    int count, const double* d, const double* v, const double* epsilon, EvidenceLanes* out)
+static inline EvidenceLanes insensitive_evidence(vec d, vec v, vec epsilon)
 {
-    Geometry at[CHUNK];
-    Interval flat[CHUNK];
-    Tail right[CHUNK], left[CHUNK], none = {fill(0.0), fill(0.0), fill(0.0)};
-    for (int c = 0; c < count; c++)
-        at[c] = geometry(absolute(load(d + c * WIDTH)), root(load(v + c * WIDTH)), load(epsilon + c * WIDTH));
-    for (int c = 0; c < count; c++) {
-        right[c] = tail_beyond(absolute(at[c].right_at));
-        left[c] = any(at[c].has_far) ? tail_beyond(at[c].left_at) : none;
-    }
-    for (int c = 0; c < count; c++) {
-        bool wide = any(~at[c].narrow);
-        Tail near = wide ? tail_beyond(absolute(at[c].near)) : none;
-        Tail far = wide && any(at[c].has_far) ? tail_beyond(at[c].far) : none;
-        flat[c] = flat_interval(&at[c], near, far);
-    }
-    for (int c = 0; c < count; c++) {
-        vec distance = load(d + c * WIDTH), signal = load(v + c * WIDTH), top = load(epsilon + c * WIDTH);
-        out[c] = join_pieces(&at[c], flat[c], right[c], left[c], distance, signal, top);
-    }
+    Tail none = {fill(0.0), fill(0.0), fill(0.0)};
+    Geometry at = geometry(absolute(d), root(v), epsilon);
+    bool has_far = any(at.has_far), wide = any(~at.narrow);
+    Tail right = tail_beyond(absolute(at.right_at)), left = has_far ? tail_beyond(at.left_at) : none;
+    Tail near = wide ? tail_beyond(absolute(at.near)) : none, far = wide && has_far ? tail_beyond(at.far) : none;
+    return join_pieces(&at, flat_interval(&at, near, far), right, left, d, v, epsilon);
 }
 
-/* The evidence of whichever family of noise this is. */
-static inline void family_evidence(
-    const Normals* normals, int count, const double* d, const double* v, const double* epsilon, EvidenceLanes* out)
+/* The evidence of whichever family of noise this is; n is the number of its normals. */
+static inline EvidenceLanes family_evidence(const Normals* normals, const int n, vec d, vec v, vec epsilon)
 {
-    if (normals->n > 0)
-        normals_evidence(normals, count, d, v, out);
-    else
-        insensitive_evidence(count, d, v, epsilon, out);
+    return n > 0 ? evidence_of_normals(normals, n, d, v) : insensitive_evidence(d, v, epsilon);
 }
 
 #endif

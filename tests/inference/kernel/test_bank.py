@@ -1,5 +1,7 @@
 """The bank's kernel obeys the reference, and finds everything where the spec says it is."""
 
+import pickle
+
 import numpy as np
 import pytest
 from pytest import approx
@@ -8,7 +10,7 @@ from adabypass import AutoBypass
 from adabypass.inference.kernel import bank_state
 from adabypass.inference.reference import bank as reference
 from adabypass.inference.reference import warm_up
-from adabypass.model.bank import AutoBypassSpec, Setting
+from adabypass.model.bank import LANES, AutoBypassSpec, Setting
 from adabypass.model.noise import Family
 from adabypass.model.row import pack
 from adabypass.validation import Floats
@@ -120,6 +122,21 @@ def test_compiled_offsets_are_those_of_the_layout(n_features: int, intercept: bo
     assert places[last][0].stop == len(row)
     assert settings_at + spec.n_lanes * len(Setting._fields) == len(constants)
     assert n_scratch == spec.n_scratch(n_features)
+
+
+def test_blocks_are_as_long_as_those_of_compiled_code() -> None:
+    assert bank_state.LANES == LANES
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 5])
+def test_covariances_begin_at_a_cache_line_whatever_the_row_came_from(n_features: int) -> None:
+    model, (X, y) = AutoBypass(), stream(60, n_features, seed=n_features)
+    model.run(X, y)
+    place, _ = model._spec.layout.places(**model._spec.dims(n_features))["filter_cov"]
+    for each in (model, model.copy(), pickle.loads(pickle.dumps(model))):
+        assert each._cell is not None
+        assert each._cell.row[place.start :].ctypes.data % 64 == 0
+        assert np.array_equal(each._cell.row, model.__getstate__()["row"])
 
 
 def test_compiled_names_are_those_of_the_spec() -> None:

@@ -8,6 +8,9 @@ from adabypass.simd.dispatch cimport Normals
 
 cdef extern from "bank.h" nogil:
     cpdef enum:
+        LANES
+
+    cpdef enum:
         N_SEEN
         N_WARM
         PHASE
@@ -111,20 +114,18 @@ cdef extern from "bank.h" nogil:
         double* noise_var
         double* d
         double* v
-        double* log_density
+        double* inverse_scale
+        double* mass
+        double* log_unit
         double* shift
         double* posterior_var
         double* scale_slope
         double* epsilon_slope
-        double* step
-        double* shrink
-        double* inverse_h
         double* term
         const double* extra
 
 
 cdef enum:
-    LANES = 8               # filters in a block: lanes.h
     MOST_WARM_UP = 64
 
 cdef enum:      # PHASE
@@ -177,15 +178,14 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.noise_var = bank.drift_var + K
     bank.d = bank.noise_var + K
     bank.v = bank.d + K
-    bank.log_density = bank.v + K
-    bank.shift = bank.log_density + K
+    bank.inverse_scale = bank.v + K
+    bank.mass = bank.inverse_scale + K
+    bank.log_unit = bank.mass + K
+    bank.shift = bank.log_unit + K
     bank.posterior_var = bank.shift + K
     bank.scale_slope = bank.posterior_var + K
     bank.epsilon_slope = bank.scale_slope + K
-    bank.step = bank.epsilon_slope + K
-    bank.shrink = bank.step + K
-    bank.inverse_h = bank.shrink + K
-    bank.term = bank.inverse_h + K
+    bank.term = bank.epsilon_slope + K
     bank.z = bank.term + K
     bank.anchored_slope = bank.z + bank.size
     bank.anchored_diagonal = bank.anchored_slope + bank.size

@@ -1,5 +1,6 @@
 from adabypass.validation import Floats
 
+LANES: int
 N_SEEN: int
 N_WARM: int
 PHASE: int

@@ -16,8 +16,9 @@ cdef class Cell:
     cdef Py_ssize_t n_head          # numbers at the row's start that a trace keeps: n_seen and the scalars
     cdef Py_ssize_t n_scratch
     cdef Maker maker
-    cdef double* memory             # features, scaled features, scratch, and features that are still to be checked
-    cdef double* given              # the last of these
+    cdef double* memory             # features, scaled features, features that are still to be checked, and scratch
+    cdef double* given              # the last two of these
+    cdef double* scratch
     cdef Step newest                # the newest forecast; its scratch is in memory
     cdef bint is_current            # whether that is the forecast of the row as it is, at the features in memory
 

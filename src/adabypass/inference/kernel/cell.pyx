@@ -17,13 +17,16 @@ cimport numpy as cnp
 
 from adabypass.inference.kernel.arguments cimport all_finite, as_target, copy_plain, is_vector
 from adabypass.inference.kernel.maker cimport Maker
-from adabypass.inference.kernel.step cimport Kernel, Linear, Step, Weigh, Weights, aim, weight_cov, weight_mean
+from adabypass.inference.kernel.step cimport (
+    LINE, Kernel, Linear, Step, Weigh, Weights, aim, next_line, weight_cov, weight_mean,
+)
 from adabypass.model.component cimport Component
 
 import numpy as np
 
 from adabypass.errors import ConcurrentUseError
 from adabypass.model.component import COMPONENT
+from adabypass.model.row import aligned
 from adabypass.validation import check_features
 
 cnp.import_array()
@@ -41,8 +44,8 @@ cdef class Cell:
     kernel : Kernel
     spec : Spec
         What the row belongs to: it says how many numbers the row and the kernel's scratch have.
-    row : float64 array, changed in place
-        The model's memory.
+    row : float64 array
+        The model's memory; the cell takes it over, or a copy that begins at a better address.
     n_features : int
     """
 
@@ -53,17 +56,18 @@ cdef class Cell:
         if row.shape[0] != spec.row_size(n_features):
             raise ValueError(f"row has {row.shape[0]} numbers, but this model needs {spec.row_size(n_features)}")
         self.kernel = kernel
-        self.row = row
+        self.row = aligned(row, spec.aligned_at(n_features))
         self.constants = constants
         self.n_features = n_features
         self.n_components = spec.n_components
         self.n_head = spec.n_head
         self.n_scratch = spec.n_scratch(n_features)
         self.maker = Maker(spec, kernel.describe != NULL)
-        self.memory = <double*>malloc((3 * self.n_features + self.n_scratch) * sizeof(double))
+        self.memory = <double*>malloc((3 * self.n_features + LINE + self.n_scratch) * sizeof(double))
         if self.memory == NULL:
             raise MemoryError()
-        self.given = self.memory + 2 * self.n_features + self.n_scratch
+        self.given = self.memory + 2 * self.n_features
+        self.scratch = next_line(self.given + self.n_features)
 
     def __dealloc__(self):
         free(self.memory)
@@ -154,7 +158,7 @@ cdef class Cell:
         step.row = <double*>cnp.PyArray_DATA(self.row)
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = self.memory + self.n_features
-        step.scratch = self.memory + 2 * self.n_features
+        step.scratch = self.scratch
         step.extra = NULL
         step.mean = step.var = NAN
 

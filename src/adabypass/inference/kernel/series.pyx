@@ -17,18 +17,17 @@ from adabypass.inference.kernel.past cimport (
     Design, N_UNKNOWN, Past, Workspace, base_of, extra_var, features, fill, fill_exog, is_ready, observe, open_past,
 )
 from adabypass.inference.kernel.stability cimport n_response
-from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, aim, saturate
+from adabypass.inference.kernel.step cimport LARGEST, LINE, Kernel, Linear, Step, aim, next_line, saturate
 from adabypass.model.component cimport Component
 from adabypass.model.special cimport smaller
+from adabypass.simd.dispatch cimport LANES
 
 import numpy as np
 
 from adabypass.model.component import COMPONENT
+from adabypass.model.row import aligned
 
 cnp.import_array()
-
-cdef enum:
-    LANES = 8       # simd/lanes.h
 
 
 cdef class SeriesCell:
@@ -39,7 +38,8 @@ cdef class SeriesCell:
     kernel : Kernel
         Of the model.
     spec : SeriesSpec
-    row : float64 array, changed in place
+    row : float64 array
+        Taken over, or copied to a better address.
     n_exog : int
         Number of exogenous columns.
     """
@@ -71,6 +71,7 @@ cdef class SeriesCell:
             raise TypeError("row must be a contiguous, writeable vector of float64")
         if n_exog < 0 or row.shape[0] != spec.row_size(n_exog):
             raise ValueError(f"row has {row.shape[0]} numbers, but this forecaster needs {spec.row_size(n_exog)}")
+        row = aligned(row, spec.aligned_at(n_exog))
         self.kernel, self.row, self.n_exog = kernel, row, n_exog
         self.constants = np.array(spec.model.constants(), dtype=np.float64)
         self.lags = np.array(spec.design.lags, dtype=np.intp)
@@ -90,8 +91,8 @@ cdef class SeriesCell:
         most_touched = min(self.design.n_lags, self.design.capacity * self.design.n_taps)
         stride = self.n_components if self.n_components == 1 else (self.n_components + LANES - 1) // LANES * LANES
         n_doubles = (
-            2 * self.n_features + spec.model.n_scratch(self.n_features) + 3 * n_exog + most_touched * (most_touched + 1)
-            + self.design.n_lags + 2 * self.design.capacity
+            2 * self.n_features + LINE + spec.model.n_scratch(self.n_features) + 3 * n_exog
+            + most_touched * (most_touched + 1) + self.design.n_lags + 2 * self.design.capacity
             + stride * (4 + self.design.n_lags + n_response(&self.design))
         )
         self.memory = <double*>malloc(
@@ -117,7 +118,7 @@ cdef class SeriesCell:
         self.work.sd = self.work.size + stride
         self.work.weights = self.work.sd + stride
         self.work.response = self.work.weights + self.design.n_lags * stride
-        self.scratch = self.work.response + n_response(&self.design) * stride
+        self.scratch = next_line(self.work.response + n_response(&self.design) * stride)
         self.work.linears = <Linear*>(self.memory + n_doubles)
         self.work.touched = <Py_ssize_t*>(self.work.linears + self.n_components)
 

@@ -60,6 +60,15 @@ cdef class Kernel:
 cdef double LARGEST, LARGEST_WEIGHT, LARGEST_UNIT
 
 
+cdef enum:
+    LINE = 8        # numbers in a line of a processor's cache
+
+
+cdef inline double* next_line(double* memory) noexcept nogil:
+    """The first number from here on that is at the beginning of a cache line: at most LINE - 1 further on."""
+    return <double*>((<size_t>memory + (LINE * sizeof(double) - 1)) & ~<size_t>(LINE * sizeof(double) - 1))
+
+
 cdef inline double saturate(double value) noexcept nogil:
     """np.clip(value, -LARGEST, LARGEST)"""
     return larger(-LARGEST, smaller(value, LARGEST))
