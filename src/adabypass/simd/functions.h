@@ -119,12 +119,21 @@ static inline Tail tail_beyond(vec x)
 /* Variance of what lies beyond x. */
 static inline vec tail_var(Tail tail) { return tail.mean * (tail.square - tail.mean); }
 
-/* The same functions of one number, by the same arithmetic. */
-static inline double exponential_of(double a)
+/* The same functions of a few numbers, in place, by the same arithmetic. */
+static inline void exponentials_of(double* a, int n)
 {
-    double lane[WIDTH];
-    store(lane, exponential(fill(a)));
-    return lane[0];
+    double lane[LANES] = {0.0};
+    memcpy(lane, a, (size_t)n * sizeof *a);
+    for (int k = 0; k < n; k += WIDTH) store(lane + k, exponential(load(lane + k)));
+    memcpy(a, lane, (size_t)n * sizeof *a);
+}
+
+static inline void logarithms_of(double* a, int n)
+{
+    double lane[LANES] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+    memcpy(lane, a, (size_t)n * sizeof *a);
+    for (int k = 0; k < n; k += WIDTH) store(lane + k, logarithm(load(lane + k)));
+    memcpy(a, lane, (size_t)n * sizeof *a);
 }
 
 static inline double logarithm_of(double a)

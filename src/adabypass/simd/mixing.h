@@ -38,28 +38,38 @@ static ptrdiff_t best_filter(const Bank* bank)
     return k;
 }
 
-/* Move the filters' shares to those that foresaw y, then a little to all of them: equations (57) and (58). */
-static void reweigh(Bank* bank)
+/* Densities of the filters, in place of `mass`, in units of exp(top); return top. No logarithm is needed: the power of
+   two of a mass goes into its exponent. */
+static double find_densities(Bank* bank)
 {
     ptrdiff_t K = bank->n_lanes;
-    const double* prior = setting(bank, PRIOR_SHARE);
-    double top, total, hyper_rate = bank->constants[HYPER_SWITCHING_RATE], even = 1.0 / (double)bank->n_rates;
-    double* density = bank->mass;       /* in units of exp(top), from here on */
-    for (ptrdiff_t k = 0; k < K; k += WIDTH) {      /* no logarithm: the power of two alone goes into the exponent */
+    double top;
+    for (ptrdiff_t k = 0; k < K; k += WIDTH) {
         vec mass = load(bank->mass + k) * load(bank->inverse_scale + k);
-        store(density + k, binary_fraction(mass));
+        store(bank->mass + k, binary_fraction(mass));
         store(bank->log_unit + k, load(bank->log_unit + k) + LN2 * binary_exponent(mass));
     }
     for (ptrdiff_t k = bank->n_filters; k < K; k++) bank->log_unit[k] = -bank->limits->largest;
     top = largest(bank->log_unit, K);
     for (ptrdiff_t k = 0; k < K; k += WIDTH)
-        store(density + k, load(density + k) * exponential(load(bank->log_unit + k) - top));
-    total = dot(bank->share, density, K);
-    bank->row[LOG_SCORE] = top + logarithm_of(total) - logarithm_of(bank->row[Y_SCALE]);
+        store(bank->mass + k, load(bank->mass + k) * exponential(load(bank->log_unit + k) - top));
+    return top;
+}
+
+/* Move the filters' shares to those that foresaw y, then a little to all of them: equations (57) and (58). */
+static void reweigh(Bank* bank)
+{
+    ptrdiff_t K = bank->n_lanes;
+    const double* prior = setting(bank, PRIOR_SHARE);
+    const double* density = bank->mass;
+    double top = find_densities(bank), total = dot(bank->share, density, K), of_one[2] = {total, bank->row[Y_SCALE]};
+    double hyper_rate = bank->constants[HYPER_SWITCHING_RATE], even = 1.0 / (double)bank->n_rates, inverse = 1.0 / total;
+    logarithms_of(of_one, 2);
+    bank->row[LOG_SCORE] = top + of_one[0] - of_one[1];
     for (ptrdiff_t s = 0; s < bank->n_rates; s++) {
         double* rated = bank->rated_share + s * K;
         double rate = bank->switching_rates[s], subtotal = dot(rated, density, K), kept = (1.0 - rate) / subtotal;
-        double weight = bank->rate_share[s] * (subtotal / total);                               /* (58) */
+        double weight = bank->rate_share[s] * (subtotal * inverse);                             /* (58) */
         bank->rate_share[s] = weight += hyper_rate * (even - weight);
         for (ptrdiff_t k = 0; k < K; k += WIDTH) {
             vec share = kept * (load(rated + k) * load(density + k)) + rate * load(prior + k);  /* (57) */
@@ -109,21 +119,35 @@ static void restart_failing(Bank* bank)
 static void summarise(Bank* bank)
 {
     ptrdiff_t K = bank->n_lanes;
-    double* shaped_share = bank->shift;     /* of insensitive noise; these two are free by now */
-    double* scale_log = bank->term;
+    double* drift_share = bank->row + DRIFT_SHARE_0;
+    const double* share = bank->share;
     const double* index = setting(bank, DRIFT_INDEX);
-    for (ptrdiff_t k = 0; k < K; k += WIDTH) {
-        mask shaped = equal(load(setting(bank, NOISE_VAR) + k), fill(0.0));
-        vec log_sd = load(setting(bank, NOISE_LOG_SD) + k);
-        if (any(shaped)) log_sd = select(shaped, 0.5 * logarithm(noise_var(bank, k)), log_sd);
-        store(scale_log + k, load(bank->slow + k) + load(bank->fast + k) + log_sd);
-        store(shaped_share + k, zero_unless(shaped, load(bank->share + k)));
-    }
-    for (ptrdiff_t i = 0; i < bank->n_drifts; i++) bank->row[DRIFT_SHARE_0 + i] = 0.0;
-    for (ptrdiff_t k = 0; k < bank->n_filters; k++) bank->row[DRIFT_SHARE_0 + (ptrdiff_t)index[k]] += bank->share[k];
-    bank->row[NOISE_SCALE] = saturate(bank, bank->row[Y_SCALE] * exponential_of(dot(bank->share, scale_log, K)));
-    bank->row[EPSILON] = dot(shaped_share, bank->epsilon, K) / sum(shaped_share, K);
-    bank->row[DRIFT] = exponential_of(dot(bank->share, setting(bank, DRIFT_LOG), K));
+    double learned[2];
+    vec scale_log[PARTS], drift_log[PARTS], shaped_share[PARTS], epsilon[PARTS];
+    for (int part = 0; part < PARTS; part++)
+        scale_log[part] = drift_log[part] = shaped_share[part] = epsilon[part] = fill(0.0);
+    for (ptrdiff_t block = 0; block < K; block += LANES)
+        for (int part = 0; part < PARTS; part++) {
+            ptrdiff_t k = block + part * WIDTH;
+            mask shaped = equal(load(setting(bank, NOISE_VAR) + k), fill(0.0));
+            vec weight = load(share + k), log_sd = load(setting(bank, NOISE_LOG_SD) + k);
+            if (any(shaped)) {
+                vec shaped_weight = zero_unless(shaped, weight);
+                log_sd = select(shaped, 0.5 * logarithm(noise_var(bank, k)), log_sd);
+                shaped_share[part] += shaped_weight;
+                epsilon[part] += shaped_weight * load(bank->epsilon + k);
+            }
+            scale_log[part] += weight * (load(bank->slow + k) + load(bank->fast + k) + log_sd);
+            drift_log[part] += weight * load(setting(bank, DRIFT_LOG) + k);
+        }
+    learned[0] = sum_parts(scale_log);
+    learned[1] = sum_parts(drift_log);
+    exponentials_of(learned, 2);
+    for (ptrdiff_t i = 0; i < bank->n_drifts; i++) drift_share[i] = 0.0;
+    for (ptrdiff_t k = 0; k < bank->n_filters; k++) drift_share[(ptrdiff_t)index[k]] += share[k];
+    bank->row[NOISE_SCALE] = saturate(bank, bank->row[Y_SCALE] * learned[0]);
+    bank->row[EPSILON] = sum_parts(epsilon) / sum_parts(shaped_share);
+    bank->row[DRIFT] = learned[1];
 }
 
 /* Follow the features' running mean and variance: equation (51). */

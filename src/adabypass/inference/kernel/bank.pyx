@@ -12,8 +12,8 @@ from adabypass.model.special cimport smaller
 from adabypass.simd.dispatch cimport KERNELS
 
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DRIFT_VAR, FAMILY, LANES, LOG_SCORE, N_SEEN, PHASE, SETTLED, UNSCALED, Y_CENTER, Y_SCALE, cov_at,
-    mean_at, open_bank, setting,
+    ANCHORED, Bank, DRIFT_VAR, FAMILY, LANES, LOG_SCORE, N_SEEN, NOISE_VAR, PHASE, SETTLED, UNSCALED, Y_CENTER, Y_SCALE,
+    cov_at, mean_at, open_bank, setting,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, saturate
 from adabypass.inference.kernel.units cimport find_scales, standardise
@@ -70,18 +70,26 @@ cdef void absorb(Step* step, double y) noexcept nogil:
 cdef void describe(Step* step, Component* out) noexcept nogil:
     """Write the forecast's components in the user's units, after `forecast`."""
     cdef Bank bank = open_bank(step)
-    cdef Py_ssize_t k
-    cdef double unit = bank.row[Y_SCALE]
-    for k in range(bank.n_filters):
-        if bank.row[PHASE] == UNSCALED:
+    cdef Py_ssize_t k, n_filters = bank.n_filters
+    cdef double center = bank.row[Y_CENTER], unit = bank.row[Y_SCALE]
+    cdef const double* family = setting(&bank, FAMILY)
+    cdef const double* noise_var = setting(&bank, NOISE_VAR)        # 0 if it depends on epsilon
+    cdef const double* mean = bank.mean
+    cdef const double* signal_var = bank.h
+    cdef const double* scale = bank.scale
+    cdef const double* share = bank.share
+    cdef const double* epsilon = bank.epsilon
+    if bank.row[PHASE] == UNSCALED:
+        for k in range(n_filters):
             start_component(&bank, k, &out[k])
-            continue
-        out[k].weight = bank.share[k]
-        out[k].mean = saturate(bank.row[Y_CENTER] + unit * bank.mean[k])
-        out[k].signal_var = saturate(unit * (unit * bank.h[k]))
-        out[k].noise_scale = saturate(unit * bank.scale[k])
-        out[k].family = <int64_t>setting(&bank, FAMILY)[k]
-        out[k].epsilon = bank.epsilon[k] if noise_of(out[k].family).has_epsilon else 0.0
+        return
+    for k in range(n_filters):
+        out[k].weight = share[k]
+        out[k].mean = saturate(center + unit * mean[k])
+        out[k].signal_var = saturate(unit * (unit * signal_var[k]))
+        out[k].noise_scale = saturate(unit * scale[k])
+        out[k].epsilon = epsilon[k] if noise_var[k] == 0.0 else 0.0
+        out[k].family = <int64_t>family[k]
 
 
 cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:
