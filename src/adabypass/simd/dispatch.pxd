@@ -17,6 +17,20 @@ cdef extern from "kernels.h" nogil:
         double scale_slope
         double epsilon_slope
 
+    ctypedef struct Update:
+        double factor
+        double negligible
+        const double* a
+        const double* b
+        const double* diagonal
+
+    ctypedef struct GradientMove:
+        double D
+        double left
+        double pull
+        double bound
+        double negligible
+
     ctypedef struct Projection:
         double prior_var
         double square
@@ -66,18 +80,20 @@ cdef extern from "kernels.h" nogil:
         double (*dot)(ptrdiff_t n, const double* a, const double* b) noexcept nogil
         double (*largest_size)(ptrdiff_t n, const double* a) noexcept nogil
         # of packed lower triangles
+        void (*update)(ptrdiff_t n, const Update* by, double* A) noexcept nogil
         void (*multiply)(
-            ptrdiff_t n, const double* A, const double* x, double* out, double* diagonal
-        ) noexcept nogil
-        void (*add_outer_pair)(
-            ptrdiff_t n, double factor, const double* a, const double* b, double negligible, double* A
+            ptrdiff_t n, const Update* by, double* A, const double* x, double* out, double* diagonal
         ) noexcept nogil
         # of weights
         Projection (*project)(
-            ptrdiff_t n, const double* m, const double* S, const double* x, double* p, double* diagonal
+            ptrdiff_t n, const double* m, const Update* by, double* S, const double* x, double* p, double* diagonal
         ) noexcept nogil
-        void (*condition)(
-            ptrdiff_t n, const Conditioning* by, const double* x, double* p, double* diagonal, double* m, double* S
+        double (*condition)(
+            ptrdiff_t n, const Conditioning* by, const double* x, double* p, double* diagonal, double* m
+        ) noexcept nogil
+        double (*move_gradient)(
+            ptrdiff_t n, const GradientMove* by, const double* x, const double* p, const double* v, double* g,
+            double* a, double* gradient
         ) noexcept nogil
         void (*apply)(int function, const double* a, double* out, ptrdiff_t n) noexcept nogil
 

@@ -60,9 +60,10 @@ const Kernels TABLE(SET) = {
     .follow_impulse = follow_impulse,
     .dot = dot_product,
     .largest_size = largest_size,
+    .update = update,
     .multiply = multiply,
-    .add_outer_pair = add_outer_pair,
     .project = project,
     .condition = condition,
+    .move_gradient = move_gradient,
     .apply = apply,
 };

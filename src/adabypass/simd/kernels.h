@@ -44,6 +44,17 @@ typedef struct {
 /* Functions of functions.h, for tests. */
 enum { EXPONENTIAL, LOGARITHM, TAIL_MASS, TAIL_MEAN, TAIL_VAR };
 
+/* How a symmetric matrix A changes: its diagonal is set to `diagonal`, unless that is NULL; then
+   A += factor * outer(a, a) if b is NULL, else A += factor * (outer(a, b) + outer(b, a)), and what is not above
+   `negligible` in size becomes 0. */
+typedef struct {
+    double factor;
+    double negligible;      /* below 0 if all stays */
+    const double* a;
+    const double* b;
+    const double* diagonal;
+} Update;
+
 /* Weights of mean m and covariance S, seen from features x. */
 typedef struct {
     double prior_var;       /* x @ S @ x */
@@ -60,6 +71,15 @@ typedef struct {
     double bound;           /* of a weight's size */
     double explained;       /* P -= explained * P @ x (P @ x)' / D */
 } Conditioning;
+
+/* What an observation does to the gradient of the weights' mean, and to that of their covariance. */
+typedef struct {
+    double D;               /* g = p / D */
+    double left;            /* 1 - x @ g */
+    double pull;
+    double bound;           /* of a gradient's size */
+    double negligible;      /* what is not above it in size becomes 0 */
+} GradientMove;
 
 struct Bank;
 
@@ -78,14 +98,16 @@ typedef struct {
     double (*dot)(ptrdiff_t n, const double* a, const double* b);
     double (*largest_size)(ptrdiff_t n, const double* a);
     /* triangle.h */
-    void (*multiply)(ptrdiff_t n, const double* A, const double* x, double* out, double* diagonal);
-    void (*add_outer_pair)(
-        ptrdiff_t n, double factor, const double* a, const double* b, double negligible, double* A);
+    void (*update)(ptrdiff_t n, const Update* by, double* A);
+    void (*multiply)(ptrdiff_t n, const Update* by, double* A, const double* x, double* out, double* diagonal);
     /* weights.h */
     Projection (*project)(
-        ptrdiff_t n, const double* m, const double* S, const double* x, double* p, double* diagonal);
-    void (*condition)(
-        ptrdiff_t n, const Conditioning* by, const double* x, double* p, double* diagonal, double* m, double* S);
+        ptrdiff_t n, const double* m, const Update* by, double* S, const double* x, double* p, double* diagonal);
+    double (*condition)(
+        ptrdiff_t n, const Conditioning* by, const double* x, double* p, double* diagonal, double* m);
+    double (*move_gradient)(
+        ptrdiff_t n, const GradientMove* by, const double* x, const double* p, const double* v, double* g, double* a,
+        double* gradient);
     void (*apply)(int function, const double* a, double* out, ptrdiff_t n);
 } Kernels;
 

@@ -1,8 +1,11 @@
-/* One symmetric matrix, kept as its lower triangle, row after row: its product with a vector, and its updates.
+/* One symmetric matrix, kept as its lower triangle, row after row: its update, and its product with a vector, in one pass.
+
+   From a few dozen rows on, memory is what takes the time. So an update may wait until the next product, and be made on
+   the way: each number is read, updated, written and multiplied, in this order, whether in one pass or in two.
 
    Rows are taken in blocks of LANES, and several of them at once, so that a vector of x or of the result is loaded once
-   for all. Vectors are loaded from where they stand, aligned or not: the triangle has no gaps, and from a few hundred rows
-   on memory is what takes the time. The last rows, fewer than LANES, are taken one by one; so are all of a small matrix.
+   for all. Vectors are loaded from where they stand, aligned or not: the triangle has no gaps. The last rows, fewer than
+   LANES, are taken one by one; so are all of a small matrix.
 
    Every sum is taken in an order that depends neither on the width of a vector nor on the number of rows at once:
    element j of a product is the sum over the rows below j, one after the other, and over row j, in LANES lanes. */
@@ -10,6 +13,7 @@
 #ifndef ADABYPASS_TRIANGLE_H
 #define ADABYPASS_TRIANGLE_H
 
+#include "kernels.h"
 #include "lanes.h"
 
 #if WIDTH >= 4
@@ -27,79 +31,152 @@
 #define KEEP(a) (void)0
 #endif
 
+/* What a pass does, known when it is compiled: how many terms it adds, whether tiny sums become 0, whether it multiplies. */
+typedef struct {
+    int n_terms;
+    bool clears;
+    bool multiplies;
+} Work;
+
+/* What it does that with. */
+typedef struct {
+    const double* left[2];      /* terms factor * outer(left, right) are added to the matrix */
+    const double* right[2];
+    double factor;
+    double negligible;          /* a sum not above it in size becomes 0 */
+    const double* new_diagonal; /* what the matrix's diagonal is first set to; or NULL */
+    const double* x;            /* the matrix is multiplied with it */
+    double* out;                /* the product */
+    double* diagonal;           /* the matrix's, once it is updated; or NULL */
+} Operands;
+
 static inline ptrdiff_t row_start(ptrdiff_t i) { return i * (i + 1) / 2; }
 
-/* a, but 0 in all lanes of a block from `count` on; `part` says which vector of the block it is */
-static inline vec first_lanes(int count, int part, vec a)
+/* Which lanes of a vector are among the first `count` of a block; `part` says which vector of the block it is. */
+static inline mask first_lanes(int count, int part)
 {
-    static const double index[LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
-    return zero_unless(less(load(index + part * WIDTH), fill(count)), a);
+    static const int64_t edge[2 * LANES] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return bits_of(load((const double*)edge + LANES - count + part * WIDTH));
 }
 
-/* Take rows [i, i + rows), columns [0, block), into a product: out[:block] += rows.T @ x[i:i + rows]; the products of the
-   rows with x are added to `total`. */
-INLINE void multiply_rows(
-    const int rows, ptrdiff_t i, ptrdiff_t block, const double* A, const double* x, double* out, vec total[ROWS][PARTS]
+INLINE vec updated(const Work does, double negligible, vec a, const vec* left, const vec* right)
+{
+    for (int t = 0; t < does.n_terms; t++) a += left[t] * right[t];
+    return does.clears ? zero_unless(less(fill(negligible), absolute(a)), a) : a;
+}
+
+INLINE double updated_one(const Work does, const Operands* with, double a, ptrdiff_t i, ptrdiff_t k)
+{
+    for (int t = 0; t < does.n_terms; t++) a += with->factor * with->left[t][i] * with->right[t][k];
+    return does.clears && !(fabs(a) > with->negligible) ? 0.0 : a;
+}
+
+/* Take rows [i, i + rows), columns [0, block): out[:block] += rows.T @ x[i:i + rows]; the products of the rows with x are
+   written to `total`. */
+INLINE void pass_rows(
+    const Work does, const int rows, const Operands* with, ptrdiff_t i, ptrdiff_t block, double* A, vec total[ROWS][PARTS]
 )
 {
-    const double* row[ROWS];
-    vec own[ROWS];
+    const double* x = with->x;
+    const double* term[2] = {with->right[0], with->right[1]};
+    double* out = with->out;
+    const double negligible = with->negligible;
+    double* row[ROWS];
+    vec own[ROWS], left[ROWS][2];
     for (int r = 0; r < rows; r++) {
         row[r] = A + row_start(i + r);
-        own[r] = fill(x[i + r]);
+        if (does.multiplies) own[r] = fill(x[i + r]);
+        for (int t = 0; t < does.n_terms; t++) left[r][t] = fill(with->factor * with->left[t][i + r]);
         for (int p = 0; p < PARTS; p++) total[r][p] = fill(0.0);
     }
     for (ptrdiff_t j = 0; j < block; j += LANES)
         for (int p = 0; p < PARTS; p++) {
             ptrdiff_t k = j + p * WIDTH;
-            vec across = load(x + k), down = load(out + k);
+            vec across, down, right[2];
+            for (int t = 0; t < does.n_terms; t++) right[t] = load(term[t] + k);
+            if (does.multiplies) across = load(x + k), down = load(out + k);
             for (int r = 0; r < rows; r++) {
-                vec a = load(row[r] + k);
+                vec a = updated(does, negligible, load(row[r] + k), left[r], right);
                 KEEP(a);
-                total[r][p] += a * across;
-                down += a * own[r];
+                if (does.multiplies) {
+                    total[r][p] += a * across;
+                    down += a * own[r];
+                }
+                if (does.n_terms > 0) store(row[r] + k, a);
             }
-            store(out + k, down);
+            if (does.multiplies) store(out + k, down);
         }
 }
 
-/* The same for the rows' part of the square on the diagonal that begins at `block`; rows start at number `first` of it.
-   What stands beyond a row's end is read, since it belongs to the rows below it, and left out. */
+/* Update the rows' part of the square on the diagonal that begins at `block`; rows start at number `first` of it. What
+   stands beyond a row's end belongs to the rows below it: it is read, and written as it was. */
+INLINE void update_corner(const Work does, const int first, const Operands* with, ptrdiff_t block, double* A)
+{
+    for (int p = 0; p < PARTS; p++) {
+        ptrdiff_t k = block + p * WIDTH;
+        vec right[2];
+        for (int t = 0; t < does.n_terms; t++) right[t] = load(with->right[t] + k);
+        UNROLLED
+        for (int r = 0; r < ROWS; r++) {
+            const int at = first + r;       /* on the diagonal */
+            const bool has_end = at < (p + 1) * WIDTH;
+            double* place = A + row_start(block + at) + k;
+            vec left[2], old, a;
+            if (at < p * WIDTH) continue;
+            for (int t = 0; t < does.n_terms; t++) left[t] = fill(with->factor * with->left[t][block + at]);
+            a = old = load(place);
+            if (has_end && with->new_diagonal != NULL)
+                a = select(first_lanes(at, p), a, load(with->new_diagonal + k));
+            a = updated(does, with->negligible, a, left, right);
+            store(place, has_end ? select(first_lanes(at + 1, p), a, old) : a);
+        }
+    }
+}
+
+/* Multiply that part of the square: as `pass_rows` does. */
 INLINE void multiply_corner(
-    const int first, ptrdiff_t block, const double* A, const double* x, double* out, vec total[ROWS][PARTS]
+    const int first, const Operands* with, ptrdiff_t block, const double* A, vec total[ROWS][PARTS]
 )
 {
     for (int p = 0; p < PARTS; p++) {
         ptrdiff_t k = block + p * WIDTH;
-        vec across = load(x + k), down = first == 0 ? fill(0.0) : load(out + k);
+        vec across = load(with->x + k), down = first == 0 ? fill(0.0) : load(with->out + k);
+        UNROLLED
         for (int r = 0; r < ROWS; r++) {
-            vec a = load(A + row_start(block + first + r) + k);
-            total[r][p] += first_lanes(first + r + 1, p, a) * across;
-            down += first_lanes(first + r, p, a) * x[block + first + r];
+            const int at = first + r;
+            vec a;
+            if (at < p * WIDTH) continue;
+            a = load(A + row_start(block + at) + k);
+            total[r][p] += zero_unless(first_lanes(at + 1, p), a) * across;
+            down += zero_unless(first_lanes(at, p), a) * with->x[block + at];
         }
-        store(out + k, down);
+        store(with->out + k, down);
     }
 }
 
 /* The last rows: those from `block` on. */
-INLINE void multiply_rest(ptrdiff_t n, ptrdiff_t block, const double* A, const double* x, double* out)
+INLINE void pass_rest(const Work does, const Operands* with, ptrdiff_t n, ptrdiff_t block, double* A)
 {
+    const double* x = with->x;
     vec total[ROWS][PARTS];
     for (ptrdiff_t i = block; i < n; i++) {
-        const double* row = A + row_start(i);
+        double* row = A + row_start(i);
         double across = 0.0;
-        if (block > 0) multiply_rows(1, i, block, A, x, out, total);
-        for (ptrdiff_t j = block; j < i; j++) {
-            across += row[j] * x[j];
-            out[j] += row[j] * x[i];
+        if (block > 0) pass_rows(does, 1, with, i, block, A, total);
+        if (does.n_terms > 0 && with->new_diagonal != NULL) row[i] = with->new_diagonal[i];
+        for (ptrdiff_t j = block; j <= i; j++) {
+            if (does.n_terms > 0) row[j] = updated_one(does, with, row[j], i, j);
+            if (does.multiplies) {
+                across += row[j] * x[j];
+                if (j < i) with->out[j] += row[j] * x[i];
+            }
         }
-        across += row[i] * x[i];
-        out[i] = block > 0 ? sum_parts(total[0]) + across : across;
+        if (does.multiplies) with->out[i] = block > 0 ? sum_parts(total[0]) + across : across;
+        if (does.multiplies && with->diagonal != NULL) with->diagonal[i] = row[i];
     }
 }
 
-/* out = A @ x; and diagonal = np.diag(A), unless it is NULL */
-INLINE void multiply(ptrdiff_t n, const double* A, const double* x, double* out, double* diagonal)
+INLINE void pass(const Work does, const Operands* with, ptrdiff_t n, double* A)
 {
     ptrdiff_t block = 0;
     for (; block + LANES <= n; block += LANES) {
@@ -107,104 +184,56 @@ INLINE void multiply(ptrdiff_t n, const double* A, const double* x, double* out,
         UNROLLED
         for (int first = 0; first < LANES; first += ROWS) {
             vec total[ROWS][PARTS];
-            multiply_rows(ROWS, block + first, block, A, x, out, total);
-            multiply_corner(first, block, A, x, out, total);
+            pass_rows(does, ROWS, with, block + first, block, A, total);
+            if (does.n_terms > 0) update_corner(does, first, with, block, A);
+            if (!does.multiplies) continue;
+            multiply_corner(first, with, block, A, total);
             for (int r = 0; r < ROWS; r++) across[first + r] = sum_parts(total[r]);
         }
-        for (int p = 0; p < LANES; p += WIDTH) store(out + block + p, load(out + block + p) + load(across + p));
-        if (diagonal != NULL)
-            for (ptrdiff_t i = block; i < block + LANES; i++) diagonal[i] = A[row_start(i) + i];
+        if (!does.multiplies) continue;
+        for (int p = 0; p < LANES; p += WIDTH) {
+            double* out = with->out + block + p;
+            store(out, load(out) + load(across + p));
+        }
+        if (with->diagonal != NULL)
+            for (ptrdiff_t i = block; i < block + LANES; i++) with->diagonal[i] = A[row_start(i) + i];
     }
-    multiply_rest(n, block, A, x, out);
-    if (diagonal != NULL)
-        for (ptrdiff_t i = block; i < n; i++) diagonal[i] = A[row_start(i) + i];
+    pass_rest(does, with, n, block, A);
 }
 
-/* Terms factor * outer(left, right), of which the lower triangle is added to A. */
-typedef struct {
-    double factor;
-    const double* left[2];
-    const double* right[2];
-    const double* diagonal;     /* what A's diagonal is first set to; or NULL */
-    double negligible;          /* of two terms: what is not above it in size afterwards becomes 0; below 0 if all stays */
-} Update;
-
-/* The terms added to element (i, k) of A, which is a, and to those after it in the row. */
-INLINE vec updated(const int terms, const Update* by, vec a, const vec* left, ptrdiff_t k)
+static Operands operands_of(const Update* by)
 {
-    for (int t = 0; t < terms; t++) a += left[t] * load(by->right[t] + k);
-    return terms < 2 ? a : zero_unless(less(fill(by->negligible), absolute(a)), a);
+    return (Operands){
+        {by->a, by->b != NULL ? by->b : by->a}, {by->b != NULL ? by->b : by->a, by->a},
+        by->factor, by->negligible, by->diagonal, NULL, NULL, NULL,
+    };
 }
 
-INLINE double updated_one(const int terms, const Update* by, double a, ptrdiff_t i, ptrdiff_t k)
+/* Make an update. */
+static void update(ptrdiff_t n, const Update* by, double* A)
 {
-    for (int t = 0; t < terms; t++) a += by->factor * by->left[t][i] * by->right[t][k];
-    return terms < 2 || fabs(a) > by->negligible ? a : 0.0;
+    const Operands with = operands_of(by);
+    if (by->b == NULL)
+        pass((Work){1, false, false}, &with, n, A);
+    else
+        pass((Work){2, true, false}, &with, n, A);
 }
 
-/* Update columns [0, block) of rows [i, i + rows). */
-INLINE void update_rows(const int rows, const int terms, const Update* by, ptrdiff_t i, ptrdiff_t block, double* A)
+/* Make an update, unless it is NULL; then out = A @ x, and diagonal = np.diag(A), unless that is NULL. */
+static void multiply(ptrdiff_t n, const Update* by, double* A, const double* x, double* out, double* diagonal)
 {
-    double* row[ROWS];
-    vec left[ROWS][2];
-    for (int r = 0; r < rows; r++) {
-        row[r] = A + row_start(i + r);
-        for (int t = 0; t < terms; t++) left[r][t] = fill(by->factor * by->left[t][i + r]);
-    }
-    for (ptrdiff_t k = 0; k < block; k += WIDTH) {
-        vec a[ROWS];        /* all are loaded before one is stored: so the compiler loads a term's vector once */
-        for (int r = 0; r < rows; r++) a[r] = updated(terms, by, load(row[r] + k), left[r], k);
-        for (int r = 0; r < rows; r++) store(row[r] + k, a[r]);
-    }
-}
-
-/* Update the first `rows` rows of the square on the diagonal that begins at `block`. */
-INLINE void update_corner(const int rows, const int terms, const Update* by, ptrdiff_t block, double* A)
-{
-    UNROLLED
-    for (int r = 0; r < rows; r++) {
-        double* row = A + row_start(block + r) + block;
-        vec left[2];
-        int c = 0;
-        for (int t = 0; t < terms; t++) left[t] = fill(by->factor * by->left[t][block + r]);
-        UNROLLED
-        for (; c + WIDTH <= r; c += WIDTH) store(row + c, updated(terms, by, load(row + c), left, block + c));
-        UNROLLED
-        for (; c < r; c++) row[c] = updated_one(terms, by, row[c], block + r, block + c);
-        if (by->diagonal != NULL) row[r] = by->diagonal[block + r];
-        row[r] = updated_one(terms, by, row[r], block + r, block + r);
-    }
-}
-
-/* From the last rows to the first: a product has just ended with the last, and the next one begins with the first, so
-   these are still near the processor. */
-INLINE void update(const int terms, const Update* by, ptrdiff_t n, double* A)
-{
-    ptrdiff_t block = n / LANES * LANES;
-    if (block > 0)
-        for (ptrdiff_t i = block; i < n; i++) update_rows(1, terms, by, i, block, A);
-    update_corner((int)(n - block), terms, by, block, A);
-    while (block > 0) {
-        block -= LANES;
-        for (ptrdiff_t i = block; i < block + LANES; i += ROWS) update_rows(ROWS, terms, by, i, block, A);
-        update_corner(LANES, terms, by, block, A);
-    }
-}
-
-/* A += factor * outer(a, a), where A's diagonal is first set to `diagonal` */
-INLINE void add_outer(ptrdiff_t n, double factor, const double* a, const double* diagonal, double* A)
-{
-    const Update by = {factor, {a}, {a}, diagonal, -1.0};
-    update(1, &by, n, A);
-}
-
-/* A += factor * (outer(a, b) + outer(b, a)); then what is not above `negligible` in size becomes 0 */
-static void add_outer_pair(
-    ptrdiff_t n, double factor, const double* a, const double* b, double negligible, double* A
-)
-{
-    const Update by = {factor, {a, b}, {b, a}, NULL, negligible};
-    update(2, &by, n, A);
+    Operands with = by != NULL ? operands_of(by) : (Operands){0};
+    with.x = x;
+    with.out = out;
+    with.diagonal = diagonal;
+    if (by == NULL)
+        pass((Work){0, false, true}, &with, n, A);
+    else if (by->b == NULL)
+        pass((Work){1, false, true}, &with, n, A);
+    else if (by->negligible < 0.0)
+        pass((Work){2, false, true}, &with, n, A);
+    else
+        pass((Work){2, true, true}, &with, n, A);
 }
 
 #endif

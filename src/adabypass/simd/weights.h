@@ -7,13 +7,13 @@
 #include "triangle.h"
 #include "vectors.h"
 
-/* p = S @ x, diagonal = np.diag(S) */
+/* Make an update of S, unless it is NULL; then p = S @ x, diagonal = np.diag(S) */
 static Projection project(
-    ptrdiff_t n, const double* m, const double* S, const double* x, double* p, double* diagonal
+    ptrdiff_t n, const double* m, const Update* by, double* S, const double* x, double* p, double* diagonal
 )
 {
     Projection seen;
-    multiply(n, S, x, p, diagonal);
+    multiply(n, by, S, x, p, diagonal);
     seen.prior_var = dot_product(n, x, p);
     seen.prior_var = seen.prior_var > 0.0 ? seen.prior_var : 0.0;
     seen.square = dot_product(n, x, x);
@@ -64,15 +64,45 @@ INLINE void move_mean(ptrdiff_t n, double drift_var, const double* x, double mov
     }
 }
 
-/* Condition the weights on one observation: equations (25)-(28). On entry p and diagonal are as `project` left them; on
-   exit p = P @ x. */
-static void condition(
-    ptrdiff_t n, const Conditioning* by, const double* x, double* p, double* diagonal, double* m, double* S
+/* Condition the mean on one observation, and prepare the covariance for it: equations (25)-(28). On entry p and diagonal
+   are as `project` left them; on exit p = P @ x, and the covariance has still to change, by its new diagonal and
+   outer(p, p) times what is returned. */
+static double condition(
+    ptrdiff_t n, const Conditioning* by, const double* x, double* p, double* diagonal, double* m
 )
 {
     double floor = widen(n, by->drift_var, by->rounding, by->D, x, diagonal);       /* (25), (28) */
     move_mean(n, by->drift_var, x, by->move, by->bound, p, m);                      /* (26) */
-    add_outer(n, -by->explained / (by->D > floor ? by->D : floor), p, diagonal, S); /* (27) */
+    return -by->explained / (by->D > floor ? by->D : floor);                        /* (27) */
+}
+
+/* Carry the mean's gradient through an observation: equation (33). v = G @ x, where G is the covariance's gradient, which
+   has still to change, by -(outer(g, a) + outer(a, g)). Returns f = x @ v. */
+static double move_gradient(
+    ptrdiff_t n, const GradientMove* by, const double* x, const double* p, const double* v, double* g, double* a,
+    double* gradient
+)
+{
+    ptrdiff_t whole = n / LANES * LANES;
+    double along = dot_product(n, x, gradient), f = dot_product(n, x, v);
+    for (ptrdiff_t i = 0; i < whole; i += WIDTH) {
+        vec share = load(p + i) / by->D, own = load(v + i), moved;
+        store(g + i, share);
+        store(a + i, own - 0.5 * f * share);
+        moved = load(gradient + i) - share * along + by->pull * (by->left * (own - f * share));
+        moved = clamp(moved, -by->bound, by->bound);
+        store(gradient + i, zero_unless(less(fill(by->negligible), absolute(moved)), moved));
+    }
+    for (ptrdiff_t i = whole; i < n; i++) {
+        double moved;
+        g[i] = p[i] / by->D;
+        a[i] = v[i] - 0.5 * f * g[i];
+        moved = gradient[i] - g[i] * along + by->pull * (by->left * (v[i] - f * g[i]));
+        moved = moved > -by->bound ? moved : -by->bound;
+        moved = moved < by->bound ? moved : by->bound;
+        gradient[i] = fabs(moved) > by->negligible ? moved : 0.0;
+    }
+    return f;
 }
 
 #endif

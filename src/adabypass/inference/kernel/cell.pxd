@@ -3,11 +3,11 @@
 cimport numpy as cnp
 
 from adabypass.inference.kernel.maker cimport Maker
-from adabypass.inference.kernel.step cimport Kernel, Step, Weigh, Weights
+from adabypass.inference.kernel.step cimport N_MATRICES, Kernel, Pending, Step, Weigh, Weights
 
 
 cdef class Cell:
-    cdef readonly cnp.ndarray row
+    cdef cnp.ndarray _row           # the model's memory; updates may be pending
     cdef readonly Py_ssize_t n_features
     cdef readonly Py_ssize_t n_components
     cdef readonly bint is_running   # a copy of the row runs a stream, and will replace this one
@@ -16,9 +16,11 @@ cdef class Cell:
     cdef Py_ssize_t n_head          # numbers at the row's start that a trace keeps: n_seen and the scalars
     cdef Py_ssize_t n_scratch
     cdef Maker maker
-    cdef double* memory             # features, scaled features, features that are still to be checked, and scratch
-    cdef double* given              # the last two of these
+    cdef double* memory             # features, scaled, still to be checked; vectors of pending updates; scratch
+    cdef double* given              # features that are still to be checked
     cdef double* scratch
+    cdef Pending[N_MATRICES] pending
+    cdef bint postpones             # whether updates may wait
     cdef Step newest                # the newest forecast; its scratch is in memory
     cdef bint is_current            # whether that is the forecast of the row as it is, at the features in memory
 

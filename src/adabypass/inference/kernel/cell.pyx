@@ -4,6 +4,9 @@ Memory stays safe whatever is passed, and from however many threads. What comes 
 code; then it is copied into buffers of the cell's own and checked there; from then on no Python code runs until the
 kernel is done. A stream is run on a cell of its own, and on copies of the arrays.
 
+Of many features, the update of a matrix waits for the next product with it: then both take one pass through memory. So
+the row is up to date only where it is read through `row`, which makes what updates are pending.
+
 The newest forecast stays in those buffers until the row changes: an `update` at the features of the `predict` before it
 learns from that forecast, and does not make it again.
 """
@@ -18,7 +21,7 @@ cimport numpy as cnp
 from adabypass.inference.kernel.arguments cimport all_finite, as_target, copy_plain, is_vector
 from adabypass.inference.kernel.maker cimport Maker
 from adabypass.inference.kernel.step cimport (
-    LINE, Kernel, Linear, Step, Weigh, Weights, aim, next_line, weight_cov, weight_mean,
+    LINE, N_MATRICES, Kernel, Linear, Step, Weigh, Weights, aim, next_line, settle, weight_cov, weight_mean,
 )
 from adabypass.model.component cimport Component
 
@@ -34,6 +37,7 @@ cnp.import_array()
 cdef enum:
     BETWEEN_SIGNALS = 1048576       # numbers of a row to go through between two checks for Ctrl-C
     ROW_OVERHEAD = 256              # numbers that a step costs besides those of its row
+    POSTPONE_FROM = 32              # features; below it a matrix is never far from the processor
 
 
 cdef class Cell:
@@ -50,27 +54,40 @@ cdef class Cell:
     """
 
     def __cinit__(self, Kernel kernel not None, spec, cnp.ndarray row not None, Py_ssize_t n_features):
+        cdef Py_ssize_t i, n_waiting
         constants = np.array(spec.constants(), dtype=np.float64)
         if n_features < 1 or not is_vector(row) or not cnp.PyArray_ISWRITEABLE(row):
             raise TypeError("row must be a contiguous, writeable vector of float64, for at least one feature")
         if row.shape[0] != spec.row_size(n_features):
             raise ValueError(f"row has {row.shape[0]} numbers, but this model needs {spec.row_size(n_features)}")
         self.kernel = kernel
-        self.row = aligned(row, spec.aligned_at(n_features))
+        self._row = aligned(row, spec.aligned_at(n_features))
         self.constants = constants
         self.n_features = n_features
         self.n_components = spec.n_components
         self.n_head = spec.n_head
         self.n_scratch = spec.n_scratch(n_features)
         self.maker = Maker(spec, kernel.describe != NULL)
-        self.memory = <double*>malloc((3 * self.n_features + LINE + self.n_scratch) * sizeof(double))
+        self.postpones = n_features >= POSTPONE_FROM
+        n_waiting = 2 * N_MATRICES * n_features if self.postpones else 0
+        self.memory = <double*>malloc((3 * n_features + n_waiting + LINE + self.n_scratch) * sizeof(double))
         if self.memory == NULL:
             raise MemoryError()
-        self.given = self.memory + 2 * self.n_features
-        self.scratch = next_line(self.given + self.n_features)
+        self.given = self.memory + 2 * n_features
+        for i in range(N_MATRICES):
+            self.pending[i].matrix = NULL
+            self.pending[i].vectors = self.given + (1 + 2 * i) * n_features
+        self.scratch = next_line(self.given + n_features + n_waiting)
+        self.begin(&self.newest)
 
     def __dealloc__(self):
         free(self.memory)
+
+    @property
+    def row(self):
+        """The model's memory, up to date until the model next learns."""
+        settle(&self.newest)
+        return self._row
 
     def start_run(self):
         """Refuse whatever would change the row, until `end_run`; return a copy of the row."""
@@ -136,7 +153,7 @@ cdef class Cell:
         self.is_current = False
         self.begin(&step)
         while t < n_rows:
-            stop = min(t + rows_between_signals(self.row.shape[0]), n_rows)
+            stop = min(t + rows_between_signals(self._row.shape[0]), n_rows)
             with nogil:
                 while t < stop:
                     aim(&step, &X[t, 0], self.kernel.scale_up)
@@ -148,18 +165,21 @@ cdef class Cell:
                     self.kernel.absorb(&step, y[t])
                     memcpy(&history[t, 2], step.row, self.n_head * sizeof(double))
                     if keep_weights:
+                        settle(&step)
                         write_weights(self.kernel.weigh, self.kernel.weights, &step, &weights[t, 0])
                     t += 1
             PyErr_CheckSignals()
+        settle(&step)
         return kept, kept_weights, kept_components
 
     cdef void begin(self, Step* step) noexcept:
         step.n = self.n_features
-        step.row = <double*>cnp.PyArray_DATA(self.row)
+        step.row = <double*>cnp.PyArray_DATA(self._row)
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = self.memory + self.n_features
         step.scratch = self.scratch
         step.extra = NULL
+        step.pending = self.pending if self.postpones else NULL
         step.mean = step.var = NAN
 
     cdef int load(self, object x) except -1:

@@ -8,9 +8,10 @@ from libc.math cimport fabs, isnan
 
 from adabypass.model.special cimport Moments, bessel_ratio, larger, smaller, truncated_moments
 from adabypass.inference.kernel.step cimport (
-    LARGEST, Kernel, Linear, Step, add_diagonal, condition, project, saturate, saturate_weight, single_component,
+    GRADIENT, LARGEST, LARGEST_WEIGHT, Kernel, Linear, Step, add_diagonal, condition, multiply, project, saturate,
+    single_component, update,
 )
-from adabypass.simd.dispatch cimport KERNELS
+from adabypass.simd.dispatch cimport KERNELS, GradientMove, Update
 
 from adabypass.model import limits
 
@@ -57,12 +58,7 @@ ctypedef struct Surprise:   # all that the sweeps need of an observation
     double epsilon
 
 
-cdef inline double flush(double value) noexcept nogil:
-    """value where it matters, else 0: G fades with every step, and arithmetic on denormal numbers is slow"""
-    return value if fabs(value) > NEGLIGIBLE else 0.0
-
-
-cdef inline void _forecast(Step* step, const double* S) noexcept nogil:
+cdef inline void _forecast(Step* step, double* S) noexcept nogil:
     """mean = x @ m + mu, var = x @ S @ x + x @ x / alpha + 1 / beta"""
     cdef double prior_var
     project(step, step.row + MEAN, S)
@@ -130,20 +126,20 @@ cdef inline void _follow(Step* step, double* psi, double* G, double D, double le
     """Carry the gradients through the step that the weights have taken: equations (32) and (33).
 
     With g = p/D, v = Gx and f = x'v, (32) is G - g v' - v g' + f g g' = G - (g a' + a g') where a = v - f g/2, and the
-    new Gx is `left` = 1 - x'g times v - f g: no second product with a matrix.
+    new Gx is `left` = 1 - x'g times v - f g: no second product with a matrix. Gradients fade with every step, and
+    arithmetic on denormal numbers is slow: so those that no longer matter become 0.
     """
-    cdef Py_ssize_t i, n = step.n
-    cdef double* g = step.scratch
+    cdef Py_ssize_t n = step.n
+    cdef double* g = step.scratch       # where p is
     cdef double* v = g + n
     cdef double* a = v + n
-    cdef double f, along = KERNELS.dot(n, step.x, psi)
-    KERNELS.multiply(n, G, step.x, v, NULL)
-    f = KERNELS.dot(n, step.x, v)
-    for i in range(n):
-        g[i] /= D
-        a[i] = v[i] - 0.5 * f * g[i]
-        psi[i] = flush(saturate_weight(psi[i] - g[i] * along + pull * (left * (v[i] - f * g[i]))))      # (33)
-    KERNELS.add_outer_pair(n, -1.0, g, a, NEGLIGIBLE if f < NEGLIGIBLE else -1.0, G)    # (32)
+    cdef GradientMove by = GradientMove(D, left, pull, LARGEST_WEIGHT, NEGLIGIBLE)
+    cdef double f
+    cdef Update change
+    multiply(step, GRADIENT, G, v)
+    f = KERNELS.move_gradient(n, &by, step.x, g, v, g, a, psi)                          # (33)
+    change = Update(-1.0, NEGLIGIBLE if f < NEGLIGIBLE else -1.0, g, a, NULL)
+    update(step, GRADIENT, &change, G)                                                  # (32)
 
 
 cdef inline void _absorb(Step* step, double y, double* S, double* psi, double* G) noexcept nogil:

@@ -275,6 +275,7 @@ cdef class SeriesCell:
         step.scaled = self.scaled
         step.scratch = self.scratch
         step.extra = NULL
+        step.pending = NULL
         step.mean = step.var = NAN
         features(&self.past, &self.design, self.exog, self.memory)
         if self.past.head[N_UNKNOWN] > 0.0:

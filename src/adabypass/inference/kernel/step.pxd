@@ -2,6 +2,20 @@
 
 from adabypass.model.component cimport Component
 from adabypass.model.special cimport larger, smaller
+from adabypass.simd.dispatch cimport Update
+
+
+cdef enum:                      # those of the row that change by an `Update`
+    COVARIANCE
+    GRADIENT                    # of the covariance
+    N_MATRICES
+
+
+ctypedef struct Pending:
+    # An update of a matrix that waits for the next product with it: then both take one pass through the matrix.
+    double* matrix              # NULL if no update waits
+    Update update
+    double* vectors             # memory for the update's: 2 n numbers
 
 
 ctypedef struct Step:
@@ -14,6 +28,7 @@ ctypedef struct Step:
     const double* extra         # in     variance of x'w because x is not known exactly, of each component; or NULL
     double* scaled              # out    room for the scaled features
     double* scratch             # out    as many numbers as the spec says; owned by the caller
+    Pending* pending            # inout  one for each matrix; NULL if every update is made at once
     double mean                 # out    forecast; of a model without a variance, `var` is nan
     double var
     double prior_var            # scratch  x'Sx, in units of scale²
@@ -123,10 +138,14 @@ cdef inline void add_diagonal(Py_ssize_t n, double amount, double* A) noexcept n
         at += i + 1
 
 
-cdef void project(Step* step, const double* m, const double* S) noexcept nogil
+cdef void project(Step* step, const double* m, double* S) noexcept nogil
 
 cdef void condition(
     Step* step, double* m, double* S, double drift_var, double D, double move, double explained
 ) noexcept nogil
+
+cdef void multiply(Step* step, int which, double* matrix, double* out) noexcept nogil
+cdef void update(Step* step, int which, const Update* by, double* matrix) noexcept nogil
+cdef void settle(Step* step) noexcept nogil
 
 cdef void aim(Step* step, const double* x, bint scale_up) noexcept nogil

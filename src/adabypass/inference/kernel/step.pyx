@@ -1,8 +1,9 @@
 """What the models' kernels have in common."""
 
 from libc.math cimport fabs, frexp, ldexp
+from libc.string cimport memcpy
 
-from adabypass.simd.dispatch cimport KERNELS, Conditioning, Projection
+from adabypass.simd.dispatch cimport KERNELS, Conditioning, Projection, Update
 
 from adabypass.model import limits
 
@@ -35,25 +36,73 @@ cdef class Kernel:
         return kernel
 
 
-cdef void project(Step* step, const double* m, const double* S) noexcept nogil:
+cdef inline const Update* _take(Step* step, int which) noexcept nogil:
+    """The update that waits for a matrix, which the caller makes; NULL if there is none."""
+    if step.pending == NULL or step.pending[which].matrix == NULL:
+        return NULL
+    step.pending[which].matrix = NULL
+    return &step.pending[which].update
+
+
+cdef void multiply(Step* step, int which, double* matrix, double* out) noexcept nogil:
+    """out = matrix @ x, after the update that waits"""
+    KERNELS.multiply(step.n, _take(step, which), matrix, step.x, out, NULL)
+
+
+cdef void update(Step* step, int which, const Update* by, double* matrix) noexcept nogil:
+    """Update a matrix, or let that wait; before it, a product has made any update that waited."""
+    cdef Pending* pending
+    cdef Py_ssize_t n = step.n
+    cdef const double* second = by.b if by.b != NULL else by.diagonal
+    if step.pending == NULL:
+        KERNELS.update(n, by, matrix)
+        return
+    pending = step.pending + which
+    pending.matrix = matrix
+    pending.update = by[0]
+    memcpy(pending.vectors, by.a, n * sizeof(double))
+    memcpy(pending.vectors + n, second, n * sizeof(double))
+    pending.update.a = pending.vectors
+    if by.b != NULL:
+        pending.update.b = pending.vectors + n
+    else:
+        pending.update.diagonal = pending.vectors + n
+
+
+cdef void settle(Step* step) noexcept nogil:
+    """Make all updates that wait, so that the row says what the model has learned."""
+    cdef int which
+    if step.pending == NULL:
+        return
+    for which in range(N_MATRICES):
+        if step.pending[which].matrix != NULL:
+            KERNELS.update(step.n, &step.pending[which].update, step.pending[which].matrix)
+            step.pending[which].matrix = NULL
+
+
+cdef void project(Step* step, const double* m, double* S) noexcept nogil:
     """prior_var = x @ S @ x, square = x @ x, product = scale * (x @ m)
 
     Writes S @ x and S's diagonal, which `condition` needs, to the first 2 n numbers of scratch memory.
     """
-    cdef Projection seen = KERNELS.project(step.n, m, S, step.x, step.scratch, step.scratch + step.n)
+    cdef Projection seen = KERNELS.project(
+        step.n, m, _take(step, COVARIANCE), S, step.x, step.scratch, step.scratch + step.n
+    )
     step.prior_var, step.square, step.product = seen.prior_var, seen.square, saturate(step.scale * seen.product)
 
 
 cdef void condition(
     Step* step, double* m, double* S, double drift_var, double D, double move, double explained
 ) noexcept nogil:
-    """Condition the weights on one observation, in place: equations (25)-(28).
+    """Condition the weights on one observation: equations (25)-(28).
 
     On entry the scratch memory is as `project` left it; on exit it begins with p = P @ x. The mean moves by `move` p,
     and `explained` p p' / D is taken off P; all in the units in which x stands.
     """
     cdef Conditioning by = Conditioning(drift_var, (step.n + 4) * ROUNDING, D, move, LARGEST_WEIGHT, explained)
-    KERNELS.condition(step.n, &by, step.x, step.scratch, step.scratch + step.n, m, S)
+    cdef double factor = KERNELS.condition(step.n, &by, step.x, step.scratch, step.scratch + step.n, m)
+    cdef Update change = Update(factor, -1.0, step.scratch, NULL, step.scratch + step.n)
+    update(step, COVARIANCE, &change, S)
 
 
 cdef void aim(Step* step, const double* x, bint scale_up) noexcept nogil:
