@@ -13,7 +13,7 @@ BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-b
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-slow lint bench bench-accuracy docs checked sanitize fuzz-sanitized fuzz-api clean
+.PHONY: help setup demo test test-slow lint bench bench-accuracy docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -98,6 +98,12 @@ fuzz-sanitized: build/sanitize-site  ## Run fuzz-api on that build
 
 fuzz-api: setup  ## Call the public interface at random with hostile arguments: ARGS="--calls 100000 --threads 8 --seed 1"
 	@$(BIN)/python tools/fuzz_api.py $(ARGS)
+
+fuzz: setup  ## Load 100,000 mutated snapshots and journals: ARGS="--cases 100000 --seed 1"
+	@$(BIN)/python tools/fuzz_state.py $(ARGS)
+
+test-crash: setup  ## Kill `adabypass stream` 500 times, fail its writes, fill its disk: no answered row may be lost
+	@$(BIN)/python -m tests.crash $(ARGS)
 
 clean:  ## Remove all that was built
 	rm -rf build $(VENV)

@@ -32,7 +32,7 @@ class FieldNames(ParamType):
         names = value if isinstance(value, tuple) else tuple(each.strip() for each in value.split(",") if each.strip())
         unknown = [name for name in names if name not in FIELDS]
         if unknown or not names:
-            self.fail(f"{', '.join(unknown) or value!r} is not among {', '.join(FIELDS)}.", param, ctx)
+            self.fail(f"{', '.join(unknown) or value} is not among {', '.join(FIELDS)}.", param, ctx)
         return tuple(name for name in FIELDS if name in names)
 
 

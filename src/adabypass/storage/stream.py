@@ -195,6 +195,7 @@ class SavedStream:
             raise StateError(f"the journal of {self._folder.path} has a row that does not fit its settings.")
         series = self.series.get(record.key)
         if series is None:
+            self._check_key(record.key)
             series = self.series[record.key] = self._new_series(record.key, self._template.copy(), None, None)
         cell = self._note_time(series, record.time)
         answer = series.answer(y, exog or None, cell)
@@ -204,6 +205,15 @@ class SavedStream:
         self.n_learned += 1
         if self.n_learned & (self.n_learned - 1) == 0:
             self.checkpoints[self.n_learned] = checksum
+
+    def _check_key(self, key: str) -> None:
+        """Check that the key of a series is an id as JSON, or "" where there are no ids."""
+        try:
+            is_sound = bool(key) == (self._options.get("id") is not None) and (not key or json.loads(key) is not None)
+        except (ValueError, RecursionError):
+            is_sound = False
+        if not is_sound:
+            raise StateError(f"{self._folder.path} holds the id {shown(key)}, which is none.")
 
     def _note_time(self, series: Series, text: str) -> Any:
         """Let a time be the newest of a series; return its cell."""
@@ -255,6 +265,7 @@ class SavedStream:
         keys, times = (_texts(snapshot, header, name, n_series) for name in ("keys", "times"))
         for i, key in enumerate(keys):
             try:
+                self._check_key(key)
                 spec.check_row(rows[i], self._n_exog)
             except StateError as error:
                 header.refuse(f"series {shown(key)}: {str(error).rstrip('.')}")

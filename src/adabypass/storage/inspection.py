@@ -1,0 +1,67 @@
+"""What a saved model, a stream's folder or a journal holds, in plain values, without making a model of it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adabypass.errors import StateError
+from adabypass.files import FilePath
+from adabypass.snapshots import container
+from adabypass.snapshots.container import Snapshot
+from adabypass.snapshots.versions import FORMAT, OLDEST_FORMAT
+from adabypass.storage import folder, journal
+from adabypass.storage.models import STREAM
+
+MOST_IDS = 20
+"""Ids of series that are listed."""
+
+
+def inspect(path: FilePath) -> dict[str, Any]:
+    """Return what a file or folder holds: its kind, settings, counts and arrays.
+
+    The checksum is checked, and that the header is one; whether the model can go on is found by `load`.
+
+    Parameters
+    ----------
+    path
+        A saved model, the folder of `adabypass stream --state`, or the snapshot in it.
+    """
+    place = Path(path)
+    if not place.is_dir():
+        return describe(container.read(place), os.stat(place).st_size)
+    found = folder.read(place)
+    if found is None:
+        raise StateError(f"{place} holds no state: there is no {folder.SNAPSHOT} in it.")
+    whole = describe(found.snapshot, os.stat(place / folder.SNAPSHOT).st_size)
+    return whole | {"journal": _journal(found.journal, whole)}
+
+
+def describe(snapshot: Snapshot, size: int) -> dict[str, Any]:
+    """Return what a snapshot of `size` bytes holds."""
+    header = dict(snapshot.header)
+    layout = header.pop("layout", None)
+    number = header.get("format")
+    is_read = isinstance(number, int) and OLDEST_FORMAT <= number <= FORMAT
+    found = {"file": snapshot.name, "bytes": size, "is_readable": is_read, **header}
+    if isinstance(layout, list):
+        found["fields"] = {str(each[0]): each[1] for each in layout if isinstance(each, list) and len(each) == 2}
+    found["arrays"] = {name: list(array.shape) for name, array in snapshot.arrays.items()}
+    found["numbers_not_finite"] = sum(
+        int(array.size - np.isfinite(array).sum()) for array in snapshot.arrays.values() if array.dtype.kind == "f"
+    )
+    if header.get("kind") == STREAM and "keys" in snapshot.arrays:
+        ids = snapshot.arrays["keys"].tobytes().decode("utf-8", "replace").split("\n")[:-1]
+        found["ids"] = [each for each in ids if each][:MOST_IDS]
+    return found
+
+
+def _journal(found: journal.Found, whole: dict[str, Any]) -> dict[str, Any]:
+    rows = [record.row for record in found.records]
+    return {
+        "n_records": len(rows),
+        "last_row": rows[-1] if rows else whole.get("row"),
+        "last_time": found.records[-1].time if rows else None,
+        "torn_bytes": found.n_torn,
+    }
