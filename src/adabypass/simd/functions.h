@@ -81,9 +81,13 @@ typedef struct {
 
 /* With U = 2/(x + 3/(x + ...)), mean T = 1/(x + U), mass 1/(x + T), variance T (U - T). U is a ratio of polynomials
    with positive coefficients, fitted by tools/fit_normal_tail.py, so that nothing cancels. */
-static inline Tail tail_beyond(vec x)
+typedef struct {
+    vec above, below;       /* U is their ratio, */
+    vec q, r;               /* T is below/q, and the mass q/r */
+} TailRatio;
+
+static inline TailRatio tail_ratio(vec near)
 {
-    vec near = smaller(x, fill(FAR));
     vec above = 2.172022171624314e-05 + near * 7.65511381568309e-07;
     above = 0.00031263806451746576 + near * above;
     above = 0.002929565495304475 + near * above;
@@ -103,9 +107,16 @@ static inline Tail tail_beyond(vec x)
     below = 1.1433026751120596 + near * below;
     below = 1.509237855727951 + near * below;
     below = 1.0 + near * below;
-    /* one division for all three */
-    vec q = near * below + above, r = near * q + below, qr = q * r, inverse = 1.0 / (below * qr);
-    Tail tail = {q * (q * below) * inverse, below * (below * r) * inverse, above * qr * inverse};
+    vec q = near * below + above;
+    return (TailRatio){above, below, q, near * q + below};
+}
+
+static inline Tail tail_beyond(vec x)
+{
+    vec near = smaller(x, fill(FAR));
+    TailRatio u = tail_ratio(near);
+    vec qr = u.q * u.r, inverse = 1.0 / (u.below * qr);         /* one division for all three */
+    Tail tail = {u.q * (u.q * u.below) * inverse, u.below * (u.below * u.r) * inverse, u.above * qr * inverse};
     if (any(less(fill(FAR), x))) {
         vec ratio = near / larger(x, fill(FAR));
         ratio = select(less(fill(FAR), x), ratio, fill(1.0));
@@ -114,6 +125,16 @@ static inline Tail tail_beyond(vec x)
         tail.square *= ratio;
     }
     return tail;
+}
+
+/* The mass alone. */
+static inline vec tail_mass(vec x)
+{
+    vec near = smaller(x, fill(FAR));
+    TailRatio u = tail_ratio(near);
+    vec mass = u.q / u.r;
+    if (any(less(fill(FAR), x))) mass *= near / larger(x, fill(1.0));
+    return mass;
 }
 
 /* Variance of what lies beyond x. */

@@ -29,7 +29,7 @@ static vec call(int function, vec a)
     switch (function) {
     case EXPONENTIAL: return exponential(a);
     case LOGARITHM: return logarithm(a);
-    case TAIL_MASS: return tail_beyond(a).mass;
+    case TAIL_MASS: return tail_mass(a);
     case TAIL_MEAN: return tail_beyond(a).mean;
     default: return tail_var(tail_beyond(a));
     }

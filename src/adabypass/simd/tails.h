@@ -16,7 +16,7 @@ static inline void add_normals(const MixtureLanes* mix, ptrdiff_t k, double y, d
 {
     vec weight = load(mix->weight + k), inverse = load(mix->inverse_sd + k);
     vec d = clamp(side * (y - load(mix->mean + k)) * inverse, -1e100, 1e100);
-    vec bell = INV_SQRT_2PI * exponential(-0.5 * d * d), outside = bell * tail_beyond(absolute(d)).mass;
+    vec bell = INV_SQRT_2PI * exponential(-0.5 * d * d), outside = bell * tail_mass(absolute(d));
     vec density = weight * bell * inverse;
     sums->below += weight * select(less(d, fill(0.0)), outside, 1.0 - outside);
     sums->density += density;
@@ -37,7 +37,7 @@ static inline void add_shaped(const MixtureLanes* mix, ptrdiff_t k, double y, do
     Tail near = tail_beyond(absolute(near_at));
     vec outside = bell * near.mass, rise = outside * near.mean;
     vec top = select(less(near_at, zero), outside, 1.0 - outside);
-    vec total = s * (larger(near_at, zero) + rise) + top, smoothed = bell * tail_beyond(absolute(b)).mass;
+    vec total = s * (larger(near_at, zero) + rise) + top, smoothed = bell * tail_mass(absolute(b));
     if (any(far_out)) smoothed = select(far_out, exponential(epsilon - distance + 0.5 * s * s) - smoothed, smoothed);
     total += smoothed;
     vec density = top + smoothed, slope = smoothed;
@@ -45,7 +45,7 @@ static inline void add_shaped(const MixtureLanes* mix, ptrdiff_t k, double y, do
     vec far_bell = INV_SQRT_2PI * exponential(-0.5 * far_at * far_at);
     if (any(less(zero, far_bell))) {
         Tail far = tail_beyond(far_at);
-        vec far_top = far_bell * far.mass, far_smoothed = far_bell * tail_beyond(far_at + s).mass;
+        vec far_top = far_bell * far.mass, far_smoothed = far_bell * tail_mass(far_at + s);
         total += far_top - s * (far_top * far.mean) - far_smoothed;
         density += far_smoothed - far_top;
         slope -= far_smoothed;
