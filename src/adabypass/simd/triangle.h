@@ -56,7 +56,9 @@ static inline ptrdiff_t row_start(ptrdiff_t i) { return i * (i + 1) / 2; }
 static inline mask first_lanes(int count, int part)
 {
     static const int64_t edge[2 * LANES] = {-1, -1, -1, -1, -1, -1, -1, -1};
-    return bits_of(load((const double*)edge + LANES - count + part * WIDTH));
+    mask lanes;
+    memcpy(&lanes, edge + LANES - count + part * WIDTH, sizeof lanes);
+    return lanes;
 }
 
 INLINE vec updated(const Work does, double negligible, vec a, const vec* left, const vec* right)
