@@ -93,8 +93,9 @@ build/sanitize-site: $(VENV)/tools $(PACKAGE)
 sanitize: build/sanitize-site  ## Run the tests on a build with AddressSanitizer and UBSan; ARGS adds options of pytest
 	@$(SANITIZED) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow" -q $(ARGS)
 
-fuzz-sanitized: build/sanitize-site  ## Run fuzz-api on that build
+fuzz-sanitized: build/sanitize-site  ## Run fuzz-api, and 10,000 cases of fuzz, on that build
 	@$(SANITIZED) $(BIN)/python tools/fuzz_api.py $(ARGS)
+	@$(SANITIZED) $(BIN)/python tools/fuzz_state.py --cases 10000
 
 fuzz-api: setup  ## Call the public interface at random with hostile arguments: ARGS="--calls 100000 --threads 8 --seed 1"
 	@$(BIN)/python tools/fuzz_api.py $(ARGS)

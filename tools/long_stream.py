@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from typing import IO
 
 import numpy as np
@@ -24,11 +24,14 @@ from tests.checks.regressors import assert_sound
 
 from adabypass import Forecaster
 from adabypass.forecasting.rows import with_row
+from adabypass.snapshots.container import Snapshot
 from adabypass.storage import folder
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 SENT_AT_ONCE = 1000
+COMPARED, REPETITIONS = 2000, 40
+"""Rows of which the speed is compared, in turn, so often: other work on the machine would look like a trend."""
 
 
 def seconds(pid: int) -> float:
@@ -59,15 +62,24 @@ def send(to: IO[str], n: int) -> None:
     to.close()
 
 
-def check(path: Path, n: int) -> None:
-    """Check the state after all rows."""
-    found = folder.read(path)
-    assert found is not None
-    header, arrays = found.snapshot.header, found.snapshot.arrays
-    assert header["n_learned"] == header["row"] == n, header
-    forecaster = with_row(Forecaster(lags=1), arrays["rows"][0].copy(), 0)
+def check(snapshot: Snapshot) -> None:
+    """Check the state after all rows, and compare its speed with that of a new one."""
+    forecaster = with_row(Forecaster(lags=1), snapshot.arrays["rows"][0].copy(), 0)
     assert_sound(forecaster.model)
+    n = snapshot.header["n_learned"]
     print(f"the state is of row {n:,}: every number finite, covariance positive semi-definite; {forecaster!r}")
+    y = (100.0 + np.random.default_rng(1).normal(size=COMPARED)).tolist()
+    new = Forecaster(lags=1)
+    new.run(y)
+    times: dict[str, list[float]] = {"old": [], "new": []}
+    for _ in range(REPETITIONS):
+        for name, each in (("old", forecaster), ("new", new)):
+            begun = process_time()
+            for value in y:
+                each.step(value).interval(0.9)  # type: ignore[union-attr]
+            times[name].append((process_time() - begun) / COMPARED * 1e6)
+    old, fresh = min(times["old"]), min(times["new"])
+    print(f"a row after {n:,} rows takes {old:.2f} µs, after {COMPARED:,} rows {fresh:.2f} µs: {old / fresh:.3f} times")
 
 
 def main() -> None:
@@ -87,7 +99,10 @@ def main() -> None:
             threading.Thread(target=send, args=(process.stdin, arguments.rows)).start()
             report(process.pid, process.stdout, arguments.rows, arguments.blocks)
         assert process.returncode == 0, process.returncode
-        check(path, arguments.rows)
+        found = folder.read(path)
+        assert found is not None
+        assert found.snapshot.header["n_learned"] == found.snapshot.header["row"] == arguments.rows
+        check(found.snapshot)
 
 
 def report(pid: int, answers: IO[str], n: int, n_blocks: int) -> None:

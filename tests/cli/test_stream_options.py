@@ -145,7 +145,7 @@ def test_bad_rows_end_the_stream_unless_they_are_skipped() -> None:
     assert [row["y"] for row in rows(skipped)] == [1.5, 2.5, 5.5]
     reasons = [line for line in skipped.err.splitlines() if "skipped: standard input: row" in line]
     assert [int(line.split("row ")[1].split()[0].strip(",")) for line in reasons] == [2, 3, 5, 6, 7]
-    assert "5 rows could not be read, and were skipped." in skipped.err
+    assert "Rows that could not be read, and were skipped: 5." in skipped.err
 
 
 def test_what_is_no_number_may_count_as_missing() -> None:

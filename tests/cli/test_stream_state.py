@@ -107,7 +107,7 @@ def test_the_folder_says_how_rows_are_recognised(tmp_path: Path) -> None:
     second = stream("--state", tmp_path / "a", given=text(PLAIN, 0, 12))
     assert "resumed after 10 rows of 1 series, 0 of them from the journal" in second.err
     assert "skipped, by their number in the input: up to row 10." in second.err
-    assert "10 rows were skipped: they were learned before." in second.err
+    assert "Rows that were learned before, and were skipped: 10." in second.err
     timed = stream("--time", "t", "--state", tmp_path / "b", given=text(DATED, 0, 10))
     assert 'recognised by their time, column "t"' in timed.err
 
@@ -118,7 +118,7 @@ def test_other_input_is_recognised_and_not_taken_for_learned(tmp_path: Path) -> 
     for lines in (text(PLAIN, 1, 120), text(PLAIN, 0, 99).replace(PLAIN[80], "1.5", 1) + "5\n6\n"):
         other = stream("--state", tmp_path / "s", given=lines)
         assert isinstance(other.error, StateError)
-        assert "are not those that" in str(other.error)
+        assert "is not that from which" in str(other.error)
         assert other.out == ""
     assert len((tmp_path / "s" / SNAPSHOT).read_bytes()) == len(before)
     assert done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 101))).count("\n") == 1
@@ -168,7 +168,7 @@ def test_a_bad_row_ends_the_stream_and_loses_nothing(tmp_path: Path) -> None:
     again = stream("--state", tmp_path / "s", "--on-bad-row", "skip", given=given)
     assert "resumed after 50 rows" in again.err
     assert 'skipped: standard input: row 51, column "y": "oops" is not a number' in again.err
-    assert "1 rows could not be read, and were skipped." in again.err
+    assert "Rows that could not be read, and were skipped: 1." in again.err
     assert done(again).count("\n") == 29
     assert stream("--state", tmp_path / "s", "--on-bad-row", "skip", given=given).out == ""
 

@@ -1,4 +1,4 @@
-"""Children that run `adabypass stream` and come to grief: killed from outside, or at a call that they make."""
+"""Child processes that run `adabypass stream` and are killed, from outside or at a call, or whose calls fail."""
 
 import os
 import resource
@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from adabypass.cli import run as run_command
+from adabypass.cli.stream import stream
 from adabypass.cli.stream_input import ArrivingInput
 
+assert stream.name == "stream"  # imported here, so that no child has to
 READ_AT_ONCE = 64
 """Bytes that a child reads at once, so that it commits every few rows."""
 CALLS = ("write", "fsync", "replace")

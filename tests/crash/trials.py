@@ -1,4 +1,4 @@
-"""Trials: a child comes to grief, and after each the state equals the replay of what was answered."""
+"""Trials: a child is killed or fails, and after each the state equals the replay of what was answered."""
 
 import random
 import shutil
@@ -74,7 +74,7 @@ class Trial:
         self.n_answered = 0
 
     def attempt(self, fault: Fault | None = None, kill_after: float | None = None, limit: int | None = None) -> Ended:
-        """Run a child that may come to grief, and check the state that it leaves."""
+        """Run a child that may be killed or fail, and check the state that it leaves."""
         before = self.n_learned()
         ended = wait(start(self.options, self.given, self.folder, fault, limit), self.folder, kill_after)
         assert ended.code in (0, 2, -9), (ended.code, ended.errors)

@@ -152,9 +152,7 @@ def test_what_does_not_fit_together_is_refused(changes: dict[str, object], says:
         ("Forecaster", "model.n_warm", 21.0, "for n_warm"),
     ],
 )
-def test_counts_that_would_lead_compiled_code_astray_are_refused(
-    kind: str, field: str, value: float, says: str
-) -> None:
+def test_counts_outside_their_range_are_refused(kind: str, field: str, value: float, says: str) -> None:
     """A checksum that fits does not make a row harmless: these numbers are indices in compiled code."""
     X, y = stream(40)
     y[-2:] = np.nan

@@ -61,7 +61,8 @@ class Choices(NamedTuple):
     "--fields", type=FieldNames(), metavar="NAME,...",
     help="What an answer holds: mean, sd, interval (its bounds), quantiles, log_score (log density of the value), "
     "surprise (how unlikely the value was, as a standard normal deviate), anomaly (whether it was beyond the rate of "
-    "--false-alarms), change (drift or noise, where the regime has changed).  [default: mean,sd,interval]",
+    "--false-alarms), change (drift or noise, where the regime has changed; a false alarm about every 3,000 "
+    "rows).  [default: mean,sd,interval]",
 )  # fmt: skip
 @click.option(
     "--level", type=options.Level(), default=90, show_default=True, metavar="PERCENT",

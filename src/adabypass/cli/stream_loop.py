@@ -127,7 +127,7 @@ class Loop:
             expected = self._state.checksum
         if expected != self._skipped_checksum:
             raise StateError(
-                f"the first {number} rows of the input are not those that {self._choices.state} has learned from; give "
+                f"the input up to row {number} is not that from which {self._choices.state} has learned; give "
                 "the same input from its first row on, or start with a new folder and --time COL, which recognises "
                 "rows by their time."
             )
@@ -164,9 +164,9 @@ class Loop:
             self._save(self._state)
         self._sink.finish()
         if self._n_bad:
-            terminal.note(f"{self._n_bad} rows could not be read, and were skipped.")
+            terminal.note(f"Rows that could not be read, and were skipped: {self._n_bad}.")
         if self._n_skipped:
-            terminal.note(f"{self._n_skipped} rows were skipped: they were learned before.")
+            terminal.note(f"Rows that were learned before, and were skipped: {self._n_skipped}.")
 
     def _stopped(self, number: int) -> int:
         """End after a signal; return the exit code."""

@@ -18,7 +18,7 @@ from adabypass.model.trace import Trace
 from adabypass.regressors import AutoBypass, Regressor
 from adabypass.regressors.base import MOST_FEATURES
 from adabypass.snapshots.container import Snapshot
-from adabypass.snapshots.saved import Saved
+from adabypass.snapshots.savable import Savable
 from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target, shown
 
 Method = Literal["moments", "paths"]
@@ -28,7 +28,7 @@ MOST_PATHS = 10_000_000
 NO_EXOG = np.empty(0)
 
 
-class Forecaster(Saved):
+class Forecaster(Savable):
     """Forecasts a series from its own past values, and from what else is known.
 
     Features are, in this order: a bias of 1 where the model has no intercept of its own, the lags, the exogenous

@@ -16,7 +16,7 @@ from adabypass.model.trace import Trace
 from adabypass.regressors.state import check_row, check_spec, describe_spec
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
-from adabypass.snapshots.saved import Saved
+from adabypass.snapshots.savable import Savable
 from adabypass.snapshots.versions import heading
 from adabypass.validation import Floats, check_features, check_flag, check_int, check_stream, check_target, check_width
 
@@ -33,7 +33,7 @@ class Weights(NamedTuple):
     """Shape (n_features, n_features); None where the model holds a point."""
 
 
-class Regressor(Saved):
+class Regressor(Savable):
     """What every model has in common. Use one of its subclasses.
 
     A model may be used from several threads. `predict`, `update` and `step` take effect one after the other, each as a

@@ -28,14 +28,14 @@ JOURNAL = "journal-{:010d}"
 MOST_SNAPSHOTS = 10**10 - 1
 
 
-class Saved(NamedTuple):
+class FolderContent(NamedTuple):
     """What a folder holds."""
 
     snapshot: Snapshot
     journal: journal.Found
 
 
-def read(path: FilePath) -> Saved | None:
+def read(path: FilePath) -> FolderContent | None:
     """Return what a folder holds, None if it holds no state yet."""
     folder = Path(path)
     place = folder / SNAPSHOT
@@ -46,7 +46,7 @@ def read(path: FilePath) -> Saved | None:
         return None
     snapshot = upgraded(container.read(place))
     number, checksum = place_of(snapshot)
-    return Saved(snapshot, journal.read(folder / JOURNAL.format(number), number, checksum))
+    return FolderContent(snapshot, journal.read(folder / JOURNAL.format(number), number, checksum))
 
 
 def place_of(snapshot: Snapshot) -> tuple[int, int]:
@@ -84,7 +84,7 @@ class StateFolder:
             os.ftruncate(self._lock, 0)
             os.write(self._lock, f"{os.getpid()}\n".encode())
 
-    def read(self) -> Saved | None:
+    def read(self) -> FolderContent | None:
         """Return what the folder holds, None if it holds no state yet."""
         found = read(self.path)
         self._number = 0 if found is None else place_of(found.snapshot)[0]

@@ -10,7 +10,7 @@ from adabypass.snapshots.versions import upgraded
 from adabypass.validation import shown
 
 
-class Saved:
+class Savable:
     """An object whose whole memory is a header and one row: `save`, `to_bytes`, pickle and `copy` all go through it."""
 
     def save(self, path: FilePath) -> None:
