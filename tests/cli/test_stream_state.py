@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adabypass import load_dataset
+from adabypass import load, load_dataset
 from adabypass.errors import LockedError, StateError
 from adabypass.storage.folder import SNAPSHOT, StateFolder
 from tests.cli.in_process import Done, stream
@@ -205,6 +205,21 @@ def test_a_file_of_answers_gets_each_answer_once(ending: str, torn: int, tmp_pat
     else:  # more is gone than the journal can bring back
         assert found[-70:] == whole[-70:]
         assert set(found) < set(whole)
+
+
+def test_answers_of_a_kept_stream_go_to_a_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    refused = stream("--state", tmp_path / "s", "--out", tmp_path / "pipe.jsonl", given=text(PLAIN))
+    assert "is not a regular file, as --state needs it" in str(refused.error)
+    out = tmp_path / "new" / "folder" / "answers.csv"
+    done(stream("--state", tmp_path / "t", "--out", out, given=text(PLAIN)))
+    assert out.read_text().count("\n") == 121
+
+
+def test_a_stream_s_snapshot_is_no_model(tmp_path: Path) -> None:
+    done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 5)))
+    with pytest.raises(StateError, match="it is the state of a stream; adabypass stream --state resumes it"):
+        load(tmp_path / "s" / SNAPSHOT)
 
 
 @pytest.mark.parametrize("call", ["write", "fsync", "replace"])

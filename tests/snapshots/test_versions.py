@@ -19,7 +19,8 @@ def test_a_newer_format_is_refused_by_name() -> None:
 
 
 def test_a_format_before_the_first_release_is_refused() -> None:
-    with pytest.raises(StateError, match=r"is in format 3, but this version, .*, reads formats from 4 on"):
+    oldest = versions.OLDEST_FORMAT
+    with pytest.raises(StateError, match=rf"is in format 3, but this version, .*, reads formats from {oldest} on"):
         from_bytes(saved(format=3))
 
 

@@ -1,9 +1,12 @@
 """Where the answers of `adabypass stream` go: standard output, a file that appears when whole, or one that grows."""
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from adabypass.cli.stream_output import Encode, Wanted, encode_csv
@@ -146,7 +149,10 @@ class GrowingFile:
 
     def resume(self, size: int | None) -> None:
         """Cut the file to the size that it had when the snapshot was taken."""
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+        if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+            raise OSError(errno.EINVAL, "is not a regular file, as --state needs it for --out", self._path)
         found = os.fstat(self._descriptor).st_size
         if size is None or found < size:
             size = self._end_of_lines(found)

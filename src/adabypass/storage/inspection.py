@@ -58,10 +58,10 @@ def describe(snapshot: Snapshot, size: int) -> dict[str, Any]:
 
 
 def _journal(found: journal.Found, whole: dict[str, Any]) -> dict[str, Any]:
-    rows = [record.row for record in found.records]
+    last = found.last
     return {
-        "n_records": len(rows),
-        "last_row": rows[-1] if rows else whole.get("row"),
-        "last_time": found.records[-1].time if rows else None,
+        "n_records": found.n_records,
+        "last_row": whole.get("row") if last is None else last.row,
+        "last_time": None if last is None else last.time,
         "torn_bytes": found.n_torn,
     }

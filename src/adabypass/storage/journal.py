@@ -43,13 +43,22 @@ class Record(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What was read of a journal."""
+    """What was read of a journal; its records are unpacked as they are asked for, since there may be millions."""
 
-    records: list[Record]
-    checksums: list[int]
-    """After each record."""
+    content: bytes
+    start: int
+    """Checksum of all records before this journal."""
+    n_records: int
+    """How many are whole."""
+    last: Record | None
+    """The newest of them."""
     n_torn: int
-    """Bytes after the last whole record."""
+    """Bytes after it."""
+
+    def records(self) -> Iterator[tuple[Record, int]]:
+        """Yield each whole record, and the checksum after it."""
+        for record, checksum, _ in _records(self.content, self.start):
+            yield record, checksum
 
 
 def pack(row: int, key: str, time: str, y: float, exog: Sequence[float] | None) -> bytes:
@@ -78,25 +87,19 @@ def unpack(content: bytes) -> Record | None:
 
 
 def read(path: Path, number: int, checksum: int) -> Found:
-    """Return the whole records of the journal of snapshot `number`, which ends with this checksum of all before it."""
-    if not path.exists():
-        return Found([], [], 0)
-    content = path.read_bytes()
+    """Return what the journal of snapshot `number` holds, which goes on from this checksum of all records before it."""
+    content = path.read_bytes() if path.exists() else b""
     if len(content) < START.size:  # torn as it was made: nothing had been answered yet
-        return Found([], [], len(content))
+        return Found(b"", checksum, 0, None, len(content))
     name, belongs_to, own = START.unpack_from(content)
     if name != NAME or own != zlib.crc32(content[: START.size - 4]):
         raise StateError(f"{path} is not a journal of adabypass, or its beginning is damaged; move it away to go on.")
     if belongs_to != number:
         raise StateError(f"{path} goes on from snapshot {belongs_to}, but the folder's snapshot is number {number}.")
-    records: list[Record] = []
-    checksums: list[int] = []
-    end = START.size
-    for record, after, stop in _records(content, checksum):
-        records.append(record)
-        checksums.append(after)
-        end = stop
-    return Found(records, checksums, len(content) - end)
+    found = Found(content, checksum, 0, None, len(content) - START.size)
+    for record, _, end in _records(content, checksum):
+        found = Found(content, checksum, found.n_records + 1, record, len(content) - end)
+    return found
 
 
 def _records(content: bytes, checksum: int) -> Iterator[tuple[Record, int, int]]:

@@ -174,19 +174,18 @@ class SavedStream:
 
     def _resume(self) -> Resumed:
         found = self._folder.read()
-        replayed: list[Record] = []
-        n_torn = 0
+        n_replayed = n_torn = 0
         if found is None and self._answers is not None:
             self._answers.resume(None)
         if found is not None:
             self._restore(found.snapshot)
-            replayed, n_torn = found.journal.records, found.journal.n_torn
-            for record, checksum in zip(replayed, found.journal.checksums, strict=True):
+            n_replayed, n_torn = found.journal.n_records, found.journal.n_torn
+            for record, checksum in found.journal.records():
                 self._replay(record, checksum)
         for each in self.series.values():
             each.resumed_time = each.last_time
         self.save()
-        return Resumed(self.n_learned, self.row, len(replayed), n_torn)
+        return Resumed(self.n_learned, self.row, n_replayed, n_torn)
 
     def _replay(self, record: Record, checksum: int) -> None:
         """Learn a row of the journal, just as it was learned before."""
