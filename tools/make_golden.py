@@ -3,12 +3,14 @@
     .venv/bin/python tools/make_golden.py
 
 Run it once when the number of the format goes up, and commit the new folder; folders of released formats never change.
-Each file is a model after the first part of a stream; `answers.json` has what it forecast in the second part.
+Each file is a model after the first part of a stream, and the folder `stream` that of `adabypass stream --state`;
+`answers.json` has what they forecast in the second part.
 """
 
 import json
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -22,10 +24,13 @@ def main() -> None:
     folder = golden.FOLDER / f"format-{FORMAT}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    answers = {}
+    answers: dict[str, object] = {}
     for name, model in golden.trained().items():
         model.save(folder / f"{golden.file_name(name)}.safetensors")
         answers[golden.file_name(name)] = golden.continued(name, model)
+    golden.keep_stream(folder / "stream")
+    with tempfile.TemporaryDirectory() as name:
+        answers["stream"] = golden.resumed(Path(shutil.copytree(folder / "stream", Path(name) / "stream")))
     (folder / "answers.json").write_text(json.dumps(answers, indent=1) + "\n")
     print(f"{len(answers)} golden files are in {folder}")
 
