@@ -5,6 +5,7 @@ import json
 import re
 import zlib
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,15 @@ def test_what_is_no_bytes_is_refused(data: Any) -> None:
         container.from_bytes(data)
 
 
+@pytest.mark.parametrize("text", [b'"' + b'\\"' * 1_000_000, b'{"a":[' + b"[]," * 1_000_000, b'"' * 1_000_001])
+def test_long_headers_take_time_in_proportion_to_their_length(text: bytes) -> None:
+    """Each takes a part of a second; tried at every quote, the first would take hours."""
+    begun = process_time()
+    with pytest.raises(StateError):
+        container.parse(text, "it")
+    assert process_time() - begun < 20.0
+
+
 def test_a_header_that_would_not_be_read_again_is_not_written() -> None:
-    with pytest.raises(StateError, match="at most 33554432 are read again"):
-        container.encode({"name": "x" * (1 << 25)}, {})
+    with pytest.raises(StateError, match="at most 4194304 are read again"):
+        container.encode({"name": "x" * (1 << 22)}, {})

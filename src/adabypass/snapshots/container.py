@@ -32,12 +32,14 @@ DIGITS = 8
 END = b'","adabypass":"'
 """How the JSON begins: START, the checksum's digits, END."""
 NO_CHECKSUM = b"0" * DIGITS
-LONGEST_HEADER = 1 << 25
-"""Bytes of JSON that are read at most; 30,000 columns with names of a thousand characters fit."""
+LONGEST_HEADER = 1 << 22
+"""Bytes of JSON that are read at most, so that what Python makes of them stays small; 30,000 columns with names of 30
+characters fit."""
 DEEPEST = 16
 """How deeply the JSON may be nested."""
 MOST_DIMENSIONS = 8
-_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]')
+# A string that is not closed is taken to the end of the text: else each quote in it would be tried in turn.
+_STRINGS = re.compile(rb'(?s)"(?:[^"\\]|\\.)*+"?')
 
 
 class Snapshot(NamedTuple):
@@ -121,11 +123,10 @@ def decode(file: BinaryIO, size: int, name: str) -> Snapshot:
 
 def parse(text: bytes, name: str) -> dict[str, Any]:
     """Return an object of JSON; refuse what is nested too deeply, holds a name twice, or is no JSON."""
-    depth = 0
-    for found in _BRACKETS.finditer(text):
-        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found.group(), 0)
-        if depth > DEEPEST:
-            _raise_damaged(name, f"its header is nested more than {DEEPEST} deep")
+    codes = np.frombuffer(_STRINGS.sub(b"", text), np.uint8)
+    opened, closed = ((codes == first) | (codes == second) for first, second in (b"[{", b"]}"))
+    if np.cumsum(opened.astype(np.int32) - closed).max(initial=0) > DEEPEST:
+        _raise_damaged(name, f"its header is nested more than {DEEPEST} deep")
     try:
         values = json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
