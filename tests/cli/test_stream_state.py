@@ -216,6 +216,12 @@ def test_answers_of_a_kept_stream_go_to_a_regular_file(tmp_path: Path) -> None:
     assert out.read_text().count("\n") == 121
 
 
+def test_settings_that_the_first_row_shows_to_be_wrong_leave_an_empty_state(tmp_path: Path) -> None:
+    refused = stream("--lags", "0", "--state", tmp_path / "s", given=text(PLAIN))
+    assert "there are neither lags nor exogenous columns to forecast from" in str(refused.error)
+    assert "resumed" not in stream("--lags", "0", "--state", tmp_path / "s", given="y\n").err
+
+
 def test_a_stream_s_snapshot_is_no_model(tmp_path: Path) -> None:
     done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 5)))
     with pytest.raises(StateError, match="it is the state of a stream; adabypass stream --state resumes it"):

@@ -92,8 +92,11 @@ class Loop:
                 self._check_learned(rows.row, first, pack(rows.row, key, "", y, exog))
                 continue
             if each is None:
-                each = series[key] = self._answerer.series(key, self._template.copy(), None, None)
-            add(each.answer(y, exog, cell))
+                each = self._answerer.series(key, self._template.copy(), None, None)
+                add(each.answer(y, exog, cell))
+                series[key] = each  # not before its first row is learned: a refused one leaves no series behind
+            else:
+                add(each.answer(y, exog, cell))
             if has_time:
                 each.last_time, each.last_cell = time, json.dumps(cell)
             if state is not None:
