@@ -165,5 +165,5 @@ def test_ctrl_c_stops_long_work_within_a_second_and_writes_nothing(tmp_path: Pat
         assert running.wait() == 130
         assert time.monotonic() - began < 1.5  # a second, and the end of the interpreter on a busy machine
         assert running.stderr is not None
-        assert running.stderr.read() == b"adabypass: interrupted; every row that was read is answered.\n"
+        assert running.stderr.read() == b"adabypass: interrupted; nothing more was written.\n"
     assert [each.name for each in tmp_path.iterdir()] == ["long.csv"]
