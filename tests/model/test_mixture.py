@@ -53,6 +53,17 @@ def test_distribution_function_is_the_integral_of_the_density(forecast: Mixture,
     assert forecast.pit(y) == forecast.cdf(y)
 
 
+@given(st.integers(2, 40), st.integers(0, 2**32 - 1))
+def test_normals_of_all_sizes_add_up(n: int, seed: int) -> None:
+    """Some lie far out, some near, whichever lanes they share."""
+    rng = np.random.default_rng(seed)
+    weight, mean, sd = rng.dirichlet(np.ones(n)), rng.normal(size=n), 10.0 ** rng.uniform(-6, 6, n)
+    forecast = Mixture.of(weight=weight, mean=mean, signal_var=sd**2)
+    y = np.concatenate([mean + k * sd for k in (-2.0, 0.3, 1.0, 4.0)])
+    exact = np.array([weight @ stats.norm.cdf(at, mean, sd) for at in y])
+    assert forecast.cdf(y) == approx(exact, rel=1e-12, abs=1e-14)
+
+
 @given(powers(-2, 1), powers(-3, 2), powers(1, 2.5))
 def test_far_tails_keep_their_digits(epsilon: float, v: float, d: float) -> None:
     """Far out, the survival function of Laplace tails falls as its density: their ratio is the noise's scale."""

@@ -133,7 +133,7 @@ static inline vec tail_mass(vec x)
     vec near = smaller(x, fill(FAR));
     TailRatio u = tail_ratio(near);
     vec mass = u.q / u.r;
-    if (any(less(fill(FAR), x))) mass *= near / larger(x, fill(1.0));
+    if (any(less(fill(FAR), x))) mass *= FAR / larger(x, fill(FAR));        /* 1 where x is near */
     return mass;
 }
 
