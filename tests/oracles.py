@@ -49,7 +49,7 @@ def mixture_nodes(components: Components, *edges: float) -> tuple[Floats, Floats
     No panel reaches over any of the `edges`.
     """
     nodes, weights = np.polynomial.legendre.leggauss(20)
-    ladder = np.array([0, 0.3, 0.7, 1.2, 2, 3, 4.5, 6.5, 9, 13, 20, 30, 45, 70, 120])
+    ladder = np.array([0, 0.3, 0.7, 1.2, 2, 3, 4.5, 6.5, 9, 13, 20, 30, 45, 70, 120, 200, 350, 600, 1000])
     ladder = np.concatenate([-ladder, ladder])
     ends = [np.array(edges)]
     for part in components:
@@ -125,9 +125,9 @@ def insensitive_evidence(d: float, v: float, epsilon: float) -> ExactEvidence:
         )
 
 
-def heavy_evidence(d: float, v: float) -> ExactEvidence:
-    """Integrate N(η; d, v) p(η), p the mixture of normals with heavy tails, and its moments by Gauss-Legendre."""
-    share, sd = (np.array(values) for values in noise.NORMALS[noise.Family.HEAVY])
+def normals_evidence(d: float, v: float, normals: noise.Normals) -> ExactEvidence:
+    """Integrate N(η; d, v) p(η), p a mixture of normals, and its moments by Gauss-Legendre."""
+    share, sd = (np.array(values) for values in normals)
     # The product peaks where that of each normal does: panels of half its width, out to 14 of them on either side.
     centers, widths = sd**2 * d / (sd**2 + v), np.sqrt(sd**2 * v / (sd**2 + v))
     edges = np.unique(np.concatenate([c + w * np.arange(-14, 14.1, 0.5) for c, w in zip(centers, widths, strict=True)]))

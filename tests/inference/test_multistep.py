@@ -34,9 +34,12 @@ def cases(draw: st.DrawFn) -> tuple[LinearMixture, Design, Past, int, np.random.
         drift=drift_root @ drift_root.transpose(0, 2, 1),
         noise_scale=rng.uniform(0.1, 2.0, n_parts),
         epsilon=np.zeros(n_parts),
-        family=rng.choice([Family.GAUSSIAN, Family.HEAVY], n_parts).astype(np.int64),
+        family=rng.choice([Family.GAUSSIAN, Family.MODERATE, Family.HEAVY], n_parts).astype(np.int64),
         fading=rng.normal(size=n_parts) * 0.3,
         fade=rng.uniform(0, 1, n_parts),
+        level_slope=rng.normal(size=n_parts) * 0.3,
+        level_center=float(rng.normal()),
+        level_unit=rng.uniform(0.5, 2.0),
         x_center=rng.normal(size=n_features) if intercept else np.zeros(n_features),
         y_center=float(rng.normal()) if intercept else 0.0,
         intercept=intercept,
@@ -82,8 +85,8 @@ def test_the_reference_agrees_with_a_million_draws() -> None:
     one = np.ones(1)
     mixture = LinearMixture(
         share=one, mean=np.array([[0.6]]), cov=np.array([[[0.01]]]), drift=np.array([[[0.002]]]), noise_scale=0.5 * one,
-        epsilon=0 * one, family=np.array([Family.GAUSSIAN]), fading=0 * one, fade=0 * one, x_center=np.zeros(1),
-        y_center=0.0, intercept=False,
+        epsilon=0 * one, family=np.array([Family.GAUSSIAN]), fading=0 * one, fade=0 * one, level_slope=0 * one,
+        level_center=0.0, level_unit=1.0, x_center=np.zeros(1), y_center=0.0, intercept=False,
     )  # fmt: skip
     past = Past(np.array([2.0]), np.empty(0, np.int64), np.empty((0, 0)))
     assert stability.stabilisation(mixture, Design((1,)), 2)[0][1] == 1.0  # nothing to stabilise

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass.inference.reference import evidence as reference
+from adabypass.model import noise
 from adabypass.model.families import evidence
 from adabypass.model.noise import Family
 from tests import oracles
@@ -44,12 +45,12 @@ def test_evidence_equals_mpmath(d: float, v: float, epsilon: float) -> None:
 
 
 @settings(max_examples=1000)
-@given(distances, powers(-12, 12))
-@example(0.0, 1.0)
-@example(1e4, 1e12)
-def test_heavy_evidence_equals_reference(d: float, v: float) -> None:
-    log_density, shift, var, scale_slope, epsilon_slope = evidence(Family.HEAVY, d, v, 0.0)
-    expected = reference.evidence(Family.HEAVY, d, v, 0.0)
+@given(st.sampled_from(list(noise.NORMALS)), distances, powers(-12, 12))
+@example(Family.HEAVY, 0.0, 1.0)
+@example(Family.HEAVY, 1e4, 1e12)
+def test_evidence_of_normals_equals_reference(family: Family, d: float, v: float) -> None:
+    log_density, shift, var, scale_slope, epsilon_slope = evidence(family, d, v, 0.0)
+    expected = reference.evidence(family, d, v, 0.0)
     assert log_density == approx(expected.log_density, rel=1e-10, abs=1e-10)
     assert shift == approx(expected.shift, rel=1e-8, abs=1e-8 * expected.var**0.5)
     assert var == approx(expected.var, rel=1e-8)
@@ -57,10 +58,10 @@ def test_heavy_evidence_equals_reference(d: float, v: float) -> None:
     assert epsilon_slope == 0.0
 
 
-@given(st.floats(-300, 300), powers(-6, 6))
-def test_heavy_evidence_equals_quadrature(d: float, v: float) -> None:
-    log_density, shift, var, scale_slope, _ = evidence(Family.HEAVY, d, v, 0.0)
-    exact = oracles.heavy_evidence(d, v)
+@given(st.sampled_from(list(noise.NORMALS)), st.floats(-300, 300), powers(-6, 6))
+def test_evidence_of_normals_equals_quadrature(family: Family, d: float, v: float) -> None:
+    log_density, shift, var, scale_slope, _ = evidence(family, d, v, 0.0)
+    exact = oracles.normals_evidence(d, v, noise.NORMALS[family])
     assert log_density == approx(exact.log_density, rel=1e-10, abs=1e-10)
     assert shift == approx(exact.shift, rel=1e-8, abs=1e-8 * exact.var**0.5)
     assert var == approx(exact.var, rel=1e-8)

@@ -23,7 +23,7 @@ def mixtures(draw: st.DrawFn) -> Mixture:
     """A few components of different places, widths and families."""
     n = draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    family = np.where(rng.random(n) < 0.4, rng.choice([Family.GAUSSIAN, Family.HEAVY], n), Family.INSENSITIVE)
+    family = np.where(rng.random(n) < 0.4, rng.choice(list(noise.NORMALS), n), Family.INSENSITIVE)
     return Mixture.of(
         weight=rng.dirichlet(np.ones(n)),
         mean=rng.normal(0, 2, n),
@@ -92,8 +92,7 @@ def test_crps_of_a_single_forecast_is_exact(z: float, signal_var: float, epsilon
 def test_moments_are_those_of_the_density(forecast: Mixture) -> None:
     parts = forecast.components
     weight, mean, scale = parts["weight"], parts["mean"], parts["noise_scale"]
-    heavy = noise.NORMALS[Family.HEAVY]
-    others = {Family.GAUSSIAN: 1.0, Family.HEAVY: np.dot(heavy.shares, np.square(heavy.sds))}
+    others = {family: np.dot(each.shares, np.square(each.sds)) for family, each in noise.NORMALS.items()}
     inner = [others.get(part["family"], noise.var(float(part["epsilon"]))) for part in parts]
     var = weight @ (parts["signal_var"] + scale**2 * inner + (mean - weight @ mean) ** 2)
     assert forecast.mean == approx(weight @ mean)
@@ -136,7 +135,7 @@ def test_components_of_another_shape_or_kind_are_refused() -> None:
         ("epsilon", -2.0, r"epsilon is -2\.0, but must not be below 0"),
         ("weight", [1.5, -0.5], r"weight is -0\.5, but must not be below 0"),
         ("weight", [0.5, 0.4], r"sum of weight is 0\.9, but must be 1"),
-        ("family", 99, "family is 99, but must be one of INSENSITIVE = 0, GAUSSIAN = 1, HEAVY = 2"),
+        ("family", 99, "family is 99, but must be one of INSENSITIVE = 0, GAUSSIAN = 1, MODERATE = 2, HEAVY = 3"),
     ],
 )
 def test_components_outside_their_domain_are_refused(field: str, value: object, message: str) -> None:

@@ -9,6 +9,7 @@ from pytest import approx
 
 from adabypass import AutoBypass, Bypass, EvidenceBypass, PassiveAggressive, Trace, plots
 from adabypass.errors import NotReadyError, ShapeError, UnknownNameError
+from adabypass.model.bank import AutoBypassSpec
 from tests.plots.drawn import auto_trace, in_words, line, normal_trace
 
 
@@ -52,12 +53,12 @@ def test_each_parameter_has_a_panel_and_the_shares_are_stacked_up_to_one() -> No
     scale = axes[0].get_lines()[0].get_ydata()
     assert np.isnan(scale[0])  # nothing is known of it before the second observation
     assert scale[1:] == approx(trace.history["noise_scale"][1:])
-    assert len(axes[3].collections) == 6
+    assert len(axes[3].collections) == len(AutoBypassSpec.drift_logs)
     bottom = trace.history["drift_share_0"]
     corners = np.concatenate([path.vertices for path in axes[3].collections[1].get_paths()])
     moment = corners[corners[:, 0] == 100, 1]
     assert [moment.min(), moment.max()] == approx([bottom[100], bottom[100] + trace.history["drift_share_1"][100]])
-    top = np.concatenate([path.vertices for path in axes[3].collections[5].get_paths()])
+    top = np.concatenate([path.vertices for path in axes[3].collections[-1].get_paths()])
     assert top[top[:, 0] == 100, 1].max() == approx(1.0)
     assert in_words(axes[3])[0] == "33"  # the fastest rate, exp(3.5), stands on top
 

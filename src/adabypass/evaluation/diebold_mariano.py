@@ -51,7 +51,7 @@ def difference(loss_a: object, loss_b: object, horizon: int = 1) -> Difference:
     >>> auto, ada = (model.run(level[:-1, None], level[1:]) for model in (AutoBypass(), AdaBypass()))
     >>> result = difference(-auto.log_score[20:], -ada.log_score[20:])
     >>> round(result.mean, 2), round(result.standard_error, 2), result.p_value < 0.001
-    (-0.2, 0.02, True)
+    (-0.21, 0.02, True)
     """
     a, b = _losses(loss_a, "loss_a"), _losses(loss_b, "loss_b")
     if len(a) != len(b):

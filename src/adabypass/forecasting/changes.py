@@ -4,8 +4,8 @@ from math import log
 
 import numpy as np
 
+from adabypass.model.bank_design import DRIFT_STEP
 from adabypass.model.row import check_count
-from adabypass.model.trace import GRID_STEP
 from adabypass.validation import Floats
 
 GAP = 30
@@ -52,7 +52,7 @@ class ChangeMonitor:
         at = int(memory[1])
         memory[1] = (at + 1) % (2 * GAP)
         found = None
-        for index, value in enumerate((log(drift) / GRID_STEP, log(noise_scale))):
+        for index, value in enumerate((log(drift) / DRIFT_STEP, log(noise_scale))):
             ring = N_HEAD + 2 * GAP * index
             middle = memory[ring + (at + GAP) % (2 * GAP)]  # goes from the newer half to the older one
             memory[4 + index] += value - 2.0 * middle + memory[ring + at]

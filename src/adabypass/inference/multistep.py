@@ -131,8 +131,8 @@ def moments(mixture: LinearMixture, design: Design, past: Past, features: Floats
         with np.errstate(over="ignore", invalid="ignore"):
             W, C = cross[:, :, u], cov[:, u][:, :, u]
             slope = mixture.mean @ A + d  # of y by each unknown value
-            mean = mixture.y_center + sequence[:, places] @ base + np.sum(mixture.mean * r, axis=1)
-            mean = mean + np.einsum("kju,ju->k", W, A)  # (62)
+            own = mixture.y_center + np.sum(mixture.mean * r, axis=1) + np.einsum("kju,ju->k", W, A)
+            mean = own + sequence[:, places] @ base  # (62)
             signal = _gain(mixture, C, W, A, d, r) + np.einsum("ki,kij,kj->k", r, mixture.cov, r)
             signal = np.maximum(finite(signal), 0.0)
             sequence[:, here] = finite(mean)
@@ -141,9 +141,10 @@ def moments(mixture: LinearMixture, design: Design, past: Past, features: Floats
             cross[:, :, at] = np.einsum("kij,kj->ki", mixture.cov, r) + np.einsum("kju,ku->kj", W, slope)  # (63)
             cross[:, :, at] = finite(cross[:, :, at] * (stabilised.shrink if step == 0 else 1.0))
             cov[:, at, :] = cov[:, :, at] = finite(along)
-            cov[:, at, at] = finite(signal + np.nan_to_num(mixture.noise_var))
+            scale = mixture.scale_at(finite(own))
+            cov[:, at, at] = finite(signal + np.nan_to_num(scale**2 * mixture.unit_var))
         components["mean"][step], components["signal_var"][step] = sequence[:, here], signal
-        components["noise_scale"][step] = mixture.noise_scale
+        components["noise_scale"][step] = scale
     components["weight"], components["epsilon"], components["family"] = mixture.share, mixture.epsilon, mixture.family
     return components
 
@@ -189,10 +190,10 @@ def paths(
         places = n_values + step - 1 - columns
         x = np.broadcast_to(features[step], (n_paths, features.shape[1])).copy()
         x[:, design.lag_columns] = sequence[:, places] @ lags.T
-        eta = mixture.noise_scale[chosen] * noise.sample(mixture.family[chosen], mixture.epsilon[chosen], rng)
+        eta = noise.sample(mixture.family[chosen], mixture.epsilon[chosen], rng)
         with np.errstate(over="ignore", invalid="ignore"):
-            y = mixture.y_center + sequence[:, places] @ base
-            y = y + np.sum(w * mixture.regressors(x), axis=1) + eta
+            own = finite(mixture.y_center + np.sum(w * mixture.regressors(x), axis=1))
+            y = sequence[:, places] @ base + own + mixture.scale_at(own, chosen) * eta
         sequence[:, n_values + step] = finite(y)
     return sequence[:, n_values:].copy()
 

@@ -2,62 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from math import exp, log
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from adabypass.errors import ParameterError
+from adabypass.model.bank_design import DRIFT_LOGS, Setting, filters
 from adabypass.model.component import Components
 from adabypass.model.limits import LARGEST, LARGEST_UNIT, RESOLUTION
-from adabypass.model.linear_mixture import LinearMixture
-from adabypass.model.noise import NORMALS, Family
+from adabypass.model.linear_mixture import LARGEST_LEVEL, LinearMixture
+from adabypass.model.noise import Family
 from adabypass.model.predictive import Mixture, Normal, Predictive
 from adabypass.model.row import Field, Layout, pack, scalars, triangle, unpack, vectors
 from adabypass.model.spec import Spec
 from adabypass.validation import Floats, shown
 
-LEARNED = ("noise_scale", "epsilon", "drift", *(f"drift_share_{index}" for index in range(6)))
+LEARNED = ("noise_scale", "epsilon", "drift", *(f"drift_share_{index}" for index in range(len(DRIFT_LOGS))))
 """The scalars that say what was learned; the last are the shares of the drift rates."""
 
 LANES = 8
 """Filters are kept in blocks of so many, which compiled code moves at once: simd/kernels.h."""
-
-
-class NoiseModel(NamedTuple):
-    """How a filter of the bank sees the noise, and how fast it lets its scale move."""
-
-    family: Family
-    slow_rate: float
-    """Rate of the steady part of the log of the scale."""
-    fast_rate: float
-    """Rate of the part that fades,"""
-    fast_decay: float
-    """and the share of it that is left a step later."""
-
-
-class Setting(NamedTuple):
-    """How one filter differs from the others: what compiled code reads, in this order."""
-
-    family: Family
-    noise_var: float
-    """Variance of its noise, at scale 1; 0 if that depends on epsilon."""
-    noise_log_sd: float
-    """Half the log of that; 0 if it depends on epsilon."""
-    drift_index: int
-    """Which of the drift rates it has."""
-    drift_var: float
-    """Variance of a step of its weights, in units of the noise's scale squared,"""
-    drift_log: float
-    """and the log of that."""
-    slow_rate: float
-    fast_rate: float
-    fast_decay: float
-    anchored: bool
-    """Whether the weights drift about the features' running mean, not about their centre in the warm-up."""
-    prior_share: float
-    """Share in the mixture before anything is learned."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +32,7 @@ class AutoBypassSpec(Spec):
 
     forecast_type: ClassVar[type] = Mixture
     bounded_by: ClassVar[Mapping[str, str]] = {"n_warm": "n_warm_up"}
-    noise_models: ClassVar[tuple[NoiseModel, ...]] = (
-        NoiseModel(Family.INSENSITIVE, 0.02, 0.0, 0.0),
-        NoiseModel(Family.INSENSITIVE, 0.08, 0.0, 0.0),
-        NoiseModel(Family.HEAVY, 0.005, 0.15, 0.95),
-        NoiseModel(Family.HEAVY, 0.002, 0.0, 0.0),
-        NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0),
-    )
-    drift_logs: ClassVar[tuple[float, ...]] = (-14.0, -10.5, -7.0, -3.5, 0.0, 3.5)
-    drift_odds: ClassVar[float] = 0.75
-    """Prior share of a drift rate over that of the rate below it."""
+    drift_logs: ClassVar[tuple[float, ...]] = DRIFT_LOGS
     prior_var: ClassVar[float] = 10.0
     """Variance of the weights before anything is learned, in standard units."""
 
@@ -92,7 +47,7 @@ class AutoBypassSpec(Spec):
     """The probability of a change beyond t falls as t to the power of minus this."""
 
     switching_rates: ClassVar[tuple[float, ...]] = (0.05, 0.005, 0.0005)
-    """Rates at which the best filter may give way to another,"""
+    """Rates at which the best filter may give way to another, beside one over the number of observations,"""
     hyper_switching_rate: ClassVar[float] = 0.001
     """and the rate at which the best of these rates may."""
     failure_margin: ClassVar[float] = 1.1
@@ -114,8 +69,29 @@ class AutoBypassSpec(Spec):
     scale_slope_sq_start: ClassVar[float] = 0.5
     epsilon_slope_sq_start: ClassVar[float] = 0.05
     """which start here."""
-    largest_slope: ClassVar[float] = 3.0
-    """Bound of a normalised slope, so that an outlier moves the noise's scale no further than this."""
+    largest_epsilon_slope: ClassVar[float] = 3.0
+    """Bound of a normalised slope by epsilon."""
+
+    prior_prec: ClassVar[float] = 4.0
+    """Precision of what is learned of a filter's volatility and of the level, before anything is seen:"""
+    prec_decay: ClassVar[float] = 0.001
+    """the rate at which what was seen is forgotten;"""
+    largest_error: ClassVar[float] = 3.0
+    """bound of an error in standard deviations, where it moves the volatility;"""
+    largest_leverage: ClassVar[float] = 3.0
+    smallest_fast_log: ClassVar[float] = -2.0
+    largest_fast_log: ClassVar[float] = 1.5
+    """range of the log of the fast rate over what it starts from;"""
+    smallest_fading_log: ClassVar[float] = -2.5
+    largest_fading_log: ClassVar[float] = 2.0
+    """of that of what fades in a step;"""
+    largest_fast_decay: ClassVar[float] = 0.999
+    level_rate: ClassVar[float] = 0.003
+    """rate of the running mean and variance of y, beside which the level is measured:"""
+    largest_level: ClassVar[float] = LARGEST_LEVEL
+    """it counts up to so many standard deviations,"""
+    largest_level_slope: ClassVar[float] = 3.0
+    """and moves the log of the noise's scale by up to this for each."""
 
     shock_distance: ClassVar[float] = 6.0
     """An observation so many standard deviations off is a shock;"""
@@ -131,10 +107,14 @@ class AutoBypassSpec(Spec):
     layout: ClassVar[Layout] = Layout(
         (
             *scalars("n_seen", "n_warm", "phase", "y_center", "y_scale", "last_y", "n_repeats", "shocks", "log_score"),
-            *scalars(*LEARNED),
+            *scalars("y_running_mean", "y_running_var", *LEARNED),
             *vectors("x_center", "x_scale", "anchor_center", "anchor_var"),
             *vectors("filter_share", "filter_slow", "filter_fast", "filter_epsilon", size="n_lanes"),
             *vectors("filter_scale_slope_sq", "filter_epsilon_slope_sq", "filter_failures", size="n_lanes"),
+            *vectors("filter_leverage", "filter_leverage_prec", "filter_leverage_effect", size="n_lanes"),
+            *vectors("filter_fast_log", "filter_fast_prec", "filter_fast_effect", size="n_lanes"),
+            *vectors("filter_fading_log", "filter_fading_prec", "filter_fading_effect", size="n_lanes"),
+            *vectors("filter_level_slope", "filter_level_prec", size="n_lanes"),
             *vectors("rate_share", size="n_rates"),
             Field("rated_share", lambda n_rates, n_lanes, **_: (n_rates, n_lanes)),
             Field("filter_mean", lambda n_lanes, n_weights, **_: (n_lanes // LANES, n_weights, LANES)),
@@ -143,16 +123,21 @@ class AutoBypassSpec(Spec):
             *vectors("warm_y", size="n_warm_up"),
         )
     )
-    """`rated_share` is the share of each filter under each switching rate; `warm_x` and `warm_y` are the observations
-    of the warm-up, of which there are `n_warm`; the weights of a filter begin with the intercept, if there is one.
-    What belongs to the filters has a number in each lane; lanes without a filter have a share of 0. Means and
-    covariances of the weights stand in blocks of `LANES` filters; `filters_of` returns them filter by filter."""
+    """For each of `leverage`, `fast_log` and `fading_log`, which a filter learns, `prec` says how much was seen of it,
+    and `effect` how the fast part of the noise depends on it. `rated_share` is the share of each filter under each
+    switching rate; `warm_x` and `warm_y` are the observations of the warm-up, of which there are `n_warm`; the weights
+    of a filter begin with the intercept, if there is one. What belongs to the filters has a number in each lane; lanes
+    without a filter have a share of 0. Means and covariances of the weights stand in blocks of `LANES` filters;
+    `filters_of` returns them filter by filter."""
     constant_names: ClassVar[tuple[str, ...]] = (
-        "n_filters", "n_lanes", "n_drifts", "n_rates", "n_milestones", "n_warm_up", "intercept",
+        "n_filters", "n_lanes", "n_drifts", "n_fixed_rates", "n_milestones", "n_warm_up", "intercept",
         "prior_var", "warm_up_widening", "change_scale", "change_tail",
         "hyper_switching_rate", "failure_margin", "max_failures", "anchor_rate", "smallest_anchor_var",
         "epsilon_start", "epsilon_rate", "smallest_epsilon", "largest_epsilon",
-        "slope_rate", "scale_slope_sq_start", "epsilon_slope_sq_start", "largest_slope",
+        "slope_rate", "scale_slope_sq_start", "epsilon_slope_sq_start", "largest_epsilon_slope",
+        "prior_prec", "prec_decay", "largest_error", "largest_leverage", "smallest_fast_log", "largest_fast_log",
+        "smallest_fading_log", "largest_fading_log", "largest_fast_decay",
+        "level_rate", "largest_level", "largest_level_slope",
         "shock_distance", "shock_decay", "max_shocks", "distance_after_shocks", "max_repeats",
     )  # fmt: skip
     """What compiled code reads, in this order, before the switching rates, the milestones and the filters' settings."""
@@ -163,7 +148,7 @@ class AutoBypassSpec(Spec):
 
     def filters(self) -> tuple[Setting, ...]:
         """Return the settings of every filter, in the kernel's order."""
-        return _filters()
+        return filters(self.intercept)
 
     @property
     def n_filters(self) -> int:
@@ -189,9 +174,18 @@ class AutoBypassSpec(Spec):
         return len(self.drift_logs)
 
     @property
+    def n_fixed_rates(self) -> int:
+        """Number of switching rates that stay what they are."""
+        return len(self.switching_rates)
+
+    @property
     def n_rates(self) -> int:
         """Number of switching rates."""
-        return len(self.switching_rates)
+        return self.n_fixed_rates + 1
+
+    def rates(self, n_seen: int) -> tuple[float, ...]:
+        """Return the switching rates after so many observations."""
+        return (*self.switching_rates, 1 / (n_seen + 2))
 
     @property
     def n_milestones(self) -> int:
@@ -222,7 +216,7 @@ class AutoBypassSpec(Spec):
 
     def n_scratch(self, n_features: int) -> int:
         n_weights = n_features + self.intercept
-        return 4 * n_weights + self.n_lanes * (15 + n_weights)
+        return 4 * n_weights + self.n_lanes * (16 + n_weights)
 
     def aligned_at(self, n_features: int) -> int:
         place, _ = self.layout.places(**self.dims(n_features))["filter_mean"]
@@ -272,8 +266,9 @@ class AutoBypassSpec(Spec):
     def linear_mixture(self, row: Floats, n_features: int) -> LinearMixture:
         """Return what every filter believes, in the user's units: for a row that is scaled."""
         y_scale, settings = self.layout.scalar(row, "y_scale"), self.filters()
-        slow, fast, epsilon = (
-            self.filters_of(row, f"filter_{name}", n_features) for name in ("slow", "fast", "epsilon")
+        slow, fast, epsilon, fading_log, level_slope = (
+            self.filters_of(row, f"filter_{name}", n_features)
+            for name in ("slow", "fast", "epsilon", "fading_log", "level_slope")
         )
         family = np.array([setting.family for setting in settings])
         unit = np.concatenate([np.full(int(self.intercept), y_scale), self._units(row, n_features)])
@@ -291,29 +286,36 @@ class AutoBypassSpec(Spec):
             epsilon=np.where(family == Family.INSENSITIVE, epsilon, 0.0),
             family=family,
             fading=fast,
-            fade=np.array([setting.fast_decay for setting in settings]),
+            fade=self._fade(fading_log),
+            level_slope=level_slope,
+            level_center=self.layout.scalar(row, "y_center") + y_scale * self.layout.scalar(row, "y_running_mean"),
+            level_unit=y_scale * self.layout.scalar(row, "y_running_var") ** 0.5,
             x_center=self._view(row, "x_center", n_features).copy(),
             y_center=self.layout.scalar(row, "y_center"),
             intercept=self.intercept,
         )
 
+    def _fade(self, fading_log: Floats) -> Floats:
+        """Return the share of each filter's fast part that is left a step later."""
+        decay = np.array([setting.fast_decay for setting in self.filters()])
+        return np.clip(1.0 - (1.0 - decay) * np.exp(fading_log), 0.0, self.largest_fast_decay)  # (102)
+
     def _drift(self, row: Floats, n_features: int) -> Floats:
         """Return what a step adds to the covariance of each filter's weights, in standard units."""
         offset, settings = int(self.intercept), self.filters()
         anchored = np.array([[setting.anchored] for setting in settings])
+        moves = np.array([[float(setting.slopes_drift)] for setting in settings])
         center = np.where(anchored, self._view(row, "anchor_center", n_features), 0.0)
-        spread = np.where(anchored, self._view(row, "anchor_var", n_features), 1.0)
+        prec = moves / np.where(anchored, self._view(row, "anchor_var", n_features), 1.0)
         n_weights = n_features + offset
         drift = np.zeros((self.n_filters, n_weights, n_weights))
         slopes = np.arange(offset, n_weights)
-        drift[:, slopes, slopes] = 1 / spread
+        drift[:, slopes, slopes] = prec
         if self.intercept:
-            drift[:, 0, 0] = 1 + np.sum(center**2 / spread, axis=1)
-            drift[:, 0, 1:] = drift[:, 1:, 0] = -center / spread  # (53)
-        drift_log = np.array([setting.drift_log for setting in settings])
-        return np.asarray(
-            drift * np.exp(drift_log + 2 * self.filters_of(row, "filter_slow", n_features))[:, None, None]
-        )
+            drift[:, 0, 0] = 1 + np.sum(center**2 * prec, axis=1)
+            drift[:, 0, 1:] = drift[:, 1:, 0] = -center * prec  # (53)
+        q = np.array([setting.drift_var for setting in settings])
+        return np.asarray(drift * (q * np.exp(2 * self.filters_of(row, "filter_slow", n_features)))[:, None, None])
 
     def _units(self, row: Floats, n_features: int) -> Floats:
         """Return the scale of y over that of each feature: the unit of its weight; 0 for a feature without a scale."""
@@ -324,31 +326,3 @@ class AutoBypassSpec(Spec):
 
     def _view(self, row: Floats, name: str, n_features: int) -> Floats:
         return self.layout.view(row, name, **self.dims(n_features))
-
-
-@cache
-def _filters() -> tuple[Setting, ...]:
-    design = AutoBypassSpec
-    places = [(index, anchored) for index in range(len(design.drift_logs)) for anchored in (False, True)]
-    chosen = [
-        (noise, index, anchored)
-        for noise in design.noise_models
-        for index, anchored in places[:1] + places[2:]  # weights that hardly drift need no second anchor
-    ]
-    total = sum(design.drift_odds**index for _, index, _ in chosen)
-    return tuple(
-        Setting(
-            family=noise.family,
-            noise_var=NORMALS[noise.family].var if noise.family in NORMALS else 0.0,
-            noise_log_sd=0.5 * log(NORMALS[noise.family].var) if noise.family in NORMALS else 0.0,
-            drift_index=index,
-            drift_var=exp(design.drift_logs[index]),
-            drift_log=design.drift_logs[index],
-            slow_rate=noise.slow_rate,
-            fast_rate=noise.fast_rate,
-            fast_decay=noise.fast_decay,
-            anchored=anchored,
-            prior_share=design.drift_odds**index / total,
-        )
-        for noise, index, anchored in chosen
-    )

@@ -133,7 +133,7 @@ cdef double _crps(const Component* parts, Py_ssize_t n, double y, Room* room) no
             apart += (0.5 if i == j else 1.0) * weight * room.parts[j].weight * _normal_distance(
                 fabs(room.parts[i].mean - room.parts[j].mean), var
             )
-    budget = TOLERANCE * (score - apart) / (0.5 * n * (n + 1))
+    budget = TOLERANCE * larger(smaller(score, distance) - apart, 0.0) / (0.5 * n * (n + 1))
     for i in range(n):
         for j in range(i + 1):
             weight = room.parts[i].weight * room.parts[j].weight

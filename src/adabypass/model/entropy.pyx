@@ -5,13 +5,15 @@ u(t) = Σ asinh((t - m_a)/s_a), over anchors a chosen so that near every compone
 component is narrow.
 """
 
-from libc.math cimport INFINITY, asinh, exp, fabs, hypot, log
+from libc.math cimport INFINITY, asinh, exp, fabs, hypot, log, sqrt
 
 import numpy as np
 
 from adabypass.model.component cimport Component
+from adabypass.model.families cimport noise_of
 from adabypass.model.mixture cimport Room, each_forecast, mix_log_density, standardise
 from adabypass.model.special cimport larger, smaller
+from adabypass.simd.dispatch cimport Normals
 
 from adabypass.model import limits
 
@@ -25,6 +27,7 @@ cdef double FIRST_STEP = 0.5
 cdef double TOLERANCE = 2e-5
 cdef double NEGLIGIBLE = 1e-8       # weight of a component whose neighbourhood needs no points of its own
 cdef double REACH = 30.0            # standard deviations: hardly anything of a component lies beyond them
+cdef double NORMAL_REACH = 9.0      # of a normal
 cdef double COARSEST = 2.5          # distance of points near a component, over that near an anchor of its width
 
 
@@ -56,6 +59,15 @@ cdef void _choose(const Room* room, Py_ssize_t n, Anchors* anchors) noexcept nog
             return
         anchors.mean[anchors.n], anchors.sd[anchors.n] = room.parts[narrowest].mean, room.sd[narrowest]
         anchors.n += 1
+
+
+cdef double _reach(const Room* room, Py_ssize_t k) noexcept nogil:
+    """How far from its mean a component has to be looked at: a mixture of normals as far as the widest of them."""
+    cdef const Normals* normals = noise_of(room.parts[k].family).normals
+    cdef double reach = REACH * room.sd[k]
+    if normals.n > 1:
+        reach = larger(reach, NORMAL_REACH * room.parts[k].noise_scale * sqrt(normals.sq[normals.n - 1]))
+    return reach
 
 
 cdef double _along(const Anchors* anchors, double t, double* slope) noexcept nogil:
@@ -119,8 +131,8 @@ cdef double _entropy(const Component* parts, Py_ssize_t n, double _unused, Room*
     for k in range(n):
         room.sd[k] = larger(room.sd[k], 1e-100)
         if room.parts[k].weight > NEGLIGIBLE * NEGLIGIBLE:
-            low = smaller(low, room.parts[k].mean - REACH * room.sd[k])
-            high = larger(high, room.parts[k].mean + REACH * room.sd[k])
+            low = smaller(low, room.parts[k].mean - _reach(room, k))
+            high = larger(high, room.parts[k].mean + _reach(room, k))
     _choose(room, n, &anchors)
     _sum(room, n, &anchors, low, high, step, step, &mass, &total)
     coarse = step * total

@@ -196,6 +196,7 @@ cdef int _fill_table() except -1:
 N_FAMILIES = len(spec.Family)
 INSENSITIVE = spec.Family.INSENSITIVE
 GAUSSIAN = spec.Family.GAUSSIAN
+MODERATE = spec.Family.MODERATE
 HEAVY = spec.Family.HEAVY
 _fill_table()
 

@@ -1,7 +1,7 @@
 """What a model believes about the next observations: a mixture of linear models with drifting weights."""
 
 from math import isnan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,6 +9,9 @@ from adabypass.errors import ShapeError
 from adabypass.model import noise
 from adabypass.model.noise import Family
 from adabypass.validation import Floats, Integers, check_array
+
+LARGEST_LEVEL = 3.0
+"""The noise follows the level of a forecast up to so many of its units from its centre."""
 
 
 class LinearMixture(NamedTuple):
@@ -26,7 +29,7 @@ class LinearMixture(NamedTuple):
     drift: Floats
     """What a step of time adds to it."""
     noise_scale: Floats
-    """Scale of the noise, (n_components,); nan where a model forecasts a point."""
+    """Scale of the noise where it does not follow the level, (n_components,); nan where a model forecasts a point."""
     epsilon: Floats
     """Half-width of the noise's flat top in units of that scale; 0 unless the noise is insensitive."""
     family: Integers
@@ -35,6 +38,12 @@ class LinearMixture(NamedTuple):
     """Part of the log of `noise_scale` that fades as time passes,"""
     fade: Floats
     """and the share of it that is left a step later."""
+    level_slope: Floats
+    """By how much the log of the noise's scale rises with the level of the forecast,"""
+    level_center: float
+    """less this,"""
+    level_unit: float
+    """in this unit."""
     x_center: Floats
     y_center: float
     intercept: bool
@@ -45,9 +54,15 @@ class LinearMixture(NamedTuple):
         return not isnan(self.y_center)
 
     @property
-    def noise_var(self) -> Floats:
-        """Variance of the noise."""
-        return np.asarray(self.noise_scale**2 * noise.family_var(self.family, self.epsilon))
+    def unit_var(self) -> Floats:
+        """Variance of the noise, in units of its scale squared."""
+        return noise.family_var(self.family, self.epsilon)
+
+    def scale_at(self, mean: Floats, chosen: Any = slice(None)) -> Floats:
+        """Return the scale of the noise where the weights of the chosen components explain `mean`."""
+        with np.errstate(over="ignore"):
+            level = np.clip((mean - self.level_center) / self.level_unit, -LARGEST_LEVEL, LARGEST_LEVEL)
+        return np.asarray(self.noise_scale[chosen] * np.exp(self.level_slope[chosen] * level))  # (106)
 
     def regressors(self, x: Floats) -> Floats:
         """Return what the weights multiply, for features (..., n_features)."""
@@ -85,6 +100,9 @@ def single(
         family=np.array([family], dtype=np.int64),
         fading=np.zeros(1),
         fade=np.zeros(1),
+        level_slope=np.zeros(1),
+        level_center=0.0,
+        level_unit=1.0,
         x_center=np.zeros(n),
         y_center=noise_mean,
         intercept=False,

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from adabypass.errors import NotANumberError, NotEnoughDataError, NotReadyError, ParameterError, ShapeError
-from adabypass.model.bank import AutoBypassSpec
+from adabypass.model.bank_design import DRIFT_STEP
 from adabypass.model.limits import LARGEST
 from adabypass.model.predictive import Predictive, concatenate
 from adabypass.model.protocol import check_predictive
@@ -18,8 +18,6 @@ from adabypass.tables import frames
 from adabypass.validation import Floats, check_array, check_int, shown
 
 LEVELS = (0.5, 0.9, 0.95)
-GRID_STEP = AutoBypassSpec.drift_logs[1] - AutoBypassSpec.drift_logs[0]
-"""Step of the grid of log drift rates of AutoBypass."""
 LONGEST_GAP = 1_000_000
 LATEST_START = 2**62
 LARGEST_DEVIATE = 38.0
@@ -208,7 +206,8 @@ class Trace:
     def changes(self, threshold: float = 0.5, least_gap: int = 30) -> list[Change]:
         """Return when the regime changed: when the bank's weight moved to other drift rates, or to another noise scale.
 
-        On static Gaussian streams expect a false alarm about every 2,200 observations, with t(3) noise every 900.
+        On static Gaussian streams expect a false alarm about every 2,000 observations, with t(3) noise every 3,000,
+        many of them among the first 120.
 
         The `least_gap` observations from each moment on are compared with as many before it: in their mean log drift,
         in steps of the bank's grid, and in their mean log noise scale. A moment is listed where either has moved by
@@ -234,7 +233,7 @@ class Trace:
         settled = int(np.count_nonzero(np.cumsum(self.history["noise_scale"] > 0) <= gap))  # after what starts it
         drift, scale = np.log(self.history["drift"][settled:]), np.log(self.history["noise_scale"][settled:])
         found: list[Change] = []
-        for kind, move in (("drift", _moves(drift, gap) / GRID_STEP), ("noise", _moves(scale, gap))):
+        for kind, move in (("drift", _moves(drift, gap) / DRIFT_STEP), ("noise", _moves(scale, gap))):
             for at in np.flatnonzero(np.abs(move) > threshold):
                 around = np.abs(move[max(at - gap, 0) : at + gap + 1])
                 if np.abs(move[at]) == around.max():

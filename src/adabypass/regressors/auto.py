@@ -41,7 +41,7 @@ class AutoBypass(Regressor):
     >>> model = AutoBypass()
     >>> trace = model.run(X, 1000 + X @ [3.0, -2.0] + rng.normal(size=500))
     >>> model.weights.mean.round(1), round(model.intercept)
-    (array([ 3., -2.]), 1000)
+    (array([ 3.1, -2. ]), 1000)
     """
 
     _kernel = bank.KERNEL
@@ -89,6 +89,9 @@ class AutoBypass(Regressor):
             family=parts["family"].copy(),
             fading=zeros[:, 0, 0],
             fade=zeros[:, 0, 0],
+            level_slope=zeros[:, 0, 0],
+            level_center=0.0,
+            level_unit=1.0,
             x_center=np.zeros(n),
             y_center=float(parts["mean"][0]),
             intercept=False,
@@ -108,7 +111,7 @@ class AutoBypass(Regressor):
 
         `noise_scale` is the noise's standard deviation in the units of y, `epsilon` the half-width of the flat top in
         units of the scale of its tails, `drift` the variance of a step of the weights in units of the noise's, and
-        `drift_share_0` to `drift_share_5` are the shares of the six drift rates in the mixture, from the slowest up.
+        `drift_share_0` to `drift_share_7` are the shares of the eight drift rates in the mixture, from the slowest up.
         """
         cell, layout = self._cell, self._spec.layout
         known = {name: 0.0 if cell is None else layout.scalar(cell.row, name) for name in self._spec.learned}

@@ -20,6 +20,8 @@ enum {
     N_REPEATS,          /* how many observations up to it were equal to it */
     SHOCKS,             /* how often of late an observation was out of all proportion */
     LOG_SCORE,          /* of the newest observation, before it was seen */
+    Y_RUNNING_MEAN,     /* in standard units */
+    Y_RUNNING_VAR,
     NOISE_SCALE,        /* standard deviation of the noise: comparable among families */
     EPSILON,
     DRIFT,
@@ -31,7 +33,7 @@ enum {
     N_FILTERS,
     N_LANES,
     N_DRIFTS,
-    N_RATES,
+    N_FIXED_RATES,      /* switching rates; there is one more, which falls */
     N_MILESTONES,
     N_WARM_UP,
     INTERCEPT,
@@ -51,7 +53,19 @@ enum {
     SLOPE_RATE,
     SCALE_SLOPE_SQ_START,
     EPSILON_SLOPE_SQ_START,
-    LARGEST_SLOPE,
+    LARGEST_EPSILON_SLOPE,
+    PRIOR_PREC,
+    PREC_DECAY,
+    LARGEST_ERROR,
+    LARGEST_LEVERAGE,
+    SMALLEST_FAST_LOG,
+    LARGEST_FAST_LOG,
+    SMALLEST_FADING_LOG,
+    LARGEST_FADING_LOG,
+    LARGEST_FAST_DECAY,
+    LEVEL_RATE,
+    LARGEST_LEVEL,
+    LARGEST_LEVEL_SLOPE,
     SHOCK_DISTANCE,
     SHOCK_DECAY,
     MAX_SHOCKS,
@@ -72,6 +86,9 @@ enum {
     FAST_RATE,
     FAST_DECAY,
     ANCHORED,
+    SLOPES_DRIFT,       /* not the level alone */
+    FOLLOWS_LEVEL,
+    LARGEST_SLOPE,
     PRIOR_SHARE,
     N_SETTINGS
 };
@@ -80,6 +97,13 @@ enum {
 typedef struct {
     double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding;
 } Limits;
+
+/* A number that every filter learns, how much was seen of it, and how `fast` depends on it: equation (100). */
+typedef struct {
+    double* value;
+    double* prec;
+    double* effect;
+} Learned;
 
 typedef struct Bank {
     ptrdiff_t n;            /* features */
@@ -100,12 +124,17 @@ typedef struct Bank {
     double* anchor_center;
     double* anchor_var;
     double* share;                  /* of each filter in the mixture */
-    double* slow;                   /* log of a filter's noise scale is slow + fast */
+    double* slow;                   /* log of a filter's noise scale is slow + fast + level_slope * level */
     double* fast;
     double* epsilon;
     double* scale_slope_sq;
     double* epsilon_slope_sq;
     double* failures;               /* how often a filter has failed of late */
+    Learned leverage;               /* of errors on the fast part */
+    Learned fast_log;               /* log of the fast rate over its setting */
+    Learned fading_log;             /* log of what fades of the fast part in a step, over its setting */
+    double* level_slope;
+    double* level_prec;
     double* rate_share;             /* of each switching rate */
     double* rated_share;            /* of each filter under each switching rate */
     double* m;                      /* means of the filters' weights */
@@ -119,6 +148,7 @@ typedef struct Bank {
     double* p;                      /* scratch: P @ z */
     double* h;                      /* scratch: z @ P @ z */
     double* mean;                   /* scratch: z @ m */
+    double* level;                  /* scratch: that, beside the running mean of y, in its standard deviations */
     double* scale;                  /* scratch: noise scale */
     double* drift_var;              /* scratch */
     double* noise_var;              /* scratch: in units of scale² */

@@ -46,12 +46,23 @@ static inline void find_anchor(Bank* bank)
     bank->anchored_cross[0] = 0.0;
 }
 
-/* The noise of the filters from k on, and the variance of their weights' drift. */
-static inline void find_scales(Bank* bank, ptrdiff_t k, double least)
+/* The slow part of the noise's scale of the filters from k on, and the variance of their weights' drift. */
+static inline void find_drift(Bank* bank, ptrdiff_t k)
 {
-    vec fast = load(bank->fast + k), scale = exponential(load(bank->slow + k));
+    vec scale = exponential(load(bank->slow + k));
+    store(bank->scale + k, scale);
     store(bank->drift_var + k, load(setting(bank, DRIFT_VAR) + k) * (scale * scale));           /* (52) */
-    if (any(~equal(fast, fill(0.0)))) scale *= exponential(fast);
+}
+
+/* The noise of the filters from k on, after `find_drift`, when their means are known. */
+static inline void find_noise(Bank* bank, ptrdiff_t k, double least, double center, double inverse_sd)
+{
+    double most = bank->constants[LARGEST_LEVEL];
+    vec level = clamp((load(bank->mean + k) - center) * inverse_sd, -most, most);               /* (105) */
+    level *= load(setting(bank, FOLLOWS_LEVEL) + k);
+    vec scale = load(bank->scale + k), log_scale = load(bank->fast + k) + load(bank->level_slope + k) * level;
+    if (any(~equal(log_scale, fill(0.0)))) scale *= exponential(log_scale);                     /* (106) */
+    store(bank->level + k, level);
     store(bank->scale + k, larger(scale, fill(least)));                                         /* (85) */
     store(bank->noise_var + k, noise_var(bank, k));
 }
@@ -74,6 +85,7 @@ INLINE void forecast_block(Bank* bank, ptrdiff_t block, const ptrdiff_t size)
             store(along, moved);
             h += z[i] * moved;
             mean += z[i] * load(m + i * LANES + lane);
+            if (i == 0) fixed *= load(setting(bank, SLOPES_DRIFT) + k);
         }
         store(bank->h + k, larger(h, fill(0.0)));
         store(bank->mean + k, mean);
@@ -84,13 +96,15 @@ INLINE void forecast_block(Bank* bank, ptrdiff_t block, const ptrdiff_t size)
 static void forecast_filters(Bank* bank)
 {
     double least = least_scale(bank), unit = bank->row[Y_SCALE];
+    double center = bank->row[Y_RUNNING_MEAN], inverse_sd = 1.0 / sqrt(bank->row[Y_RUNNING_VAR]);
     ptrdiff_t n_blocks = bank->n_lanes / LANES;
     find_anchor(bank);
-    for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) find_scales(bank, k, least);
+    for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) find_drift(bank, k);
     if (bank->size == 2)        /* with the loops unrolled */
         for (ptrdiff_t block = 0; block < n_blocks; block++) forecast_block(bank, block, 2);
     else
         for (ptrdiff_t block = 0; block < n_blocks; block++) forecast_block(bank, block, bank->size);
+    for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) find_noise(bank, k, least, center, inverse_sd);
     if (bank->extra != NULL)
         for (ptrdiff_t k = 0; k < bank->n_filters; k++) {                                       /* (66) */
             double extra = bank->extra[k] / unit / unit;
@@ -107,6 +121,7 @@ INLINE vec let_drift(Bank* bank, ptrdiff_t k, const ptrdiff_t size)
     vec q = load(bank->drift_var + k), anchored = q * load(setting(bank, ANCHORED) + k), fixed = q - anchored;
     vec var = load(row) + (fixed + anchored * diagonal[0]), reach = root(larger(var, fill(0.0))) * fabs(bank->z[0]);
     store(row, var);
+    fixed *= load(setting(bank, SLOPES_DRIFT) + k);
     for (ptrdiff_t i = 1; i < size; i++) {
         row += i * LANES;
         if (bank->intercept) store(row, load(row) - anchored * cross[i]);
@@ -198,31 +213,81 @@ static inline void weigh_evidence(Bank* bank)
         case 0: weigh_family(bank, first, stop, normals, 0); break;
         case 1: weigh_family(bank, first, stop, normals, 1); break;
         case 4: weigh_family(bank, first, stop, normals, 4); break;
+        case 5: weigh_family(bank, first, stop, normals, 5); break;
         default: weigh_family(bank, first, stop, normals, normals->n);
         }
         first = stop;
     }
 }
 
-/* The slopes over their running root mean square, within bounds: equation (54). */
-static inline vec normalised(vec slope, double* mean_square, double rate, double bound)
+/* The slopes over their running root mean square: equation (54). */
+static inline vec normalised(vec slope, double* mean_square, double rate)
 {
     vec square = load(mean_square);
     square += rate * (slope * slope - square);
     store(mean_square, square);
-    return clamp(slope / root(square + 1e-12), -bound, bound);
+    return slope / root(square + 1e-12);
+}
+
+/* Move what the filters from k on have learned along the evidence's slope, which depends on it by `effect`: (100). */
+static inline vec learn(const Bank* bank, double* value, double* prec, vec slope, vec effect, double low, double high)
+{
+    vec known = load(prec), moved;
+    known += effect * effect - bank->constants[PREC_DECAY] * (known - bank->constants[PRIOR_PREC]);
+    moved = clamp(load(value) + slope * effect / known, low, high);
+    store(prec, known);
+    store(value, moved);
+    return moved;
+}
+
+/* The share of the fast part that is left a step later, and what goes: equation (102). */
+static inline vec fast_decay(const Bank* bank, ptrdiff_t k, vec fading_log)
+{
+    vec fading = (1.0 - load(setting(bank, FAST_DECAY) + k)) * exponential(fading_log);
+    return clamp(1.0 - fading, 0.0, bank->constants[LARGEST_FAST_DECAY]);
+}
+
+/* Let the fast part of the noise's scale fade, and move by `news` at a rate of `rate`: equations (103) and (104). */
+static inline void move_fast(Bank* bank, ptrdiff_t k, vec decay, vec rate, vec news, vec error)
+{
+    vec fast = load(bank->fast + k), kept = larger(decay - rate, fill(0.0)), moved = rate * news;
+    store(bank->fading_log.effect + k, kept * load(bank->fading_log.effect + k) - (1.0 - decay) * fast);
+    store(bank->leverage.effect + k, kept * load(bank->leverage.effect + k) + rate * error);
+    store(bank->fast_log.effect + k, kept * load(bank->fast_log.effect + k) + moved);
+    store(bank->fast + k, decay * fast + moved);
+}
+
+/* Let the fast part of the noise's scale follow the slope, and errors of one sign more than of the other; learn how
+   much: equations (100)-(104). */
+static inline void learn_volatility(Bank* bank, ptrdiff_t k, vec slope)
+{
+    const double* constants = bank->constants;
+    double most = constants[LARGEST_ERROR], leverage = constants[LARGEST_LEVERAGE];
+    vec start = load(setting(bank, FAST_RATE) + k), sd = root(load(bank->v + k) + load(bank->noise_var + k));
+    if (!any(~equal(start, fill(0.0)))) return;
+    vec error = clamp(-load(bank->d + k) / sd, -most, most);                                    /* (101) */
+    vec lean = learn(bank, bank->leverage.value + k, bank->leverage.prec + k, slope, load(bank->leverage.effect + k),
+        -leverage, leverage);
+    vec rate = start * exponential(learn(bank, bank->fast_log.value + k, bank->fast_log.prec + k, slope,
+        load(bank->fast_log.effect + k), constants[SMALLEST_FAST_LOG], constants[LARGEST_FAST_LOG]));
+    vec fading = learn(bank, bank->fading_log.value + k, bank->fading_log.prec + k, slope,
+        load(bank->fading_log.effect + k), constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
+    move_fast(bank, k, fast_decay(bank, k, fading), rate, slope + lean * error, error);
 }
 
 /* Move the noise's scale along the evidence: equations (54), (55), (84) and (85). */
 static inline void learn_scale(Bank* bank, ptrdiff_t k, const Observation* seen)
 {
     vec slope = smaller(load(bank->scale_slope + k), fill(bank->limits->largest_distance)), slow = load(bank->slow + k);
-    slope = normalised(slope, bank->scale_slope_sq + k, seen->slope_rate, bank->constants[LARGEST_SLOPE]);
+    vec bound = load(setting(bank, LARGEST_SLOPE) + k);
+    double steepest = bank->constants[LARGEST_LEVEL_SLOPE];
+    slope = normalised(slope, bank->scale_slope_sq + k, seen->slope_rate);
+    slope = smaller(larger(slope, -bound), bound);
     if (seen->repeats) slope = larger(slope, fill(0.0));                                        /* (84) */
     slow += larger(load(setting(bank, SLOW_RATE) + k), fill(seen->slow_rate)) * slope;          /* (55) */
     store(bank->slow + k, clamp(slow, seen->least_log, bank->limits->largest_log_scale));
-    vec fast = load(setting(bank, FAST_DECAY) + k) * load(bank->fast + k);
-    store(bank->fast + k, fast + load(setting(bank, FAST_RATE) + k) * slope);
+    learn_volatility(bank, k, slope);
+    learn(bank, bank->level_slope + k, bank->level_prec + k, slope, load(bank->level + k), -steepest, steepest);
 }
 
 /* Move the shape of insensitive noise along the evidence: equations (54) and (56). */
@@ -232,7 +297,8 @@ static inline void learn_epsilon(Bank* bank, ptrdiff_t k, const Observation* see
     mask shaped = equal(load(setting(bank, NOISE_VAR) + k), fill(0.0));
     if (!any(shaped)) return;
     vec epsilon = load(bank->epsilon + k), square = load(bank->epsilon_slope_sq + k), slope = load(bank->epsilon_slope + k);
-    slope = normalised(slope, bank->epsilon_slope_sq + k, seen->slope_rate, constants[LARGEST_SLOPE]);
+    double bound = constants[LARGEST_EPSILON_SLOPE];
+    slope = clamp(normalised(slope, bank->epsilon_slope_sq + k, seen->slope_rate), -bound, bound);
     store(bank->epsilon_slope_sq + k, select(shaped, load(bank->epsilon_slope_sq + k), square));
     vec moved = epsilon * exponential(constants[EPSILON_RATE] * slope);                         /* (56) */
     moved = clamp(moved, constants[SMALLEST_EPSILON], constants[LARGEST_EPSILON]);
@@ -278,7 +344,7 @@ static void absorb_filters(Bank* bank, double y, double observed)
     if (isnan(y)) {
         for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) {
             let_drift(bank, k, bank->size);
-            store(bank->fast + k, load(bank->fast + k) * load(setting(bank, FAST_DECAY) + k));
+            move_fast(bank, k, fast_decay(bank, k, load(bank->fading_log.value + k)), fill(0.0), fill(0.0), fill(0.0));
         }
         return;
     }

@@ -56,6 +56,12 @@ static double find_densities(Bank* bank)
     return top;
 }
 
+/* Rate at which the best filter may give way to another: those of the settings, and one that falls. */
+static inline double switching_rate(const Bank* bank, ptrdiff_t s)
+{
+    return s < bank->n_rates - 1 ? bank->switching_rates[s] : 1.0 / (bank->row[N_SEEN] + 2.0);
+}
+
 /* Move the filters' shares to those that foresaw y, then a little to all of them: equations (57) and (58). */
 static void reweigh(Bank* bank)
 {
@@ -68,7 +74,7 @@ static void reweigh(Bank* bank)
     bank->row[LOG_SCORE] = top + of_one[0] - of_one[1];
     for (ptrdiff_t s = 0; s < bank->n_rates; s++) {
         double* rated = bank->rated_share + s * K;
-        double rate = bank->switching_rates[s], subtotal = dot(rated, density, K), kept = (1.0 - rate) / subtotal;
+        double rate = switching_rate(bank, s), subtotal = dot(rated, density, K), kept = (1.0 - rate) / subtotal;
         double weight = bank->rate_share[s] * (subtotal * inverse);                             /* (58) */
         bank->rate_share[s] = weight += hyper_rate * (even - weight);
         for (ptrdiff_t k = 0; k < K; k += WIDTH) {
@@ -97,7 +103,7 @@ static void restart_failing(Bank* bank)
     vec one = fill(1.0), zero = fill(0.0);
     mask too_often = less(one, zero);
     ptrdiff_t best;
-    for (ptrdiff_t s = 0; s < bank->n_rates; s++) rate += bank->rate_share[s] * bank->switching_rates[s];
+    for (ptrdiff_t s = 0; s < bank->n_rates; s++) rate += bank->rate_share[s] * switching_rate(bank, s);
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) {
         vec failures = load(bank->failures + k), least = margin * rate * load(setting(bank, PRIOR_SHARE) + k);
         mask succeeds = less(least, load(bank->share + k));
@@ -137,7 +143,8 @@ static void summarise(Bank* bank)
                 shaped_share[part] += shaped_weight;
                 epsilon[part] += shaped_weight * load(bank->epsilon + k);
             }
-            scale_log[part] += weight * (load(bank->slow + k) + load(bank->fast + k) + log_sd);
+            log_sd += load(bank->slow + k) + load(bank->fast + k) + load(bank->level_slope + k) * load(bank->level + k);
+            scale_log[part] += weight * log_sd;
             drift_log[part] += weight * load(setting(bank, DRIFT_LOG) + k);
         }
     learned[0] = sum_parts(scale_log);
@@ -170,6 +177,19 @@ static void move_anchor(Bank* bank)
         }
         *var = *var > least ? *var : least;
     }
+}
+
+/* Follow the running mean and variance of y: equation (105). */
+static void move_level(Bank* bank, double y)
+{
+    double slowest = 1.0 / (bank->row[N_SEEN] + 2.0), rate = bank->constants[LEVEL_RATE];
+    double* mean = bank->row + Y_RUNNING_MEAN;
+    double* var = bank->row + Y_RUNNING_VAR;
+    double deviation = y - *mean, least = bank->constants[SMALLEST_ANCHOR_VAR];
+    rate = rate > slowest ? rate : slowest;
+    *mean += rate * deviation;
+    *var = (1.0 - rate) * (*var + rate * deviation * deviation);
+    *var = *var > least ? *var : least;
 }
 
 /* If observations keep being out of all proportion, widen every filter's noise to what is seen: equation (60). */
@@ -211,6 +231,7 @@ static void bank_learn(Bank* bank, double y)
     bank->row[LAST_Y] = y;
     bank->row[N_SEEN] += 1.0;
     move_anchor(bank);
+    move_level(bank, standard);
     summarise(bank);
 }
 

@@ -7,13 +7,13 @@ from libc.math cimport exp, isnan
 from libc.stdint cimport int64_t
 
 from adabypass.model.component cimport Component
-from adabypass.model.families cimport HEAVY, noise_of
+from adabypass.model.families cimport MODERATE, noise_of
 from adabypass.model.special cimport smaller
 from adabypass.simd.dispatch cimport KERNELS
 
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DRIFT_VAR, FAMILY, LANES, LOG_SCORE, N_SEEN, NOISE_VAR, PHASE, SETTLED, UNSCALED, Y_CENTER, Y_SCALE,
-    cov_at, mean_at, open_bank, setting,
+    ANCHORED, Bank, DRIFT_VAR, FAMILY, LANES, LOG_SCORE, N_SEEN, NOISE_VAR, PHASE, SETTLED, SLOPES_DRIFT, UNSCALED,
+    Y_CENTER, Y_SCALE, cov_at, mean_at, open_bank, setting,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, saturate
 from adabypass.inference.kernel.units cimport find_scales, standardise
@@ -29,11 +29,12 @@ cdef double LARGEST_UNIT = limits.LARGEST_UNIT
 cdef void _forecast_start(const Bank* bank, Step* step) noexcept nogil:
     """Mean and variance while all values are equal: equation (83); nan and infinite where nothing is known."""
     cdef Component part
+    cdef double noise_var = noise_of(MODERATE).normals_var
     cdef Py_ssize_t k
     step.var = 0.0
     for k in range(bank.n_filters):
         start_component(bank, k, &part)
-        step.var += part.weight * (part.signal_var + part.noise_scale * part.noise_scale * noise_of(HEAVY).normals_var)
+        step.var += part.weight * (part.signal_var + part.noise_scale * part.noise_scale * noise_var)
     step.mean = part.mean
     if not isnan(part.mean):
         step.var = saturate(step.var)
@@ -121,6 +122,7 @@ cdef void weights(const Step* step, Linear* out) noexcept nogil:
         out[k].stride = LANES
         out[k].offset = bank.intercept
         out[k].drift_var = setting(&bank, DRIFT_VAR)[k] * exp(2.0 * bank.slow[k])           # (52)
+        out[k].drift_var *= setting(&bank, SLOPES_DRIFT)[k]
         out[k].drift_divisor = bank.anchor_var if setting(&bank, ANCHORED)[k] != 0.0 else NULL      # (53)
         out[k].y_scale = bank.row[Y_SCALE] if bank.row[PHASE] != UNSCALED else 0.0
         out[k].x_scale = bank.x_scale

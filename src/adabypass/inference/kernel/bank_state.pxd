@@ -20,6 +20,8 @@ cdef extern from "bank.h" nogil:
         N_REPEATS
         SHOCKS
         LOG_SCORE
+        Y_RUNNING_MEAN
+        Y_RUNNING_VAR
         NOISE_SCALE
         EPSILON
         DRIFT
@@ -29,7 +31,7 @@ cdef extern from "bank.h" nogil:
         N_FILTERS
         N_LANES
         N_DRIFTS
-        N_RATES
+        N_FIXED_RATES
         N_MILESTONES
         N_WARM_UP
         INTERCEPT
@@ -49,7 +51,19 @@ cdef extern from "bank.h" nogil:
         SLOPE_RATE
         SCALE_SLOPE_SQ_START
         EPSILON_SLOPE_SQ_START
-        LARGEST_SLOPE
+        LARGEST_EPSILON_SLOPE
+        PRIOR_PREC
+        PREC_DECAY
+        LARGEST_ERROR
+        LARGEST_LEVERAGE
+        SMALLEST_FAST_LOG
+        LARGEST_FAST_LOG
+        SMALLEST_FADING_LOG
+        LARGEST_FADING_LOG
+        LARGEST_FAST_DECAY
+        LEVEL_RATE
+        LARGEST_LEVEL
+        LARGEST_LEVEL_SLOPE
         SHOCK_DISTANCE
         SHOCK_DECAY
         MAX_SHOCKS
@@ -68,11 +82,19 @@ cdef extern from "bank.h" nogil:
         FAST_RATE
         FAST_DECAY
         ANCHORED
+        SLOPES_DRIFT
+        FOLLOWS_LEVEL
+        LARGEST_SLOPE
         PRIOR_SHARE
         N_SETTINGS
 
     ctypedef struct Limits:
         double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding
+
+    ctypedef struct Learned:
+        double* value
+        double* prec
+        double* effect
 
     struct Bank:
         Py_ssize_t n, size, n_packed, n_filters, n_lanes, n_drifts, n_rates, n_warm_up
@@ -96,6 +118,9 @@ cdef extern from "bank.h" nogil:
         double* scale_slope_sq
         double* epsilon_slope_sq
         double* failures
+        Learned leverage, fast_log, fading_log
+        double* level_slope
+        double* level_prec
         double* rate_share
         double* rated_share
         double* m
@@ -109,6 +134,7 @@ cdef extern from "bank.h" nogil:
         double* p
         double* h
         double* mean
+        double* level
         double* scale
         double* drift_var
         double* noise_var
@@ -136,6 +162,10 @@ cdef enum:      # PHASE
 cdef Limits LIMITS
 
 
+cdef inline Learned _learned(double* first, Py_ssize_t n_lanes) noexcept nogil:
+    return Learned(first, first + n_lanes, first + 2 * n_lanes)
+
+
 cdef inline Bank open_bank(Step* step) noexcept nogil:
     """Point at every field of the row, in the order of `AutoBypassSpec.layout`, and at the scratch memory."""
     cdef Bank bank
@@ -145,13 +175,13 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.n_filters = <Py_ssize_t>step.constants[N_FILTERS]
     bank.n_lanes = K = <Py_ssize_t>step.constants[N_LANES]
     bank.n_drifts = <Py_ssize_t>step.constants[N_DRIFTS]
-    bank.n_rates = <Py_ssize_t>step.constants[N_RATES]
+    bank.n_rates = <Py_ssize_t>step.constants[N_FIXED_RATES] + 1
     bank.n_warm_up = <Py_ssize_t>step.constants[N_WARM_UP]
     bank.intercept = step.constants[INTERCEPT] != 0.0
     bank.size = n + bank.intercept
     bank.n_packed = bank.size * (bank.size + 1) // 2
     bank.switching_rates = step.constants + N_CONSTANTS
-    bank.milestones = bank.switching_rates + bank.n_rates
+    bank.milestones = bank.switching_rates + bank.n_rates - 1
     bank.settings = bank.milestones + <Py_ssize_t>step.constants[N_MILESTONES]
     bank.x_center = step.row + DRIFT_SHARE_0 + bank.n_drifts
     bank.x_scale = bank.x_center + n
@@ -164,7 +194,12 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.scale_slope_sq = bank.epsilon + K
     bank.epsilon_slope_sq = bank.scale_slope_sq + K
     bank.failures = bank.epsilon_slope_sq + K
-    bank.rate_share = bank.failures + K
+    bank.leverage = _learned(bank.failures + K, K)
+    bank.fast_log = _learned(bank.leverage.effect + K, K)
+    bank.fading_log = _learned(bank.fast_log.effect + K, K)
+    bank.level_slope = bank.fading_log.effect + K
+    bank.level_prec = bank.level_slope + K
+    bank.rate_share = bank.level_prec + K
     bank.rated_share = bank.rate_share + bank.n_rates
     bank.m = bank.rated_share + bank.n_rates * K
     bank.S = bank.m + K * bank.size
@@ -173,7 +208,8 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.p = step.scratch
     bank.h = bank.p + K * bank.size
     bank.mean = bank.h + K
-    bank.scale = bank.mean + K
+    bank.level = bank.mean + K
+    bank.scale = bank.level + K
     bank.drift_var = bank.scale + K
     bank.noise_var = bank.drift_var + K
     bank.d = bank.noise_var + K

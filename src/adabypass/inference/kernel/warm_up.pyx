@@ -8,14 +8,15 @@ from libc.stdint cimport int64_t
 from libc.string cimport memmove, memset
 
 from adabypass.model.component cimport Component
-from adabypass.model.families cimport GAUSSIAN, HEAVY, Noise, noise_of
+from adabypass.model.families cimport GAUSSIAN, MODERATE, Noise, noise_of
 from adabypass.model.special cimport larger, smaller
 from adabypass.simd.dispatch cimport KERNELS
 
 from adabypass.inference.kernel.bank_state cimport (
-    Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY, LAST_Y, LOG_SCORE, MOST_WARM_UP,
-    N_MILESTONES, N_REPEATS, N_SEEN, N_WARM, PHASE, PRIOR_SHARE, PRIOR_VAR, SCALE_SLOPE_SQ_START, SETTLED, SHOCKS,
-    UNSCALED, WARMING, WARM_UP_WIDENING, Y_CENTER, Y_SCALE, cov_at, setting,
+    Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY, LAST_Y, LOG_SCORE, Learned,
+    MOST_WARM_UP, N_MILESTONES, N_REPEATS, N_SEEN, N_WARM, PHASE, PRIOR_PREC, PRIOR_SHARE, PRIOR_VAR,
+    SCALE_SLOPE_SQ_START, SETTLED, SHOCKS, UNSCALED, WARMING, WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN,
+    Y_RUNNING_VAR, Y_SCALE, cov_at, setting,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Step
 from adabypass.inference.kernel.units cimport standardise
@@ -39,10 +40,10 @@ cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexce
         out[0] = Component(1.0 / bank.n_filters, NAN, extra, INFINITY, 0.0, GAUSSIAN)
         return
     if k == 0:
-        out[0] = Component(n / (n + 1.0), c, extra, larger(size / n, 1.0 / LARGEST), 0.0, HEAVY)
+        out[0] = Component(n / (n + 1.0), c, extra, larger(size / n, 1.0 / LARGEST), 0.0, MODERATE)
         return
     ratio = exp(-bank.constants[CHANGE_TAIL] * log(2.0))
-    out[0] = Component(1.0 / (n + 1.0), c, extra, smaller(size, LARGEST), 0.0, HEAVY)
+    out[0] = Component(1.0 / (n + 1.0), c, extra, smaller(size, LARGEST), 0.0, MODERATE)
     out.weight *= ratio ** (k - 1) * (1.0 - ratio) / (1.0 - ratio ** (bank.n_filters - 1))      # (82)
     out.noise_scale = smaller(larger(ldexp(out.noise_scale, <int>k - 1), 1.0 / LARGEST), LARGEST)
 
@@ -52,14 +53,14 @@ cdef double start_log_density(const Bank* bank, double y) noexcept nogil:
     cdef Component part
     cdef Py_ssize_t k
     cdef double top = -INFINITY, total = 0.0, each, d, v
-    cdef const Noise* heavy = noise_of(HEAVY)
+    cdef const Noise* noise = noise_of(MODERATE)
     for k in range(bank.n_filters):
         start_component(bank, k, &part)
         if isnan(part.mean):
             return NAN
         d = smaller(larger((y - part.mean) / part.noise_scale, -LARGEST_D), LARGEST_D)
         v = smaller(larger(part.signal_var / part.noise_scale / part.noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
-        each = log(part.weight) - log(part.noise_scale) + KERNELS.evidence(heavy.normals, d, v, 0.0).log_density
+        each = log(part.weight) - log(part.noise_scale) + KERNELS.evidence(noise.normals, d, v, 0.0).log_density
         if each > top:
             total *= exp(top - each)
             top = each
@@ -100,10 +101,17 @@ cdef void _center_and_scale(
     scale[0] = smaller(larger(deviation * largest, 1.0 / LARGEST), LARGEST) if deviation > RESOLUTION else 0.0
 
 
+cdef inline void _forget(Learned* learned, Py_ssize_t k, double prec) noexcept nogil:
+    learned.value[k] = learned.effect[k] = 0.0
+    learned.prec[k] = prec
+
+
 cdef void _reset(Bank* bank, double widening) noexcept nogil:
     """Forget what was learned; the noise starts wider by `widening`."""
     cdef Py_ssize_t k, i
     cdef const double* prior = setting(bank, PRIOR_SHARE)
+    cdef double prec = bank.constants[PRIOR_PREC]
+    bank.row[Y_RUNNING_MEAN], bank.row[Y_RUNNING_VAR] = 0.0, 1.0
     for i in range(bank.n):
         bank.anchor_center[i] = 0.0
         bank.anchor_var[i] = 1.0
@@ -116,7 +124,11 @@ cdef void _reset(Bank* bank, double widening) noexcept nogil:
         for i in range(bank.n_rates):
             bank.rated_share[i * bank.n_lanes + k] = prior[k]
         bank.slow[k] = noise_of(<int64_t>setting(bank, FAMILY)[k]).start_log + log(widening)
-        bank.fast[k] = bank.failures[k] = 0.0
+        bank.fast[k] = bank.failures[k] = bank.level_slope[k] = 0.0
+        _forget(&bank.leverage, k, prec)
+        _forget(&bank.fast_log, k, prec)
+        _forget(&bank.fading_log, k, prec)
+        bank.level_prec[k] = prec
         bank.epsilon[k] = bank.constants[EPSILON_START]
         bank.scale_slope_sq[k] = bank.constants[SCALE_SLOPE_SQ_START]
         bank.epsilon_slope_sq[k] = bank.constants[EPSILON_SLOPE_SQ_START]

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.inference.reference import filters
-from adabypass.inference.reference.filters import Anchor, Filter, Newest, Units, drifted
+from adabypass.inference.reference.filters import Anchor, Filter, Learned, Level, Newest, Units, drifted
 from adabypass.inference.reference.linear_gaussian import Weights, inner
 from adabypass.model.bank import AutoBypassSpec
+from adabypass.model.bank_design import Setting
 from adabypass.model.limits import RESOLUTION
 from adabypass.model.noise import START_SCALE
 from adabypass.validation import Floats
@@ -22,6 +23,7 @@ class Bank(NamedTuple):
     rated_shares: Floats  # of the filters, under each switching rate: (n_rates, n_filters)
     rate_shares: Floats  # of the switching rates
     anchor: Anchor
+    level: Level
     newest: Newest
     n_seen: int
     shocks: float
@@ -45,16 +47,17 @@ def start(units: Units, first_y: float, widening: float, spec: AutoBypassSpec) -
     n = len(units.x_center)
     size = n + spec.intercept
     prior = Weights(np.zeros(size), spec.prior_var * np.eye(size))
-    slopes_sq = spec.scale_slope_sq_start, spec.epsilon_slope_sq_start
+    slopes_sq, unknown = (spec.scale_slope_sq_start, spec.epsilon_slope_sq_start), Learned(0.0, spec.prior_prec, 0.0)
+    learned = spec.epsilon_start, *slopes_sq, 0, unknown, unknown, unknown, unknown
     return Bank(
         units=units,
         filters=tuple(
-            Filter(prior, log(START_SCALE[setting.family] * widening), 0.0, spec.epsilon_start, *slopes_sq, 0)
-            for setting in spec.filters()
+            Filter(prior, log(START_SCALE[setting.family] * widening), 0.0, *learned) for setting in spec.filters()
         ),
         rated_shares=np.tile([setting.prior_share for setting in spec.filters()], (spec.n_rates, 1)),
         rate_shares=np.full(spec.n_rates, 1 / spec.n_rates),
         anchor=Anchor(np.zeros(n), np.ones(n)),
+        level=Level(0.0, 1.0),
         newest=Newest(first_y, 0),
         n_seen=0,
         shocks=0.0,
@@ -76,8 +79,15 @@ def forecast(bank: Bank, x: Floats, spec: AutoBypassSpec) -> list[FilterForecast
     forecasts = []
     for each, setting in zip(bank.filters, spec.filters(), strict=True):
         prior = drifted(each.weights, each.slow, setting, bank.anchor, spec)
-        forecasts.append(FilterForecast(inner(z, prior.mean), inner(z, prior.cov @ z), each.noise_scale(least)))
+        mean = inner(z, prior.mean)
+        scale = each.noise_scale(level_of(bank, mean, setting, spec), least)
+        forecasts.append(FilterForecast(mean, inner(z, prior.cov @ z), scale))
     return forecasts
+
+
+def level_of(bank: Bank, mean: float, setting: Setting, spec: AutoBypassSpec) -> float:
+    """Return the level of a forecast, if the filter's noise follows it; else 0."""
+    return bank.level.of(mean, spec) if setting.follows_level else 0.0
 
 
 def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank, float]:
@@ -90,19 +100,20 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
     learned, logs = [], []
     for each, setting in zip(bank.filters, spec.filters(), strict=True):
         prior = drifted(each.weights, each.slow, setting, bank.anchor, spec)
-        posterior, seen, log_density = filters.learn(each, prior, z, standard, setting, least)
+        level = level_of(bank, inner(z, prior.mean), setting, spec)
+        posterior, seen = filters.learn(each, prior, z, standard, setting, least, level)
         learned.append(filters.learn_noise(posterior, setting, seen, bank.n_seen, newest, least, spec))
-        logs.append(log_density)
+        logs.append(seen.log_density)
     widened = widen_after_shocks(bank, learned, z, standard, spec)
     bank, log_density = reweigh(widened, np.array(logs), spec)
     bank = restart_failing(bank._replace(newest=newest, n_seen=bank.n_seen + 1), spec)
-    return move_anchor(bank, z[int(spec.intercept) :], spec), log_density
+    return move_level(move_anchor(bank, z[int(spec.intercept) :], spec), standard, spec), log_density
 
 
 def _let_time_pass(bank: Bank, spec: AutoBypassSpec) -> Bank:
     passed = (
-        each._replace(
-            weights=drifted(each.weights, each.slow, setting, bank.anchor, spec), fast=setting.fast_decay * each.fast
+        filters.move_fast(each, setting, 0.0, 0.0, 0.0, spec)._replace(
+            weights=drifted(each.weights, each.slow, setting, bank.anchor, spec)
         )
         for each, setting in zip(bank.filters, spec.filters(), strict=True)
     )
@@ -114,8 +125,9 @@ def widen_after_shocks(bank: Bank, learned: list[Filter], z: Floats, y: float, s
     best = int(np.argmax(bank.shares))
     each, setting = bank.filters[best], spec.filters()[best]
     prior = drifted(each.weights, each.slow, setting, bank.anchor, spec)
-    noise_var = each.noise_var(setting, bank.newest.least_scale(bank.units))
-    distance = abs(y - inner(z, prior.mean)) / sqrt(inner(z, prior.cov @ z) + noise_var)
+    mean = inner(z, prior.mean)
+    scale = each.noise_scale(level_of(bank, mean, setting, spec), bank.newest.least_scale(bank.units))
+    distance = abs(y - mean) / sqrt(inner(z, prior.cov @ z) + scale**2 * each.unit_var(setting))
     is_shock = distance >= spec.shock_distance
     shocks = bank.shocks + 1.0 if is_shock else max(bank.shocks - spec.shock_decay, 0.0)
     if is_shock and shocks >= spec.max_shocks:
@@ -130,7 +142,7 @@ def reweigh(bank: Bank, logs: Floats, spec: AutoBypassSpec) -> tuple[Bank, float
     prior = np.array([setting.prior_share for setting in spec.filters()])
     totals = bank.rated_shares @ densities
     total = inner(bank.rate_shares, totals)
-    rates, hyper_rate = np.array(spec.switching_rates)[:, None], spec.hyper_switching_rate
+    rates, hyper_rate = np.array(spec.rates(bank.n_seen))[:, None], spec.hyper_switching_rate
     rated_shares = (1 - rates) * bank.rated_shares * densities / totals[:, None] + rates * prior  # (57)
     rate_shares = (1 - hyper_rate) * bank.rate_shares * totals / total + hyper_rate / spec.n_rates  # (58)
     log_density = float(logs.max()) + log(total) - log(bank.units.y_scale)
@@ -139,7 +151,7 @@ def reweigh(bank: Bank, logs: Floats, spec: AutoBypassSpec) -> tuple[Bank, float
 
 def restart_failing(bank: Bank, spec: AutoBypassSpec) -> Bank:
     """Replace the weights of filters that keep failing by those of the best."""
-    rate = inner(bank.rate_shares, np.array(spec.switching_rates))
+    rate = inner(bank.rate_shares, np.array(spec.rates(bank.n_seen - 1)))
     best, shares = int(np.argmax(bank.shares)), bank.shares
     restarted = list(bank.filters)
     for k, (each, setting) in enumerate(zip(bank.filters, spec.filters(), strict=True)):
@@ -150,6 +162,13 @@ def restart_failing(bank: Bank, spec: AutoBypassSpec) -> Bank:
         else:
             restarted[k] = each._replace(failures=0, weights=bank.filters[best].weights)  # (59)
     return bank._replace(filters=tuple(restarted))
+
+
+def move_level(bank: Bank, y: float, spec: AutoBypassSpec) -> Bank:
+    """Follow the running mean and variance of y."""
+    rate, deviation = max(spec.level_rate, 1 / (bank.n_seen + 2)), y - bank.level.mean
+    var = max((1 - rate) * (bank.level.var + rate * deviation**2), spec.smallest_anchor_var)
+    return bank._replace(level=Level(bank.level.mean + rate * deviation, var))  # (105)
 
 
 def move_anchor(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:

@@ -8,7 +8,8 @@ import numpy as np
 from adabypass.inference.reference.evidence import Evidence, absorb, evidence
 from adabypass.inference.reference.linear_gaussian import Weights, inner
 from adabypass.model import noise
-from adabypass.model.bank import AutoBypassSpec, Setting
+from adabypass.model.bank import AutoBypassSpec
+from adabypass.model.bank_design import Setting
 from adabypass.model.limits import RESOLUTION
 from adabypass.model.noise import NORMALS
 from adabypass.validation import Floats
@@ -41,6 +42,30 @@ class Newest(NamedTuple):
         return RESOLUTION * abs(self.y) / units.y_scale  # (85)
 
 
+class Level(NamedTuple):
+    """Running mean and variance of y, in standard units."""
+
+    mean: float
+    var: float
+
+    def of(self, forecast: float, spec: AutoBypassSpec) -> float:
+        """Return where a forecast lies beside it, in its standard deviations."""
+        return min(max((forecast - self.mean) / sqrt(self.var), -spec.largest_level), spec.largest_level)  # (105)
+
+
+class Learned(NamedTuple):
+    """A number that a filter learns, how much was seen of it, and how the fast part of its noise depends on it."""
+
+    value: float
+    prec: float
+    effect: float
+
+    def moved(self, slope: float, effect: float, low: float, high: float, spec: AutoBypassSpec) -> "Learned":
+        """Return it after an observation whose evidence rises by `slope`, if the noise depends on it by `effect`."""
+        prec = self.prec + effect**2 - spec.prec_decay * (self.prec - spec.prior_prec)
+        return self._replace(value=min(max(self.value + slope * effect / prec, low), high), prec=prec)  # (100)
+
+
 class Filter(NamedTuple):
     """What one filter believes."""
 
@@ -51,23 +76,33 @@ class Filter(NamedTuple):
     scale_slope_sq: float
     epsilon_slope_sq: float
     failures: int
+    leverage: Learned
+    fast_log: Learned
+    fading_log: Learned
+    level_slope: Learned
 
-    def noise_scale(self, least: float) -> float:
+    def noise_scale(self, level: float, least: float) -> float:
         """Return the scale of the noise, in standard units."""
-        return max(exp(self.slow + self.fast), least)  # (85)
+        return max(exp(self.slow + self.fast + self.level_slope.value * level), least)  # (85), (106)
 
-    def noise_var(self, setting: Setting, least: float) -> float:
-        """Return the variance of the noise, in standard units."""
-        family_var = NORMALS[setting.family].var if setting.family in NORMALS else noise.var(self.epsilon)
-        return self.noise_scale(least) ** 2 * family_var
+    def unit_var(self, setting: Setting) -> float:
+        """Return the variance of the noise, in units of its scale squared."""
+        return NORMALS[setting.family].var if setting.family in NORMALS else noise.var(self.epsilon)
+
+    def fast_decay(self, setting: Setting, spec: AutoBypassSpec) -> float:
+        """Return the share of the fast part that is left a step later."""
+        decay = 1 - (1 - setting.fast_decay) * exp(self.fading_log.value)
+        return min(max(decay, 0.0), spec.largest_fast_decay)  # (102)
 
 
 def drifted(weights: Weights, slow: float, setting: Setting, anchor: Anchor, spec: AutoBypassSpec) -> Weights:
     """Return the weights a step of the random walk later: level and slopes drift independently about the anchor."""
-    q = exp(setting.drift_log + 2 * slow)  # (52)
+    q = setting.drift_var * exp(2 * slow)  # (52)
     center, var = anchor
     if not setting.anchored:
         center, var = np.zeros_like(center), np.ones_like(var)
+    if not setting.slopes_drift:
+        center, var = np.zeros_like(center), np.full_like(var, np.inf)
     slopes = np.diag(1 / var)
     Q = slopes
     if spec.intercept:
@@ -76,39 +111,78 @@ def drifted(weights: Weights, slow: float, setting: Setting, anchor: Anchor, spe
     return Weights(weights.mean, np.asarray(weights.cov + q * Q))
 
 
+class Seen(NamedTuple):
+    """What one observation says to a filter."""
+
+    evidence: Evidence
+    log_density: float
+    error: float  # in standard deviations
+    level: float  # of the forecast, if the filter's noise follows it
+
+
 def learn(
-    each: Filter, prior: Weights, z: Floats, y: float, setting: Setting, least: float
-) -> tuple[Filter, Evidence, float]:
-    """Condition the drifted weights on y, in standard units; return also the evidence and the log density of y."""
-    scale, h = each.noise_scale(least), inner(z, prior.cov @ z)
+    each: Filter, prior: Weights, z: Floats, y: float, setting: Setting, least: float, level: float
+) -> tuple[Filter, Seen]:
+    """Condition the drifted weights on y, in standard units; return also what y says of the noise."""
+    scale, h = each.noise_scale(level, least), inner(z, prior.cov @ z)
     d, v = (y - inner(z, prior.mean)) / scale, h / scale**2
-    seen = evidence(setting.family, d, v, each.epsilon)
-    return each._replace(weights=absorb(prior, z, seen, scale)), seen, seen.log_density - log(scale)
+    says = evidence(setting.family, d, v, each.epsilon)
+    seen = Seen(says, says.log_density - log(scale), d / sqrt(v + each.unit_var(setting)), level)
+    return each._replace(weights=absorb(prior, z, says, scale)), seen
 
 
 def learn_noise(
-    each: Filter, setting: Setting, seen: Evidence, n_seen: int, newest: Newest, least: float, spec: AutoBypassSpec
+    each: Filter, setting: Setting, seen: Seen, n_seen: int, newest: Newest, least: float, spec: AutoBypassSpec
 ) -> Filter:
     """Move the noise's scale and shape along the evidence; after many equal values the scale no longer falls."""
-    rate = max(spec.slope_rate, 1 / (n_seen + 2))
-    scale_sq = each.scale_slope_sq + rate * (seen.scale_slope**2 - each.scale_slope_sq)
-    slope = _bounded(seen.scale_slope / sqrt(scale_sq + 1e-12), spec)  # (54)
+    rate, says = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence
+    scale_sq = each.scale_slope_sq + rate * (says.scale_slope**2 - each.scale_slope_sq)
+    slope = _bounded(says.scale_slope / sqrt(scale_sq + 1e-12), setting.largest_slope)  # (54)
     if newest.n_repeats > spec.max_repeats:
         slope = max(slope, 0.0)  # (84)
     slow = each.slow + max(setting.slow_rate, 1 / (n_seen + 3)) * slope  # (55)
-    learned = each._replace(
+    steepest = spec.largest_level_slope
+    learned = learn_volatility(each, setting, slope, seen.error, spec)._replace(
         slow=max(slow, log(least)) if least > 0 else slow,  # (85)
-        fast=setting.fast_decay * each.fast + setting.fast_rate * slope,
         scale_slope_sq=scale_sq,
+        level_slope=each.level_slope.moved(slope, seen.level, -steepest, steepest, spec),
     )
     if setting.family in NORMALS:
         return learned
-    epsilon_sq = each.epsilon_slope_sq + rate * (seen.epsilon_slope**2 - each.epsilon_slope_sq)
-    slope = _bounded(seen.epsilon_slope / sqrt(epsilon_sq + 1e-12), spec)
+    epsilon_sq = each.epsilon_slope_sq + rate * (says.epsilon_slope**2 - each.epsilon_slope_sq)
+    slope = _bounded(says.epsilon_slope / sqrt(epsilon_sq + 1e-12), spec.largest_epsilon_slope)
     epsilon = each.epsilon * exp(spec.epsilon_rate * slope)  # (56)
     epsilon = min(max(epsilon, spec.smallest_epsilon), spec.largest_epsilon)
     return learned._replace(epsilon=epsilon, epsilon_slope_sq=epsilon_sq)
 
 
-def _bounded(slope: float, spec: AutoBypassSpec) -> float:
-    return copysign(min(abs(slope), spec.largest_slope), slope)
+def learn_volatility(each: Filter, setting: Setting, slope: float, error: float, spec: AutoBypassSpec) -> Filter:
+    """Let the fast part of the scale follow the slope, and errors of one sign more than of the other; learn both."""
+    if setting.fast_rate == 0:
+        return each
+    leverage, fast_log, fading_log = each.leverage, each.fast_log, each.fading_log
+    most, error = spec.largest_leverage, -_bounded(error, spec.largest_error)  # (101)
+    leverage = leverage.moved(slope, leverage.effect, -most, most, spec)
+    fast_log = fast_log.moved(slope, fast_log.effect, spec.smallest_fast_log, spec.largest_fast_log, spec)
+    bounds = spec.smallest_fading_log, spec.largest_fading_log
+    fading_log = fading_log.moved(slope, fading_log.effect, *bounds, spec)
+    moved = each._replace(leverage=leverage, fast_log=fast_log, fading_log=fading_log)
+    rate = setting.fast_rate * exp(fast_log.value)
+    return move_fast(moved, setting, rate, slope + leverage.value * error, error, spec)
+
+
+def move_fast(each: Filter, setting: Setting, rate: float, news: float, error: float, spec: AutoBypassSpec) -> Filter:
+    """Let the fast part fade, and move by the news; what is learned of it affects it from now on as it did."""
+    decay = each.fast_decay(setting, spec)
+    kept = max(decay - rate, 0.0)
+    fading_effect = kept * each.fading_log.effect - (1 - decay) * each.fast  # (104)
+    return each._replace(
+        fast=decay * each.fast + rate * news,  # (103)
+        fading_log=each.fading_log._replace(effect=fading_effect),
+        leverage=each.leverage._replace(effect=kept * each.leverage.effect + rate * error),
+        fast_log=each.fast_log._replace(effect=kept * each.fast_log.effect + rate * news),
+    )
+
+
+def _bounded(value: float, most: float) -> float:
+    return copysign(min(abs(value), most), value)

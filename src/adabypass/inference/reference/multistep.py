@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.inference.reference.stability import stabilisation
-from adabypass.model.linear_mixture import LinearMixture
+from adabypass.model.linear_mixture import LARGEST_LEVEL, LinearMixture
 from adabypass.model.past import Design, Past
 from adabypass.validation import Floats
 
@@ -38,7 +38,7 @@ def _component(
     unknown = n_weights + n_values - 1 - past.unknown
     cov[np.ix_(unknown, unknown)] = past.cov
     drift, scale, fading = mixture.drift[k], mixture.noise_scale[k], mixture.fading[k]
-    unit_var = mixture.noise_var[k] / mixture.noise_scale[k] ** 2
+    unit_var = mixture.unit_var[k]
     means, signal_vars, scales = [], [], []
     for step in range(horizon):
         if step == 1:
@@ -63,10 +63,13 @@ def _component(
         here = n_weights + n_values + step
         mean[here] = value
         cov[here, :] = cov[:, here] = along
-        cov[here, here] = signal + scale**2 * unit_var
+        own = value - d @ mean  # what the weights explain, of differences if the series is differenced
+        level = np.clip((own - mixture.level_center) / mixture.level_unit, -LARGEST_LEVEL, LARGEST_LEVEL)
+        scale_here = scale * np.exp(mixture.level_slope[k] * level)  # (106)
+        cov[here, here] = signal + scale_here**2 * unit_var
         means.append(value)
         signal_vars.append(signal)
-        scales.append(scale)
+        scales.append(scale_here)
     return Moments(np.array(means), np.array(signal_vars), np.array(scales))
 
 

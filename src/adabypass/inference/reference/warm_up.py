@@ -24,9 +24,9 @@ class Start(NamedTuple):
 
     def log_density(self, y: float) -> float:
         """Return the log density of y."""
-        heavy = NORMALS[Family.HEAVY]
+        noise = NORMALS[Family.MODERATE]
         logs = [
-            log(share) + normals((y - self.mean) / scale, SMALLEST_SIGNAL, heavy).log_density - log(scale)
+            log(share) + normals((y - self.mean) / scale, SMALLEST_SIGNAL, noise).log_density - log(scale)
             for share, scale in zip(self.shares, self.noise_scales, strict=True)
         ]
         return float(np.logaddexp.reduce(logs))

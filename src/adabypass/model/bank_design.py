@@ -1,0 +1,135 @@
+"""The filters of AutoBypass's bank: what each assumes of the noise and of the weights' drift.
+
+docs/decisions/0004 explains each number.
+"""
+
+from enum import IntEnum
+from functools import cache
+from math import exp, log
+from typing import NamedTuple
+
+from adabypass.model.noise import NORMALS, Family
+
+
+class DriftKind(IntEnum):
+    """What of a filter's weights drifts."""
+
+    FIXED = 0
+    """Level and slopes, independently about the features' centre in the warm-up."""
+    ANCHORED = 1
+    """Level and slopes, independently about the features' running mean."""
+    LEVEL = 2
+    """The level alone: the slopes stay what they are. Fast drift of the level is a regression in differences."""
+
+
+class NoiseModel(NamedTuple):
+    """How a filter of the bank sees the noise, and how fast it lets its scale move."""
+
+    family: Family
+    slow_rate: float
+    """Rate of the steady part of the log of the scale."""
+    fast_rate: float
+    """Rate of the part that fades, before anything is learned,"""
+    fast_decay: float
+    """and the share of it that is left a step later."""
+    follows_level: bool
+    """Whether it learns how the scale follows the level of the forecast."""
+    largest_slope: float
+    """Bound of a normalised slope, so that an outlier moves the log of the scale by no more than this many rates."""
+
+
+class Drift(NamedTuple):
+    """How the weights of a filter drift."""
+
+    log_var: float
+    """Log of the variance of a step, in units of the noise's scale squared."""
+    kind: DriftKind
+
+
+class Setting(NamedTuple):
+    """How one filter differs from the others: what compiled code reads, in this order."""
+
+    family: Family
+    noise_var: float
+    """Variance of its noise, at scale 1; 0 if that depends on epsilon."""
+    noise_log_sd: float
+    """Half the log of that; 0 if it depends on epsilon."""
+    drift_index: int
+    """Which of the drift rates it has."""
+    drift_var: float
+    """Variance of a step of its weights, in units of the noise's scale squared,"""
+    drift_log: float
+    """and the log of that, as it is reported: whatever drifts less than `LIKELIEST_DRIFT_LOG` is as good as static."""
+    slow_rate: float
+    fast_rate: float
+    fast_decay: float
+    anchored: bool
+    """Whether the weights drift about the features' running mean, not about their centre in the warm-up."""
+    slopes_drift: bool
+    """Whether the slopes drift, not the level alone."""
+    follows_level: bool
+    largest_slope: float
+    prior_share: float
+    """Share in the mixture before anything is learned."""
+
+
+NOISE_MODELS = (
+    NoiseModel(Family.INSENSITIVE, 0.02, 0.03, 0.9, follows_level=False, largest_slope=3.0),
+    NoiseModel(Family.INSENSITIVE, 0.08, 0.03, 0.9, follows_level=False, largest_slope=3.0),
+    NoiseModel(Family.MODERATE, 0.005, 0.1, 0.96, follows_level=True, largest_slope=3.0),
+    NoiseModel(Family.HEAVY, 0.002, 0.05, 0.85, follows_level=True, largest_slope=3.0),
+    NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, follows_level=False, largest_slope=10.0),
+)
+"""Each learns from the rates of its fast part that stand here, unless these are 0."""
+DRIFTS = (
+    Drift(-18.0, DriftKind.ANCHORED),
+    Drift(-10.5, DriftKind.ANCHORED),
+    Drift(-7.0, DriftKind.ANCHORED),
+    Drift(-3.5, DriftKind.ANCHORED),
+    Drift(0.0, DriftKind.ANCHORED),
+    Drift(1.75, DriftKind.ANCHORED),
+    Drift(-3.5, DriftKind.FIXED),
+    Drift(-3.5, DriftKind.LEVEL),
+    Drift(-1.75, DriftKind.LEVEL),
+    Drift(0.0, DriftKind.LEVEL),
+    Drift(1.75, DriftKind.LEVEL),
+    Drift(3.5, DriftKind.LEVEL),
+)
+"""Those of the level alone need an intercept."""
+
+DRIFT_LOGS = tuple(sorted({drift.log_var for drift in DRIFTS}))
+"""The rates, whatever drifts."""
+DRIFT_ODDS = 0.75
+"""Prior share of a drift over that of one whose log is less by `DRIFT_STEP`,"""
+DRIFT_STEP = 3.5
+LIKELIEST_DRIFT_LOG = -14.0
+"""unless both are slower than this."""
+
+
+@cache
+def filters(intercept: bool) -> tuple[Setting, ...]:
+    """Return the settings of every filter, sorted by the family of its noise."""
+    drifts = [drift for drift in DRIFTS if intercept or drift.kind is not DriftKind.LEVEL]
+    steps = [max(0.0, (drift.log_var - LIKELIEST_DRIFT_LOG) / DRIFT_STEP) for drift in drifts]
+    odds = [DRIFT_ODDS**step for step in steps]
+    total = sum(odds) * len(NOISE_MODELS)
+    return tuple(
+        Setting(
+            family=noise.family,
+            noise_var=NORMALS[noise.family].var if noise.family in NORMALS else 0.0,
+            noise_log_sd=0.5 * log(NORMALS[noise.family].var) if noise.family in NORMALS else 0.0,
+            drift_index=DRIFT_LOGS.index(drift.log_var),
+            drift_var=exp(drift.log_var),
+            drift_log=max(drift.log_var, LIKELIEST_DRIFT_LOG),
+            slow_rate=noise.slow_rate,
+            fast_rate=noise.fast_rate,
+            fast_decay=noise.fast_decay,
+            anchored=drift.kind is DriftKind.ANCHORED,
+            slopes_drift=drift.kind is not DriftKind.LEVEL,
+            follows_level=noise.follows_level,
+            largest_slope=noise.largest_slope,
+            prior_share=odd / total,
+        )
+        for noise in NOISE_MODELS
+        for drift, odd in zip(drifts, odds, strict=True)
+    )
