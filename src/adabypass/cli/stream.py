@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import click
 
 from adabypass.cli import options, outputs
+from adabypass.cli.stream_input import StopSignals
 from adabypass.cli.stream_loop import Loop
 from adabypass.cli.stream_output import DEFAULT_FIELDS, FieldNames, Percents, Wanted
 from adabypass.forecasting import Forecaster
@@ -134,7 +135,9 @@ def stream(**given: Any) -> int:
     )  # fmt: skip
     _check_columns(choices, wanted)
     gc.freeze()  # what was imported stays: no collection need look through it again
-    return Loop(choices, template, wanted, _kind(choices)).run()
+    stop = StopSignals()
+    with stop.caught():
+        return Loop(choices, template, wanted, _kind(choices), stop).run()
 
 
 def _fields(fields: tuple[str, ...] | None, template: Forecaster) -> tuple[str, ...]:

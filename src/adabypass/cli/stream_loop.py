@@ -40,10 +40,12 @@ class Loop:
         What an answer consists of.
     kind : "jsonl", "csv" or "parquet"
         The format of the answers.
+    stop : StopSignals
+        Caught from before anything is opened.
     """
 
-    def __init__(self, choices: "Choices", template: Forecaster, wanted: Wanted, kind: str) -> None:
-        self._choices, self._template, self._stop = choices, template, StopSignals()
+    def __init__(self, choices: "Choices", template: Forecaster, wanted: Wanted, kind: str, stop: StopSignals) -> None:
+        self._choices, self._template, self._stop = choices, template, stop
         encode, header = encoding(kind, wanted)
         self._answerer = Answerer(wanted, template, len(choices.exog), encode)
         self._sink = self._open_sink(kind, header, wanted)
@@ -56,17 +58,15 @@ class Loop:
         state = self._state
         idle = (None, None) if state is None else (state.sync, state.sync_due)
         try:
-            with self._stop.caught():
-                try:
-                    arriving = cast(BinaryIO, ArrivingInput(standard_input(), self._flush, self._stop, *idle))
-                    rows = open_rows(arriving, STANDARD_INPUT, most_lines=MOST_LINES, on_bad_row=self._on_bad_row)
-                    self._answer_rows(rows)
-                    self._finish()
-                except Stopped as stopped:
-                    return self._stopped(int(stopped.args[0]))
-                except AdabypassError:
-                    self._give_up()
-                    raise
+            arriving = cast(BinaryIO, ArrivingInput(standard_input(), self._flush, self._stop, *idle))
+            rows = open_rows(arriving, STANDARD_INPUT, most_lines=MOST_LINES, on_bad_row=self._on_bad_row)
+            self._answer_rows(rows)
+            self._finish()
+        except Stopped as stopped:
+            return self._stopped(int(stopped.args[0]))
+        except AdabypassError:
+            self._give_up()
+            raise
         finally:
             self._close()
         return 0
