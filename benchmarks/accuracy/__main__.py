@@ -11,8 +11,10 @@ from matplotlib.figure import Figure
 from rich.progress import Progress
 
 from adabypass.validation import Floats
+from benchmarks.accuracy import summary
 from benchmarks.accuracy.rivals import LEVELS, RIVALS, WARM_UP, Record
-from benchmarks.accuracy.streams import Stream, real, simulated
+from benchmarks.accuracy.streams import Stream, real, simulated, simulated_noise
+from benchmarks.accuracy.summary import Counts
 
 Row = dict[str, float]
 
@@ -32,8 +34,14 @@ def score(stream: Stream, record: Record) -> Row:
     return row
 
 
-def markdown(results: dict[str, dict[str, Row]], streams: dict[str, Stream]) -> str:
-    """Write one table a stream, the best log score first."""
+LINEAR = ("AdaBypass", "SequentialKalman", "River Bayesian", "River Bayesian 0.99", "River Bayesian 0.9", "Viking")
+"""Linear rivals that look at nothing but the past."""
+
+
+def markdown(
+    results: dict[str, dict[str, Row]], counts: dict[str, dict[str, Counts]], streams: dict[str, Stream]
+) -> str:
+    """Write a summary, then one table a stream, the best log score first."""
     columns = ["log score", "CRPS", *(f"{kind} {level:.0%}" for level in LEVELS for kind in ("coverage", "width"))]
     columns += ["RMSE", "MAE", "seconds"]
     parts = [
@@ -42,7 +50,13 @@ def markdown(results: dict[str, dict[str, Row]], streams: dict[str, Stream]) -> 
         "scores stand as they came out. River's Bayesian regression, at three smoothings, has on each stream the noise "
         "precision (of 1, 10, 100 and 1000, in units of the first observations) that scores best in hindsight; nan is "
         "where its own arithmetic failed at all four. Viking is left out of streams that are too long for it or have "
-        "gaps.\n"
+        "gaps.\n",
+        "\n## All streams\n\nRank is by log score, among those who have one. A shock is an observation outside the "
+        "99 % interval; what is held by the 90 % interval right after one is pooled over all streams. Fifths of a "
+        "stream are by the forecast's mean, for streams of 1,000 observations or more: the lowest and the highest share "
+        "held in any. A mean is absurd if it leaves the range of all values before it by more than that range.\n\n"
+        + summary.table(results, counts, [*LINEAR, "SGD pa1, conformal"])
+        + "\n",
     ]
     for name, rows in results.items():
         parts.append(f"\n## {name}, {len(streams[name].y):,} observations\n")
@@ -108,24 +122,28 @@ def truth(stream: Stream, log_score: Floats) -> Row:
 def main(prices: Path | None, out: Path, only: str | None) -> None:
     """Compare AutoBypass with its rivals on every stream."""
     warnings.simplefilter("ignore")  # of the rivals: they warn of data that this benchmark is about
-    streams = {s.name: s for s in chain(real(prices), simulated()) if only is None or only in s.name}
+    given = chain(real(prices), simulated(), simulated_noise())
+    streams = {s.name: s for s in given if only is None or only in s.name}
     results: dict[str, dict[str, Row]] = {}
+    counts: dict[str, dict[str, Counts]] = {}
     with Progress() as progress:
         task = progress.add_task("streams", total=len(streams) * len(RIVALS))
         for stream in streams.values():
             rows: dict[str, Row] = {}
+            counted: dict[str, Counts] = {}
             for rival in RIVALS:
                 progress.update(task, description=f"{stream.name}: {rival.name}")
                 start = time.perf_counter()
                 record = rival.run(stream)
                 if record is not None:
                     rows[rival.name] = score(stream, record) | {"seconds": time.perf_counter() - start}
+                    counted[rival.name] = summary.count(stream, record)
                 progress.advance(task)
             if stream.truth_log_score is not None:
                 rows["the truth (cheats)"] = truth(stream, stream.truth_log_score)
-            results[stream.name] = rows
+            results[stream.name], counts[stream.name] = rows, counted
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.with_suffix(".md").write_text(markdown(results, streams), encoding="utf-8")
+    out.with_suffix(".md").write_text(markdown(results, counts, streams), encoding="utf-8")
     picture(results, streams, out.with_suffix(".png"))
     click.echo(f"The tables are in {out.with_suffix('.md')}, the picture in {out.with_suffix('.png')}")
 

@@ -15,7 +15,7 @@ from adabypass import AdaBypass, AutoBypass, Normal, SequentialKalman
 from adabypass.validation import Floats
 from benchmarks.accuracy.streams import Stream
 
-LEVELS = (0.5, 0.9, 0.95)
+LEVELS = (0.5, 0.9, 0.99)
 WARM_UP = 20
 
 
@@ -55,6 +55,8 @@ def standardise(stream: Stream) -> Units:
 
 def normal_record(mean: Floats, var: Floats, units: Units) -> Record:
     """Give the record of normal forecasts that were made in standard units."""
+    failed = np.isnan(mean) | ~(var > 0)  # where a rival's own arithmetic broke down
+    mean, var = np.where(failed, np.nan, mean), np.where(failed, np.inf, var)
     forecasts = Normal(units.center + units.scale * mean, units.scale**2 * var)
     y = units.center + units.scale * units.y
     return Record(

@@ -107,6 +107,26 @@ def simulated(n: int = 10_000, n_features: int = 5, seed: int = 0) -> Iterator[S
     yield Stream("sim: heteroscedastic", X, static + varying, False, volatility_log_score(varying, rng))
 
 
+def simulated_noise(n: int = 10_000, seed: int = 7) -> Iterator[Stream]:
+    """Give static regressions whose noise is not of one scale, not symmetric, or hardly has a variance."""
+    rng = np.random.default_rng(seed)
+    X, weights, noise = rng.normal(size=(n, 5)), rng.normal(size=5), rng.normal(size=n)
+    static = X @ weights
+    level = 20 + 3 * static
+    truth = stats.norm.logpdf(noise) - np.log(0.1 * np.abs(level))
+    yield Stream("sim: proportional to level", X, level + 0.1 * np.abs(level) * noise, False, truth)
+    waves = np.column_stack([np.sin(np.arange(n) / 200), rng.normal(size=n)])
+    rate = 20 + 12 * waves[:, 0] + 1.5 * waves[:, 1]
+    counts = rng.poisson(rate)
+    yield Stream("sim: Poisson", waves, counts.astype(float), False, np.asarray(stats.poisson.logpmf(counts, rate)))
+    skewed = rng.gamma(4, size=n)
+    yield Stream(
+        "sim: skewed", X, static + (skewed - 4) / 2, False, np.asarray(stats.gamma.logpdf(skewed, 4) + np.log(2))
+    )
+    glitches = rng.standard_t(2, n)
+    yield Stream("sim: t(2)", X, static + glitches, False, stats.t.logpdf(glitches, 2))
+
+
 def kalman_log_score(X: Floats, y: Floats, start: Floats, drift_var: Floats) -> Floats:
     """Score the Kalman filter that knows the weights' start, their drift before each y, and the noise's variance 1."""
     m, P, scores = start.copy(), np.zeros((len(start), len(start))), np.empty(len(y))
