@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass import AutoBypass, Bypass, Normal, PassiveAggressive, Scores, Trace
+from adabypass import AutoBypass, Bypass, Mixture, Normal, PassiveAggressive, Scores, Trace
 from adabypass.errors import (
     MissingExtraError,
     NotANumberError,
@@ -64,6 +64,20 @@ def test_surprisal_is_zero_on_average_and_rises_where_the_world_changes() -> Non
     surprisal = AutoBypass().run(rng.normal(size=(len(y), 1)), y).surprisal()
     assert abs(surprisal[100:600].mean()) < 0.1  # its standard error is 0.03
     assert surprisal[600:605].mean() > 3
+
+
+def test_the_median_has_the_least_mean_absolute_error() -> None:
+    rng = np.random.default_rng(0)
+    one = Mixture.of(weight=[0.8, 0.2], mean=[0.0, 10.0], signal_var=1.0)
+    y = np.atleast_1d(one.sample(rng, 4000))
+    many = Mixture.of(weight=[[0.8, 0.2]] * 4000, mean=[[0.0, 10.0]] * 4000, signal_var=1.0)
+    scores = Trace(y, many, {}).scores()
+    assert one.cdf(one.median) == approx(0.5)
+    assert many.median == approx(one.median)
+    assert scores["mae"] == approx(np.abs(y - one.median).mean())
+    assert scores["mae"] < 0.9 * np.abs(y - one.mean).mean()
+    assert scores["rmse"] < np.sqrt(np.mean((y - one.median) ** 2))
+    assert Normal(3.0, 2.0).median == 3.0
 
 
 def test_a_point_forecast_has_only_errors() -> None:

@@ -218,6 +218,7 @@ def score(trace: Trace, skip: int, advance: Advance, *, crps: bool = True) -> Sc
     y, predictive = trace.y[seen], trace.predictive[seen]
     pit = predictive.pit(y)
     return _errors(y, predictive.mean)._replace(
+        mae=float(np.mean(np.abs(y - predictive.median))),
         log_likelihood=float(trace.log_score[seen].sum()),
         crps=float(_crps(predictive, y, advance).mean()) if crps else nan,
         coverage_90=float(np.mean((pit >= 0.05) & (pit <= 0.95))),

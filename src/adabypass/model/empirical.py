@@ -49,6 +49,11 @@ class Empirical:
         return np.asarray((self.draws / scale).mean(axis=0) * scale)
 
     @property
+    def median(self) -> Floats:
+        """Median of the draws."""
+        return self.quantile(0.5)
+
+    @property
     def var(self) -> Floats:
         """Variance of the draws."""
         with np.errstate(over="ignore"):

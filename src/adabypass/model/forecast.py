@@ -64,6 +64,11 @@ class Forecast:
         return np.asarray(self.predictive.mean)
 
     @property
+    def median(self) -> Floats:
+        """The value at each step that is exceeded with probability one half."""
+        return np.asarray(self.predictive.median)
+
+    @property
     def var(self) -> Floats:
         """Variance at each step."""
         return np.asarray(self.predictive.var)

@@ -114,6 +114,11 @@ class Mixture(MixtureMoments):
         """Choose among many forecasts, as an array would."""
         return Mixture.unchecked(self.components[chosen], self.mean[chosen], self.var[chosen])
 
+    @property
+    def median(self) -> Any:
+        """The value that is exceeded with probability one half: it has the least expected absolute error."""
+        return self.quantile(0.5)
+
     def pdf(self, y: Number) -> Any:
         """Return the density at `y`."""
         return plain(np.exp(self.logpdf(y)))

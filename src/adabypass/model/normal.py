@@ -52,6 +52,11 @@ class Normal(Moments):
         """Choose among many forecasts, as an array would."""
         return Normal(self.mean[chosen], self.var[chosen])
 
+    @property
+    def median(self) -> Any:
+        """The value that is exceeded with probability one half: the mean."""
+        return self.mean
+
     def __repr__(self) -> str:
         if np.ndim(self.mean):
             return f"Normal({len(self.mean)} forecasts)"

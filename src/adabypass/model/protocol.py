@@ -19,6 +19,10 @@ class Predictive(Protocol):
         """Expected value."""
 
     @property
+    def median(self) -> Any:
+        """The value that is exceeded with probability one half: it has the least expected absolute error."""
+
+    @property
     def var(self) -> Any:
         """Variance."""
 

@@ -27,10 +27,11 @@ LARGEST_DEVIATE = 38.0
 class Scores(ReadOnly[float]):
     """Scores by name, printed as a small table.
 
-    `rmse`, `mad` (median absolute error), `mae`; and of models with a distribution `log_likelihood` (a sum), `crps` (a
-    mean), `coverage_50`, `width_50` and likewise at 90 and 95 %: the share of observations within the central
-    interval, and its mean width. `n` is how many forecasts were scored, `n_left_out` how many observations were seen
-    of which the forecast knew nothing: these are not scored. Missing observations count in neither.
+    `rmse` and `mad` (median absolute error) of the means, `mae` of the medians, which minimise it, or of points; and
+    of models with a distribution `log_likelihood` (a sum), `crps` (a mean), `coverage_50`, `width_50` and likewise at
+    90 and 95 %: the share of observations within the central interval, and its mean width. `n` is how many forecasts
+    were scored, `n_left_out` how many observations were seen of which the forecast knew nothing: these are not scored.
+    Missing observations count in neither.
     """
 
     def __init__(self, values: Mapping[str, float]) -> None:
@@ -176,6 +177,9 @@ class Trace:
         if self.is_point:
             return Scores(values | counts)
         predictive = self.predictive[seen]
+        with np.errstate(over="ignore"):
+            error = np.minimum(np.abs(y - predictive.median), LARGEST)
+        values["mae"] = largest * float(np.mean(error / largest))
         values["log_likelihood"] = float(self.log_score[seen].sum())
         values["crps"] = float(self.crps[seen].mean())
         for level in LEVELS:
