@@ -54,7 +54,7 @@ def markdown(
         "\n## All streams\n\nRank is by log score, among those who have one. A shock is an observation outside the "
         "99 % interval; what is held by the 90 % interval right after one is pooled over all streams. Fifths of a "
         "stream are by the forecast's mean, for streams of 1,000 observations or more: the lowest and the highest "
-        "share held in any. A mean is absurd if it leaves the range of all values before it by more than that range.\n\n"
+        "share held in any. A mean is absurd if it leaves the range of all values so far by more than that range.\n\n"
         + summary.table(results, counts, [*LINEAR, "SGD pa1, conformal"])
         + "\n",
     ]
