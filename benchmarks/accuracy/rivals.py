@@ -207,9 +207,14 @@ def fitted_garch(stream: Stream) -> Record | None:
 
     seen = ~np.isnan(stream.y)
     scale = float(np.std(stream.y[seen]))
-    y, X = stream.y[seen] / scale, stream.X[seen] / stream.X[seen].std(axis=0)
-    model = arch.arch_model(y, x=X, mean="LS", vol="GARCH", p=1, q=1, dist="t", rescale=False)
-    fit = model.fit(disp="off", show_warning=False, options={"maxiter": 1000})
+    fits = []
+    for centred in (0.0, 1.0):  # on price levels now the one converges, now the other
+        y = (stream.y[seen] - centred * stream.y[seen].mean()) / scale
+        X = (stream.X[seen] - centred * stream.X[seen].mean(axis=0)) / stream.X[seen].std(axis=0)
+        model = arch.arch_model(y, x=X, mean="LS", vol="GARCH", p=1, q=1, dist="t", rescale=False)
+        fits.append((model.fit(disp="off", show_warning=False, options={"maxiter": 1000}), y, centred))
+    fit, y, centred = max(fits, key=lambda each: float(np.nan_to_num(each[0].loglikelihood, nan=-np.inf)))
+    center = centred * float(stream.y[seen].mean())
     sd, nu = np.asarray(fit.conditional_volatility), float(fit.params["nu"])
     if not np.isfinite(fit.loglikelihood) or nu <= 2.0:
         return None
@@ -223,13 +228,12 @@ def fitted_garch(stream: Stream) -> Record | None:
         full[seen] = values
         return full
 
-    intervals = {
-        level: tuple(spread(scale * (mean + sign * t_scale * stats.t.ppf(0.5 + level / 2, nu))) for sign in (-1, 1))
-        for level in LEVELS
-    }
+    reach = {level: scale * t_scale * stats.t.ppf(0.5 + level / 2, nu) for level in LEVELS}
+    middle = center + scale * mean
+    intervals = {level: (spread(middle - each), spread(middle + each)) for level, each in reach.items()}
     return Record(
-        spread(scale * mean), spread(stats.t.logpdf(z, nu) - np.log(t_scale) - log(scale)),
-        spread(scale * t_scale * crps), intervals,  # type: ignore[arg-type]
+        spread(middle), spread(stats.t.logpdf(z, nu) - np.log(t_scale) - log(scale)),
+        spread(scale * t_scale * crps), intervals,
     )  # fmt: skip
 
 
