@@ -31,7 +31,7 @@ cdef struct Noise:
 cdef Noise[MOST_FAMILIES] NOISES
 cdef Normals[MOST_FAMILIES] NORMALS
 cdef int N_FAMILIES
-cdef int64_t INSENSITIVE, GAUSSIAN, MODERATE, HEAVY
+cdef int64_t INSENSITIVE, GAUSSIAN, MODERATE
 
 
 cdef inline const Noise* noise_of(int64_t family) noexcept nogil:

@@ -197,7 +197,6 @@ N_FAMILIES = len(spec.Family)
 INSENSITIVE = spec.Family.INSENSITIVE
 GAUSSIAN = spec.Family.GAUSSIAN
 MODERATE = spec.Family.MODERATE
-HEAVY = spec.Family.HEAVY
 _fill_table()
 
 
