@@ -14,8 +14,8 @@ import pytest
 from adabypass import load_dataset, plots, tables
 from adabypass.cli import forecast as cli_forecast
 from adabypass.panel.columns import Columns
-from adabypass.panel.pipeline import forecast_panel
-from adabypass.panel.series import Panel
+from adabypass.panel.pipeline import forecast_series
+from adabypass.panel.series import SeriesTable
 from tests.cli.test_main import command
 
 ROWS = "".join(f"{i},{y},{i % 7}\n" for i, y in enumerate(load_dataset("nile").y[:60], 1))
@@ -102,10 +102,10 @@ def test_an_error_about_times_names_the_file(path: Path) -> None:
 
 def test_a_picture_shows_times_in_the_zone_of_the_series(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     time = pd.date_range("2024-07-01", periods=30, freq="h", tz="Asia/Tokyo")
-    panel = Panel(tables.from_frame(pd.DataFrame({"ds": time, "y": np.arange(30.0)})), Columns())
+    panel = SeriesTable(tables.from_frame(pd.DataFrame({"ds": time, "y": np.arange(30.0)})), Columns())
     drawn: list[Any] = []
     monkeypatch.setattr(plots, "save", lambda ax, path: drawn.append(ax))
-    cli_forecast._draw(*forecast_panel(panel, 3).first, tmp_path / "ahead.png")
+    cli_forecast._draw(*forecast_series(panel, 3).first, tmp_path / "ahead.png")
     line = next(each for each in drawn[0].get_lines() if each.get_label() == "forecast")
     local = np.datetime64("2024-07-02T05:00") + np.arange(1, 4) * np.timedelta64(1, "h")
     assert np.asarray(line.get_xdata(), dtype="M8[m]").tolist() == local.tolist()

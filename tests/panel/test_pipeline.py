@@ -9,8 +9,8 @@ from pytest import approx
 from adabypass import AutoBypass, Forecaster, SequentialKalman, forecast, load_dataset, tables
 from adabypass.errors import AdabypassError, BadCellError, NotEnoughDataError, ParameterError, SeriesWarning
 from adabypass.panel.columns import Columns
-from adabypass.panel.pipeline import each_series, forecast_panel
-from adabypass.panel.series import Panel
+from adabypass.panel.pipeline import each_series, forecast_series
+from adabypass.panel.series import SeriesTable
 
 NILE = load_dataset("nile").y[:60]
 WITH_A_SHORT_ONE = {"unique_id": ["a"] * 29 + ["short"] + ["b"] * 30, "y": NILE}
@@ -70,8 +70,8 @@ def test_a_learned_forecaster_is_copied_and_forgets() -> None:
 
 
 def test_progress_is_reported_for_every_series_failures_included() -> None:
-    panel, done = Panel(tables.from_frame(WITH_A_SHORT_ONE), Columns()), list[int]()
-    found = forecast_panel(panel, 1, progress=done.append)
+    panel, done = SeriesTable(tables.from_frame(WITH_A_SHORT_ONE), Columns()), list[int]()
+    found = forecast_series(panel, 1, progress=done.append)
     assert done == [1, 1, 1]
     assert [failure.series for failure in found.failures] == ["short"]
     assert found.first[0].name == "a"
@@ -82,7 +82,7 @@ def test_errors_that_are_not_of_this_library_are_not_hidden() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        each_series(Panel(tables.from_frame(WITH_A_SHORT_ONE), Columns()), work)
+        each_series(SeriesTable(tables.from_frame(WITH_A_SHORT_ONE), Columns()), work)
 
 
 DAYS = np.arange("2024-01-01", "2024-02-10", dtype="M8[D]")

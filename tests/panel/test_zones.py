@@ -14,8 +14,8 @@ import pytest
 from adabypass import forecast, load_dataset, tables
 from adabypass.errors import BadCellError, IrregularTimeError, TimeRangeError
 from adabypass.panel.columns import Columns
-from adabypass.panel.pipeline import forecast_panel
-from adabypass.panel.series import Panel
+from adabypass.panel.pipeline import forecast_series
+from adabypass.panel.series import SeriesTable
 
 Y = load_dataset("nile").y
 BERLIN = "Europe/Berlin"
@@ -54,7 +54,7 @@ def test_days_of_utc_in_another_zone_are_counted_in_utc() -> None:
 def test_a_day_that_is_left_out_is_a_gap_in_local_time() -> None:
     days = pd.date_range("2024-03-25", periods=20, freq="D", tz=BERLIN).delete(6)  # the day of the clock change
     table = tables.from_frame(pd.DataFrame({"ds": days, "y": Y[:19]}))
-    assert np.flatnonzero(np.isnan(Panel(table, Columns()).series("").y)).tolist() == [6]
+    assert np.flatnonzero(np.isnan(SeriesTable(table, Columns()).series("").y)).tolist() == [6]
 
 
 def test_other_libraries_keep_the_zone_too() -> None:
@@ -94,7 +94,7 @@ def test_text_with_an_offset_comes_back_with_it(times: list[str], expected: str,
     assert forecast(data, 1)["ds"].tolist() == [expected]
     assert forecast(pd.DataFrame(data), 1)["ds"].tolist() == [expected]
     tables.write(data, tmp_path / "in.csv")
-    found = forecast_panel(Panel(tables.read(tmp_path / "in.csv"), Columns()), 1)
+    found = forecast_series(SeriesTable(tables.read(tmp_path / "in.csv"), Columns()), 1)
     tables.write(found.columns, tmp_path / "out.csv")
     assert tables.read(tmp_path / "out.csv").text("ds") == [expected]
 
@@ -112,7 +112,7 @@ def test_the_calendar_is_that_of_local_time() -> None:
     """Noon in Tokyo is 3 in the morning of UTC; the cosine of noon is -1."""
     hours = pd.date_range("2024-01-01 12:00", periods=3, freq="D", tz="Asia/Tokyo")
     table = tables.from_frame(pd.DataFrame({"ds": hours, "y": Y[:3]}))
-    series = Panel(table, Columns(calendar=("day",))).series("")
+    series = SeriesTable(table, Columns(calendar=("day",))).series("")
     assert series.exog is not None
     np.testing.assert_allclose(series.exog, [[0, -1]] * 3, atol=1e-12)
     future = series.exog_ahead(1)

@@ -12,7 +12,7 @@ from adabypass.cli import options, outputs, terminal
 from adabypass.errors import UnknownNameError
 from adabypass.evaluation import Comparison, compare
 from adabypass.panel.pipeline import each_series
-from adabypass.panel.series import Panel, Series
+from adabypass.panel.series import Series, SeriesTable
 from adabypass.tables.text import printable
 
 SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
@@ -50,7 +50,7 @@ def evaluate(
     """
     outputs.check_stdout()
     _check_models(models)
-    panel = Panel(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
+    panel = SeriesTable(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
     n = 2 * len(panel.table) * len(models)  # forecast, then scored
     with terminal.progress("forecasting and scoring", n) as advance:
 

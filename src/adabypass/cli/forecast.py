@@ -11,8 +11,8 @@ from rich.table import Table
 from adabypass import tables
 from adabypass.cli import options, outputs, terminal
 from adabypass.model.forecast import Forecast
-from adabypass.panel.pipeline import forecast_panel
-from adabypass.panel.series import Panel, Series
+from adabypass.panel.pipeline import forecast_series
+from adabypass.panel.series import Series, SeriesTable
 from adabypass.tables.text import printable
 
 
@@ -41,10 +41,10 @@ def forecast(
     """
     if out in (None, outputs.STANDARD):
         outputs.check_stdout()
-    panel = Panel(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
+    panel = SeriesTable(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
     template = options.forecaster(model, lags, seasonal_lags, difference, missing, ())
     with terminal.progress("series", len(panel)) as advance:
-        found = forecast_panel(panel, horizon, template, levels, progress=advance, remedy=options.FILL_MISSING)
+        found = forecast_series(panel, horizon, template, levels, progress=advance, remedy=options.FILL_MISSING)
     if out is None and sys.stdout.isatty():
         terminal.console().print(_table(found.columns))
     else:

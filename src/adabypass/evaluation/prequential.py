@@ -14,7 +14,7 @@ from adabypass.model.predictive import concatenate
 from adabypass.model.trace import Scores, Trace
 from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.pipeline import as_forecaster
-from adabypass.panel.series import Panel
+from adabypass.panel.series import SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.validation import Floats, Integers, check_function, check_int, shown
 
@@ -184,7 +184,9 @@ def observations(data: Any, exog: Any, target: str, time: str | None) -> tuple[F
     if not (isinstance(data, Mapping) or hasattr(data, "columns")):
         series = check_series(data, "data")
         return series, None if exog is None else check_exog(exog, len(series), None, None, "mean")
-    panel = Panel(tables.from_frame(data), Columns(target, time, None, () if exog is None else as_names(exog, "exog")))
+    panel = SeriesTable(
+        tables.from_frame(data), Columns(target, time, None, () if exog is None else as_names(exog, "exog"))
+    )
     if len(panel) > 1:
         raise ParameterError(f"the frame holds {len(panel)} series, but they are evaluated one by one; choose one.")
     found = panel.series(panel.names[0])

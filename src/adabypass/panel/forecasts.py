@@ -10,8 +10,8 @@ from adabypass import tables
 from adabypass.errors import ParameterError, SeriesWarning
 from adabypass.forecasting import Forecaster
 from adabypass.panel.columns import TARGET, Columns, as_names
-from adabypass.panel.pipeline import Failure, forecast_panel
-from adabypass.panel.series import Panel
+from adabypass.panel.pipeline import Failure, forecast_series
+from adabypass.panel.series import SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.timegrid.freq import Freq
 from adabypass.validation import check_int, shown
@@ -76,8 +76,8 @@ def forecast(
     horizon = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
     _check_on_error(on_error)
     table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
-    panel = Panel(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
-    found = forecast_panel(panel, horizon, forecaster, levels)
+    panel = SeriesTable(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
+    found = forecast_series(panel, horizon, forecaster, levels)
     if found.failures:
         _report(found.failures, len(panel), on_error)
     return table.like(found.columns)

@@ -9,7 +9,7 @@ import numpy as np
 from adabypass.errors import AdabypassError, ParameterError
 from adabypass.forecasting import Forecaster
 from adabypass.model.forecast import Forecast
-from adabypass.panel.series import Panel, Series
+from adabypass.panel.series import Series, SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.tables import Column, ZonedTimes
 from adabypass.validation import as_tuple, shown
@@ -48,12 +48,15 @@ class Forecasts(NamedTuple):
     """The first series and its forecast, to be drawn."""
 
 
-def each_series(panel: Panel, work: Callable[[Series], T], progress: Callable[[int], None] | None = None) -> Outcome[T]:
+def each_series(
+    panel: SeriesTable, work: Callable[[Series], T], progress: Callable[[int], None] | None = None
+) -> Outcome[T]:
     """Process every series of a panel; a series that raises an error of this library does not stop the others.
 
     Parameters
     ----------
-    panel : Panel
+    panel : SeriesTable
+        The series of a table.
     work : function of a Series
     progress : function, optional
         Called after each series with the number of series done since the last call: 1.
@@ -80,8 +83,8 @@ def each_series(panel: Panel, work: Callable[[Series], T], progress: Callable[[i
     return Outcome(results, failures)
 
 
-def forecast_panel(
-    panel: Panel,
+def forecast_series(
+    panel: SeriesTable,
     horizon: int,
     forecaster: Forecaster | Regressor | None = None,
     levels: float | Sequence[float] = (0.9,),
@@ -93,7 +96,8 @@ def forecast_panel(
 
     Parameters
     ----------
-    panel : Panel
+    panel : SeriesTable
+        The series of a table.
     horizon : int
     forecaster : Forecaster or Regressor, optional
         Each series gets a copy of it that has seen nothing. A new `Forecaster()` if None.

@@ -93,7 +93,7 @@ class Series(NamedTuple):
         )
 
 
-class Panel:
+class SeriesTable:
     """The series of a table, in the order in which they first appear; each is made when it is asked for.
 
     Parameters
