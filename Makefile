@@ -13,7 +13,7 @@ BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-b
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-slow lint bench bench-accuracy docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash clean
+.PHONY: help setup demo test test-slow lint bench bench-accuracy bench-forecast docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -62,6 +62,12 @@ bench: setup  ## Measure speed beside other libraries: some five minutes; ARGS="
 bench-accuracy: setup  ## Measure accuracy beside other libraries, on every stream: some ten minutes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py bench)
 	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
+
+bench-forecast: setup  ## Measure forecasts many steps ahead beside other libraries; theirs are kept in build/: ARGS="--docs"
+	@for each in $$($(BIN)/python tools/requirements.py bench); do \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$each" \
+			|| echo "$$each cannot be installed: it is left out" >&2; done
+	@$(BIN)/python -m benchmarks.forecast $(ARGS)
 
 docs: setup  ## Draw the documentation's pictures anew and build the reference of the interface
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py docs)

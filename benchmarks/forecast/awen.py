@@ -1,0 +1,60 @@
+"""awen-dlmax: dynamic linear models averaged over discount factors, in JAX."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from adabypass.validation import Floats
+from benchmarks.forecast.measures import Outlook
+from benchmarks.forecast.problems import Problem
+
+LONGEST = {52: 520}
+"""By period, how many of the newest values are learned from; otherwise 1,008."""
+STEP = {1: 4, 4: 8}
+"""By period, what lengths of series are cut to multiples of; otherwise the period itself."""
+
+
+def run(problems: Sequence[Problem]) -> Iterator[tuple[Problem, Outlook | None]]:
+    """Forecast all series of one period, horizon and length at once.
+
+    It compiles for every length of a series anew, for some 20 seconds; so the oldest few values of a series are left
+    out where that makes lengths equal. The time is shared among the series of a batch.
+    """
+    batches: dict[tuple[int, int, int], list[Problem]] = defaultdict(list)
+    for problem in problems:
+        step = STEP.get(problem.period, problem.period)
+        length = min(len(problem.train), LONGEST.get(problem.period, 1008)) // step * step
+        batches[problem.period, problem.horizon, length].append(problem)
+    for (period, horizon, length), batch in batches.items():
+        start = time.process_time()
+        try:
+            found = _forecast(batch, period, horizon, length)
+        except Exception:  # a library that fails is shown to have failed, whatever its error
+            yield from ((problem, None) for problem in batch)
+            continue
+        seconds = (time.process_time() - start) / len(batch)
+        for problem, (point, quantiles) in zip(batch, found, strict=True):
+            is_finite = bool(np.isfinite(point).all() and np.isfinite(quantiles).all())
+            yield problem, Outlook(point, quantiles, seconds) if is_finite else None
+
+
+def _forecast(batch: Sequence[Problem], period: int, horizon: int, length: int) -> list[tuple[Floats, Floats]]:
+    import pandas as pd  # noqa: PLC0415  (extras of the benchmark)
+
+    jax: Any = import_module("jax")
+    jax.config.update("jax_enable_x64", True)
+    from DLMAX import AutoFFS  # noqa: PLC0415
+
+    wide = np.column_stack([problem.train[-length:] for problem in batch])
+    levels = list(range(10, 100, 10))
+    model = AutoFFS(season_length=period if period > 1 else None)
+    model.fit(pd.DataFrame(wide, columns=[f"{i:06d}" for i in range(len(batch))]), freq=1)
+    table = model.forecast(h=horizon, level=levels).sort_values(["unique_id", "ds"])
+    names = [f"AutoFFS-lo-{level}" for level in reversed(levels)] + ["AutoFFS"]
+    names += [f"AutoFFS-hi-{level}" for level in levels]
+    values = table[names].to_numpy(np.float64).reshape(len(batch), horizon, len(names))
+    return [(each[:, len(levels)].copy(), each.T.copy()) for each in values]

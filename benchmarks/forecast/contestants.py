@@ -1,0 +1,29 @@
+"""Who takes part, in the order of the tables."""
+
+from adabypass import Forecaster
+from benchmarks.forecast import awen
+from benchmarks.forecast.problems import Problem
+from benchmarks.forecast.rivals import Rival, auto_arima, ours, statsforecast
+
+MEDIAN = "median of these four"
+COMBINED = ("AutoETS", "AutoARIMA", "AutoTheta", "AutoCES")
+STATSFORECAST = "statsforecast"
+
+
+def by_hand(problem: Problem) -> Forecaster:
+    """Return the autoregression that one would choose who knows the period."""
+    n, period = len(problem.train), problem.period
+    return Forecaster(lags=[1, period, period + 1] if 1 < period < n // 3 else 2)
+
+
+RIVALS = (
+    Rival("Forecaster()", ours(lambda problem: Forecaster())),
+    Rival("Forecaster, lags by hand", ours(by_hand)),
+    Rival("AutoETS", statsforecast(lambda models, p: models.AutoETS(season_length=p.period)), STATSFORECAST),
+    Rival("AutoARIMA", statsforecast(auto_arima), STATSFORECAST),
+    Rival("AutoTheta", statsforecast(lambda models, p: models.AutoTheta(season_length=p.period)), STATSFORECAST),
+    Rival("AutoCES", statsforecast(lambda models, p: models.AutoCES(season_length=p.period)), STATSFORECAST),
+    Rival("SeasonalNaive", statsforecast(lambda models, p: models.SeasonalNaive(p.period)), STATSFORECAST),
+    Rival("awen-dlmax", awen.run, "awen-dlmax"),
+)
+OURS = ("Forecaster()", "Forecaster, lags by hand")
