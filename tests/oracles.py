@@ -5,7 +5,6 @@ from typing import NamedTuple
 import mpmath
 import numpy as np
 
-from adabypass.model import noise
 from adabypass.model.component import Components
 from adabypass.validation import Floats
 
@@ -125,17 +124,17 @@ def insensitive_evidence(d: float, v: float, epsilon: float) -> ExactEvidence:
         )
 
 
-def normals_evidence(d: float, v: float, normals: noise.Normals) -> ExactEvidence:
+def normals_evidence(d: float, v: float, share: Floats, center: Floats, sd: Floats) -> ExactEvidence:
     """Integrate N(η; d, v) p(η), p a mixture of normals, and its moments by Gauss-Legendre."""
-    share, sd = (np.array(values) for values in normals)
     # The product peaks where that of each normal does: panels of half its width, out to 14 of them on either side.
-    centers, widths = sd**2 * d / (sd**2 + v), np.sqrt(sd**2 * v / (sd**2 + v))
-    edges = np.unique(np.concatenate([c + w * np.arange(-14, 14.1, 0.5) for c, w in zip(centers, widths, strict=True)]))
+    peaks, widths = (sd**2 * d + v * center) / (sd**2 + v), np.sqrt(sd**2 * v / (sd**2 + v))
+    edges = np.unique(np.concatenate([c + w * np.arange(-14, 14.1, 0.5) for c, w in zip(peaks, widths, strict=True)]))
     nodes, weights = np.polynomial.legendre.leggauss(20)
     half = np.diff(edges)[:, None] / 2
     eta = (edges[:-1, None] + half * (1 + nodes)).ravel()
     measure = (half * weights).ravel()
-    logs = np.log(share) - 0.5 * (eta[:, None] / sd) ** 2 - np.log(sd) - np.log(2 * np.pi)
+    apart = eta[:, None] - center
+    logs = np.log(share) - 0.5 * (apart / sd) ** 2 - np.log(sd) - np.log(2 * np.pi)
     logs += (-0.5 * ((eta - d) ** 2 / v + np.log(v)))[:, None]
     top = logs.max()
     parts = np.exp(logs - top) * measure[:, None]
@@ -146,6 +145,6 @@ def normals_evidence(d: float, v: float, normals: noise.Normals) -> ExactEvidenc
         mean=float(d + mean),
         shift=float(mean),
         var=float((parts * ((eta - d - mean) ** 2)[:, None]).sum() / total),
-        scale_slope=float((parts * ((eta[:, None] / sd) ** 2 - 1)).sum() / total),
+        scale_slope=float((parts * (eta[:, None] * apart / sd**2 - 1)).sum() / total),
         epsilon_slope=0.0,
     )

@@ -65,8 +65,8 @@ def normal_record(mean: Floats, var: Floats, units: Units) -> Record:
 
 
 def auto_bypass(stream: Stream) -> Record:
-    """Forecast with AutoBypass, as it comes."""
-    trace = AutoBypass().run(stream.X, stream.y)
+    """Forecast with AutoBypass, as it comes; it is told of a season."""
+    trace = AutoBypass(period=stream.period).run(stream.X, stream.y)
     intervals = {level: trace.predictive.interval(level) for level in LEVELS}
     return Record(trace.mean, trace.log_score, trace.predictive.crps(stream.y), intervals)
 

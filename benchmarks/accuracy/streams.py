@@ -19,6 +19,8 @@ class Stream(NamedTuple):
     y: Floats
     is_autoregression: bool
     truth_log_score: Floats | None = None
+    period: int = 1
+    """Of a season that is known to whoever forecasts."""
 
 
 def autoregression(name: str, values: Any) -> Stream:
@@ -125,6 +127,8 @@ def simulated_noise(n: int = 10_000, seed: int = 7) -> Iterator[Stream]:
     )
     glitches = rng.standard_t(2, n)
     yield Stream("sim: t(2)", X, static + glitches, False, stats.t.logpdf(glitches, 2))
+    sd = np.exp(np.sin(2 * np.pi * np.arange(n) / 24))
+    yield Stream("sim: seasonal", X, static + sd * noise, False, stats.norm.logpdf(noise) - np.log(sd), period=24)
 
 
 def kalman_log_score(X: Floats, y: Floats, start: Floats, drift_var: Floats) -> Floats:

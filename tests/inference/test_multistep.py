@@ -10,7 +10,7 @@ from adabypass.inference import multistep
 from adabypass.inference.reference import multistep as reference
 from adabypass.inference.reference import stability
 from adabypass.model.linear_mixture import LinearMixture
-from adabypass.model.noise import Family
+from adabypass.model.noise import FLEXIBLE_NORMALS, Family
 from adabypass.model.past import Design, Past
 
 ROUNDING = 1e-9
@@ -34,7 +34,7 @@ def cases(draw: st.DrawFn) -> tuple[LinearMixture, Design, Past, int, np.random.
         drift=drift_root @ drift_root.transpose(0, 2, 1),
         noise_scale=rng.uniform(0.1, 2.0, n_parts),
         epsilon=np.zeros(n_parts),
-        family=rng.choice([Family.GAUSSIAN, Family.MODERATE, Family.HEAVY], n_parts).astype(np.int64),
+        family=rng.choice([Family.GAUSSIAN, Family.HEAVY, Family.FLEXIBLE], n_parts).astype(np.int64),
         fading=rng.normal(size=n_parts) * 0.3,
         fade=rng.uniform(0, 1, n_parts),
         level_slope=rng.normal(size=n_parts) * 0.3,
@@ -43,6 +43,8 @@ def cases(draw: st.DrawFn) -> tuple[LinearMixture, Design, Past, int, np.random.
         x_center=rng.normal(size=n_features) if intercept else np.zeros(n_features),
         y_center=float(rng.normal()) if intercept else 0.0,
         intercept=intercept,
+        normal_shares=rng.dirichlet(np.ones(len(FLEXIBLE_NORMALS.start))),
+        season_logs=0.3 * rng.normal(size=draw(st.integers(1, 4))),
     )
     unknown = np.flatnonzero(rng.random(design.n_values) < 0.4)[::-1]
     spread = rng.normal(size=(len(unknown), len(unknown)))
@@ -59,11 +61,22 @@ def test_moments_equal_the_reference(
     features = rng.normal(size=(horizon, n_features))
     features[:, : int(design.bias)] = 1.0
     ours = multistep.moments(mixture, design, past, features)
+    first = 0
     for k, theirs in enumerate(reference.moments(mixture, design, past, features)):
         size = np.abs(theirs.mean).max() + np.sqrt(theirs.signal_var.max())
-        assert ours["mean"][:, k] == approx(theirs.mean, rel=ROUNDING, abs=ROUNDING * size)
-        assert ours["signal_var"][:, k] == approx(theirs.signal_var, rel=ROUNDING, abs=ROUNDING * size**2)
-        assert ours["noise_scale"][:, k] == approx(theirs.noise_scale, rel=ROUNDING)
+        mean, scale = theirs.mean[:, None], theirs.noise_scale[:, None]
+        if mixture.family[k] == Family.FLEXIBLE:  # each of its normals is a component
+            centers, sds, _ = FLEXIBLE_NORMALS
+            mean, scale = mean + scale * (centers - mixture.normal_shares @ centers), scale * sds
+            assert ours["weight"][0, first : first + len(sds)] == approx(mixture.share[k] * mixture.normal_shares)
+        here = ours[:, first : first + mean.shape[1]]
+        first += mean.shape[1]
+        assert here["mean"] == approx(mean, rel=ROUNDING, abs=ROUNDING * (size + scale.max()))
+        assert here["signal_var"] == approx(
+            np.broadcast_to(theirs.signal_var[:, None], here.shape), rel=ROUNDING, abs=ROUNDING * size**2
+        )
+        assert here["noise_scale"] == approx(scale, rel=ROUNDING)
+    assert first == ours.shape[1]
 
 
 def simulate(

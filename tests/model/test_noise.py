@@ -47,3 +47,24 @@ def test_normals_are_nearly_students_t(family: noise.Family, degrees: int, nats:
     assert sum(normals.shares) == approx(1.0, abs=1e-12)
     glitches = sum(share * sd**2 for share, sd in parts if sd >= 100)
     assert normals.var - glitches == approx(truth.var(), rel=0.02)
+
+
+def test_flexible_noise_starts_near_students_t_and_can_be_sampled() -> None:
+    centers, sds, start = noise.FLEXIBLE_NORMALS
+    truth, x = stats.t(4), np.linspace(-20, 20, 4001)
+    density = stats.norm.pdf(x[:, None], centers, sds) @ start
+    assert np.sum(truth.pdf(x) * (truth.logpdf(x) - np.log(density))) * (x[1] - x[0]) < 2e-3
+    assert start.sum() == approx(1.0, abs=1e-12)
+    shares = np.random.default_rng(0).dirichlet(np.ones(len(start)))
+    family = np.full(400_000, noise.Family.FLEXIBLE)
+    drawn = noise.sample(family, np.zeros(len(family)), np.random.default_rng(1), shares)
+    var = float(noise.family_var(family[:1], np.zeros(1), shares)[0])
+    assert drawn.mean() == approx(0.0, abs=4 * (var / len(drawn)) ** 0.5)
+    assert drawn.var() == approx(var, rel=0.02)
+
+
+def test_the_widest_normal_of_flexible_noise_is_the_last_and_nowhere_far_below_another() -> None:
+    """What compiled code relies on: no exponent relative to the widest is above 0.1."""
+    centers, sds, _ = noise.FLEXIBLE_NORMALS
+    assert centers[-1] == 0.0
+    assert np.all(centers[:-1] ** 2 / (2 * (sds[-1] ** 2 - sds[:-1] ** 2)) < 0.1)

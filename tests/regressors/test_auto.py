@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from adabypass import AutoBypass, Bypass, Mixture, load_dataset
+from adabypass import AutoBypass, Bypass, Forecaster, Mixture, load_dataset
 from adabypass.errors import NotReadyError, ParameterError
 from adabypass.validation import Floats
 from tests.strategies import powers
@@ -341,3 +341,44 @@ def test_short_traces_have_no_changes_and_a_threshold_is_above_0() -> None:
     assert trace.changes() == []
     with pytest.raises(ParameterError, match="threshold is -1"):
         trace.changes(threshold=-1)
+
+
+def test_skewed_noise_is_learned() -> None:
+    """Of gamma noise, each end of the interval is missed as often as it should be."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(6000, 1))
+    y = X[:, 0] + rng.gamma(4, size=6000)
+    pit = AutoBypass().run(X, y).predictive.pit(y)[1000:]
+    assert np.mean(pit < 0.05) == approx(0.05, abs=0.015)
+    assert np.mean(pit > 0.95) == approx(0.05, abs=0.015)
+
+
+def test_noise_with_a_season_is_learned_where_the_period_is_given() -> None:
+    rng = np.random.default_rng(4)
+    step = np.arange(4000) % 4
+    X, sd = rng.normal(size=(4000, 1)), np.array([0.1, 1.0, 0.5, 3.0])[step]
+    y = X[:, 0] + sd * rng.normal(size=4000)
+    y[rng.random(4000) < 0.1] = np.nan
+    told, untold = AutoBypass(period=4).run(X, y), AutoBypass().run(X, y)
+    assert np.nanmean(told.log_score[200:]) > np.nanmean(untold.log_score[200:]) + 0.3
+    inside = np.where(np.isnan(y), np.nan, np.abs(told.predictive.pit(y) - 0.5) < 0.45)
+    for each in range(4):
+        assert np.nanmean(inside[(step == each) & (np.arange(4000) > 400)]) == approx(0.9, abs=0.04)
+
+
+def test_a_season_is_known_many_steps_ahead() -> None:
+    rng = np.random.default_rng(5)
+    y = np.tile([0.2, 2.0, 1.0], 700) * rng.normal(size=2100)
+    forecaster = Forecaster(AutoBypass(period=3), lags=1)
+    forecaster.run(y)
+    sd = np.sqrt(forecaster.forecast(6).var)
+    assert sd == approx(np.tile([0.2, 2.0, 1.0], 2), rel=0.4)
+    assert sd[:3] == approx(sd[3:], rel=0.2)
+    paths = forecaster.forecast(3, method="paths", n_paths=20_000, rng=0)
+    assert np.sqrt(paths.var) == approx(sd[:3], rel=0.15)
+
+
+@pytest.mark.parametrize("period", [0, -1, 1.5, True, "12", 10**6])
+def test_a_period_is_a_count(period: object) -> None:
+    with pytest.raises(ParameterError, match=r"period is .*, but must be a whole number from 1 to"):
+        AutoBypass(period=period)  # type: ignore[arg-type]

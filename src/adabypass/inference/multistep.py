@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.model import noise
-from adabypass.model.component import COMPONENT, Components
+from adabypass.model.component import COMPONENT, Components, split_flexible
 from adabypass.model.limits import LARGEST, LARGEST_RESPONSE
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.past import Design, Past
@@ -146,7 +146,7 @@ def moments(mixture: LinearMixture, design: Design, past: Past, features: Floats
         components["mean"][step], components["signal_var"][step] = sequence[:, here], signal
         components["noise_scale"][step] = scale
     components["weight"], components["epsilon"], components["family"] = mixture.share, mixture.epsilon, mixture.family
-    return components
+    return split_flexible(components, mixture.normal_shares)
 
 
 def _slots(past: Past, horizon: int) -> tuple[Integers, int]:
@@ -190,7 +190,7 @@ def paths(
         places = n_values + step - 1 - columns
         x = np.broadcast_to(features[step], (n_paths, features.shape[1])).copy()
         x[:, design.lag_columns] = sequence[:, places] @ lags.T
-        eta = noise.sample(mixture.family[chosen], mixture.epsilon[chosen], rng)
+        eta = noise.sample(mixture.family[chosen], mixture.epsilon[chosen], rng, mixture.normal_shares)
         with np.errstate(over="ignore", invalid="ignore"):
             own = finite(mixture.y_center + np.sum(w * mixture.regressors(x), axis=1))
             y = sequence[:, places] @ base + own + mixture.scale_at(own, chosen) * eta
@@ -203,7 +203,7 @@ def _blank(mixture: LinearMixture, horizon: int) -> Components:
     components = np.zeros((horizon, len(mixture.share)), COMPONENT)
     components["mean"], components["noise_scale"] = np.nan, np.inf
     components["weight"], components["family"] = mixture.share, mixture.family
-    return components
+    return split_flexible(components, mixture.normal_shares)
 
 
 def _uncertain(mixture: LinearMixture, design: Design, unknown: Integers) -> tuple[Floats, Floats]:

@@ -9,16 +9,17 @@ import numpy as np
 from adabypass.errors import ParameterError
 from adabypass.model.bank_design import DRIFT_LOGS, Setting, filters
 from adabypass.model.component import Components
-from adabypass.model.limits import LARGEST, LARGEST_UNIT, RESOLUTION
-from adabypass.model.linear_mixture import LARGEST_LEVEL, LinearMixture
-from adabypass.model.noise import Family
+from adabypass.model.linear_mixture import LARGEST_LEVEL
+from adabypass.model.noise import FLEXIBLE_NORMALS, Family
 from adabypass.model.predictive import Mixture, Normal, Predictive
-from adabypass.model.row import Field, Layout, pack, scalars, triangle, unpack, vectors
+from adabypass.model.row import Field, Layout, pack, scalars, triangle, vectors
 from adabypass.model.spec import Spec
-from adabypass.validation import Floats, shown
+from adabypass.validation import Floats, check_int, shown
 
 LEARNED = ("noise_scale", "epsilon", "drift", *(f"drift_share_{index}" for index in range(len(DRIFT_LOGS))))
 """The scalars that say what was learned; the last are the shares of the drift rates."""
+
+LONGEST_PERIOD = 100_000
 
 LANES = 8
 """Filters are kept in blocks of so many, which compiled code moves at once: simd/kernels.h."""
@@ -29,9 +30,11 @@ class AutoBypassSpec(Spec):
     """The bank of AutoBypass: one design for every stream. docs/decisions/0004 explains each number."""
 
     intercept: bool = True
+    period: int = 1
+    """Of the noise's season, in observations; 1 if it has none."""
 
     forecast_type: ClassVar[type] = Mixture
-    bounded_by: ClassVar[Mapping[str, str]] = {"n_warm": "n_warm_up"}
+    bounded_by: ClassVar[Mapping[str, str]] = {"n_warm": "n_warm_up", "season_step": "period"}
     drift_logs: ClassVar[tuple[float, ...]] = DRIFT_LOGS
     prior_var: ClassVar[float] = 10.0
     """Variance of the weights before anything is learned, in standard units."""
@@ -93,6 +96,20 @@ class AutoBypassSpec(Spec):
     largest_level_slope: ClassVar[float] = 3.0
     """and moves the log of the noise's scale by up to this for each."""
 
+    normal_share_rate: ClassVar[float] = 0.002
+    """Rate at which the shares of the normals of flexible noise follow what is seen,"""
+    normal_share_prior: ClassVar[float] = 20.0
+    """faster at first, as if what they start from had been seen so many times;"""
+    normal_share_pull: ClassVar[float] = 0.001
+    """they are drawn back to it by this share of the rate, so that none is lost."""
+
+    season_rate: ClassVar[float] = 0.01
+    """Rate of what a step of the season adds to the log of the noise's scale,"""
+    season_prior: ClassVar[float] = 8.0
+    """faster at first, as if so many periods had been seen;"""
+    largest_season_log: ClassVar[float] = 6.0
+    """it lies within plus and minus this."""
+
     shock_distance: ClassVar[float] = 6.0
     """An observation so many standard deviations off is a shock;"""
     shock_decay: ClassVar[float] = 0.25
@@ -107,7 +124,7 @@ class AutoBypassSpec(Spec):
     layout: ClassVar[Layout] = Layout(
         (
             *scalars("n_seen", "n_warm", "phase", "y_center", "y_scale", "last_y", "n_repeats", "shocks", "log_score"),
-            *scalars("y_running_mean", "y_running_var", *LEARNED),
+            *scalars("y_running_mean", "y_running_var", "season_step", *LEARNED),
             *vectors("x_center", "x_scale", "anchor_center", "anchor_var"),
             *vectors("filter_share", "filter_slow", "filter_fast", "filter_epsilon", size="n_lanes"),
             *vectors("filter_scale_slope_sq", "filter_epsilon_slope_sq", "filter_failures", size="n_lanes"),
@@ -115,6 +132,8 @@ class AutoBypassSpec(Spec):
             *vectors("filter_fast_log", "filter_fast_prec", "filter_fast_effect", size="n_lanes"),
             *vectors("filter_fading_log", "filter_fading_prec", "filter_fading_effect", size="n_lanes"),
             *vectors("filter_level_slope", "filter_level_prec", size="n_lanes"),
+            *vectors("normal_share", size="n_normals"),
+            *vectors("season_log", size="period"),
             *vectors("rate_share", size="n_rates"),
             Field("rated_share", lambda n_rates, n_lanes, **_: (n_rates, n_lanes)),
             Field("filter_mean", lambda n_lanes, n_weights, **_: (n_lanes // LANES, n_weights, LANES)),
@@ -130,7 +149,8 @@ class AutoBypassSpec(Spec):
     without a filter have a share of 0. Means and covariances of the weights stand in blocks of `LANES` filters;
     `filters_of` returns them filter by filter."""
     constant_names: ClassVar[tuple[str, ...]] = (
-        "n_filters", "n_lanes", "n_drifts", "n_fixed_rates", "n_milestones", "n_warm_up", "intercept",
+        "n_filters", "n_lanes", "n_flexible", "n_drifts", "n_fixed_rates", "n_milestones", "n_warm_up",
+        "intercept", "period",
         "prior_var", "warm_up_widening", "change_scale", "change_tail",
         "hyper_switching_rate", "failure_margin", "max_failures", "anchor_rate", "smallest_anchor_var",
         "epsilon_start", "epsilon_rate", "smallest_epsilon", "largest_epsilon",
@@ -138,6 +158,8 @@ class AutoBypassSpec(Spec):
         "prior_prec", "prec_decay", "largest_error", "largest_leverage", "smallest_fast_log", "largest_fast_log",
         "smallest_fading_log", "largest_fading_log", "largest_fast_decay",
         "level_rate", "largest_level", "largest_level_slope",
+        "normal_share_rate", "normal_share_prior", "normal_share_pull",
+        "season_rate", "season_prior", "largest_season_log",
         "shock_distance", "shock_decay", "max_shocks", "distance_after_shocks", "max_repeats",
     )  # fmt: skip
     """What compiled code reads, in this order, before the switching rates, the milestones and the filters' settings."""
@@ -145,6 +167,7 @@ class AutoBypassSpec(Spec):
     def __post_init__(self) -> None:
         if not isinstance(self.intercept, bool):
             raise ParameterError(f"intercept is {shown(self.intercept)}, but must be True or False.")
+        check_int(self.period, "period", minimum=1, maximum=LONGEST_PERIOD)
 
     def filters(self) -> tuple[Setting, ...]:
         """Return the settings of every filter, in the kernel's order."""
@@ -161,8 +184,22 @@ class AutoBypassSpec(Spec):
         return -(-self.n_filters // LANES) * LANES
 
     @property
-    def n_components(self) -> int:
+    def n_flexible(self) -> int:
+        """Number of filters of flexible noise, which come first."""
+        return sum(setting.family is Family.FLEXIBLE for setting in self.filters())
+
+    @property
+    def n_normals(self) -> int:
+        """Number of normals of which flexible noise is a mixture."""
+        return len(FLEXIBLE_NORMALS.start)
+
+    @property
+    def n_linears(self) -> int:
         return self.n_filters
+
+    @property
+    def n_components(self) -> int:
+        return self.n_filters + self.n_flexible * (self.n_normals - 1)
 
     @property
     def learned(self) -> tuple[str, ...]:
@@ -210,13 +247,16 @@ class AutoBypassSpec(Spec):
             "n_features": n_features,
             "n_weights": n_features + self.intercept,
             "n_lanes": self.n_lanes,
+            "n_normals": self.n_normals,
+            "period": self.period,
             "n_rates": self.n_rates,
             "n_warm_up": self.n_warm_up,
         }
 
     def n_scratch(self, n_features: int) -> int:
         n_weights = n_features + self.intercept
-        return 4 * n_weights + self.n_lanes * (16 + n_weights)
+        n_flexible_lanes = -(-self.n_flexible // LANES) * LANES
+        return 4 * n_weights + self.n_lanes * (16 + n_weights) + self.n_normals * n_flexible_lanes
 
     def aligned_at(self, n_features: int) -> int:
         place, _ = self.layout.places(**self.dims(n_features))["filter_mean"]
@@ -230,7 +270,7 @@ class AutoBypassSpec(Spec):
 
     def filters_of(self, row: Floats, name: str, n_features: int) -> Floats:
         """Return a copy of what belongs to each filter: along the first axis the filters."""
-        lanes = self._view(row, name, n_features)
+        lanes = self.view(row, name, n_features)
         if lanes.ndim == 3:
             lanes = lanes.swapaxes(1, 2).reshape(self.n_lanes, -1)
         return lanes[: self.n_filters].copy()
@@ -241,88 +281,10 @@ class AutoBypassSpec(Spec):
             self.layout.view(wide, "x_scale", **self.dims(n_features + more))[n_features:] = -1.0  # never seen
         return wide
 
-    def weights(self, row: Floats, n_features: int) -> tuple[float, Floats, Floats]:
-        """Return intercept, mean and covariance of the weights under the mixture, in the user's units."""
-        offset, x_center = int(self.intercept), self._view(row, "x_center", n_features)
-        share, means = (self.filters_of(row, f"filter_{name}", n_features) for name in ("share", "mean"))
-        y_center, y_scale = self.layout.scalar(row, "y_center"), self.layout.scalar(row, "y_scale")
-        mean = share @ means
-        within = unpack(share @ self.filters_of(row, "filter_cov", n_features))
-        apart = means - mean
-        cov = within + np.sum(share[:, None, None] * (apart[:, :, None] * apart[:, None, :]), axis=0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            unit = self._units(row, n_features)
-            slopes = mean[offset:] * unit
-            intercept = y_center + (y_scale * mean[0] if self.intercept else 0.0) - x_center @ slopes
-        cov_user = cov[offset:, offset:] * np.outer(unit, unit)
-        unknown = np.flatnonzero(unit == 0.0)
-        cov_user[unknown, unknown] = LARGEST  # nothing is known of a weight before its feature and y have moved
-        return float(np.nan_to_num(intercept)), slopes, cov_user
-
     def is_scaled(self, row: Floats) -> bool:
         """Return whether enough was seen to know the scale of y."""
         return self.layout.scalar(row, "phase") > 0
 
-    def linear_mixture(self, row: Floats, n_features: int) -> LinearMixture:
-        """Return what every filter believes, in the user's units: for a row that is scaled."""
-        y_scale, settings = self.layout.scalar(row, "y_scale"), self.filters()
-        slow, fast, epsilon, fading_log, level_slope = (
-            self.filters_of(row, f"filter_{name}", n_features)
-            for name in ("slow", "fast", "epsilon", "fading_log", "level_slope")
-        )
-        family = np.array([setting.family for setting in settings])
-        unit = np.concatenate([np.full(int(self.intercept), y_scale), self._units(row, n_features)])
-        floor = RESOLUTION * abs(self.layout.scalar(row, "last_y"))
-        with np.errstate(over="ignore"):
-            units = np.minimum(np.outer(unit, unit), LARGEST)
-            cov = np.clip(unpack(self.filters_of(row, "filter_cov", n_features)) * units, -LARGEST, LARGEST)
-            drift = np.clip(self._drift(row, n_features) * units, -LARGEST, LARGEST)
-        return LinearMixture(
-            share=self.filters_of(row, "filter_share", n_features),
-            mean=self.filters_of(row, "filter_mean", n_features) * unit,
-            cov=cov,
-            drift=drift,
-            noise_scale=np.maximum(y_scale * np.exp(slow + fast), floor),  # (85)
-            epsilon=np.where(family == Family.INSENSITIVE, epsilon, 0.0),
-            family=family,
-            fading=fast,
-            fade=self._fade(fading_log),
-            level_slope=level_slope,
-            level_center=self.layout.scalar(row, "y_center") + y_scale * self.layout.scalar(row, "y_running_mean"),
-            level_unit=y_scale * self.layout.scalar(row, "y_running_var") ** 0.5,
-            x_center=self._view(row, "x_center", n_features).copy(),
-            y_center=self.layout.scalar(row, "y_center"),
-            intercept=self.intercept,
-        )
-
-    def _fade(self, fading_log: Floats) -> Floats:
-        """Return the share of each filter's fast part that is left a step later."""
-        decay = np.array([setting.fast_decay for setting in self.filters()])
-        return np.clip(1.0 - (1.0 - decay) * np.exp(fading_log), 0.0, self.largest_fast_decay)  # (102)
-
-    def _drift(self, row: Floats, n_features: int) -> Floats:
-        """Return what a step adds to the covariance of each filter's weights, in standard units."""
-        offset, settings = int(self.intercept), self.filters()
-        anchored = np.array([[setting.anchored] for setting in settings])
-        moves = np.array([[float(setting.slopes_drift)] for setting in settings])
-        center = np.where(anchored, self._view(row, "anchor_center", n_features), 0.0)
-        prec = moves / np.where(anchored, self._view(row, "anchor_var", n_features), 1.0)
-        n_weights = n_features + offset
-        drift = np.zeros((self.n_filters, n_weights, n_weights))
-        slopes = np.arange(offset, n_weights)
-        drift[:, slopes, slopes] = prec
-        if self.intercept:
-            drift[:, 0, 0] = 1 + np.sum(center**2 * prec, axis=1)
-            drift[:, 0, 1:] = drift[:, 1:, 0] = -center * prec  # (53)
-        q = np.array([setting.drift_var for setting in settings])
-        return np.asarray(drift * (q * np.exp(2 * self.filters_of(row, "filter_slow", n_features)))[:, None, None])
-
-    def _units(self, row: Floats, n_features: int) -> Floats:
-        """Return the scale of y over that of each feature: the unit of its weight; 0 for a feature without a scale."""
-        x_scale, y_scale = self._view(row, "x_scale", n_features), self.layout.scalar(row, "y_scale")
-        with np.errstate(over="ignore"):
-            unit = np.divide(y_scale, x_scale, out=np.zeros(n_features), where=x_scale > 0)
-        return np.minimum(unit, LARGEST_UNIT)
-
-    def _view(self, row: Floats, name: str, n_features: int) -> Floats:
+    def view(self, row: Floats, name: str, n_features: int) -> Floats:
+        """Return one field of a row."""
         return self.layout.view(row, name, **self.dims(n_features))

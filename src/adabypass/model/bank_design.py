@@ -8,7 +8,7 @@ from functools import cache
 from math import exp, log
 from typing import NamedTuple
 
-from adabypass.model.noise import NORMALS, Family
+from adabypass.model.noise import FLEXIBLE_NORMALS, NORMALS, Family
 
 
 class DriftKind(IntEnum):
@@ -51,9 +51,9 @@ class Setting(NamedTuple):
 
     family: Family
     noise_var: float
-    """Variance of its noise, at scale 1; 0 if that depends on epsilon."""
+    """Variance of its noise, at scale 1, before anything is learned; 0 if that depends on epsilon."""
     noise_log_sd: float
-    """Half the log of that; 0 if it depends on epsilon."""
+    """Half the log of that; 0 if its shape is learned."""
     drift_index: int
     """Which of the drift rates it has."""
     drift_var: float
@@ -74,6 +74,7 @@ class Setting(NamedTuple):
 
 
 NOISE_MODELS = (
+    NoiseModel(Family.FLEXIBLE, 0.002, 0.05, 0.9, follows_level=True, largest_slope=3.0),
     NoiseModel(Family.INSENSITIVE, 0.02, 0.03, 0.9, follows_level=False, largest_slope=3.0),
     NoiseModel(Family.INSENSITIVE, 0.08, 0.03, 0.9, follows_level=False, largest_slope=3.0),
     NoiseModel(Family.MODERATE, 0.005, 0.1, 0.96, follows_level=True, largest_slope=3.0),
@@ -95,7 +96,9 @@ DRIFTS = (
     Drift(1.75, DriftKind.LEVEL),
     Drift(3.5, DriftKind.LEVEL),
 )
-"""Those of the level alone need an intercept."""
+"""Those of the level alone need an intercept;"""
+FASTEST_SLOPES = Drift(3.5, DriftKind.FIXED)
+"""without one the slopes are all there is to follow a jump of the level."""
 
 DRIFT_LOGS = tuple(sorted({drift.log_var for drift in DRIFTS}))
 """The rates, whatever drifts."""
@@ -106,17 +109,25 @@ LIKELIEST_DRIFT_LOG = -14.0
 """unless both are slower than this."""
 
 
+def _start_var(family: Family) -> float:
+    if family is Family.FLEXIBLE:
+        return FLEXIBLE_NORMALS.var(FLEXIBLE_NORMALS.start)
+    return NORMALS[family].var if family in NORMALS else 0.0
+
+
 @cache
 def filters(intercept: bool) -> tuple[Setting, ...]:
-    """Return the settings of every filter, sorted by the family of its noise."""
-    drifts = [drift for drift in DRIFTS if intercept or drift.kind is not DriftKind.LEVEL]
+    """Return the settings of every filter, sorted by the family of its noise: flexible noise comes first."""
+    drifts = [*DRIFTS]
+    if not intercept:
+        drifts = [*(drift for drift in DRIFTS if drift.kind is not DriftKind.LEVEL), FASTEST_SLOPES]
     steps = [max(0.0, (drift.log_var - LIKELIEST_DRIFT_LOG) / DRIFT_STEP) for drift in drifts]
     odds = [DRIFT_ODDS**step for step in steps]
     total = sum(odds) * len(NOISE_MODELS)
     return tuple(
         Setting(
             family=noise.family,
-            noise_var=NORMALS[noise.family].var if noise.family in NORMALS else 0.0,
+            noise_var=_start_var(noise.family),
             noise_log_sd=0.5 * log(NORMALS[noise.family].var) if noise.family in NORMALS else 0.0,
             drift_index=DRIFT_LOGS.index(drift.log_var),
             drift_var=exp(drift.log_var),

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adabypass.errors import ParameterError, ShapeError
-from adabypass.model.noise import Family
+from adabypass.model.noise import FLEXIBLE_NORMALS, Family
+from adabypass.validation import Floats
 
 Components: TypeAlias = np.ndarray[Any, np.dtype[np.void]]
 """An array of records of type `COMPONENT`."""
@@ -25,8 +26,11 @@ COMPONENT = np.dtype(
 )
 """Mixture weight; mean and variance of the Gaussian; scale, half-width of the flat top and family of the noise.
 
-`epsilon` is in units of `noise_scale`, and 0 unless `family` is `Family.INSENSITIVE`.
+`epsilon` is in units of `noise_scale`, and 0 unless `family` is `Family.INSENSITIVE`. No component's family is
+`Family.FLEXIBLE`: each normal of flexible noise is a component of its own.
 """
+
+COMPONENT_FAMILIES = tuple(family for family in Family if family is not Family.FLEXIBLE)
 
 ROUNDING = 1e-6
 """How far the mixture weights of a forecast may be from adding up to 1."""
@@ -50,11 +54,33 @@ def check_components(components: object) -> Components:
         if name != "mean":
             _refuse(values < 0, values, name, "must not be below 0")
     family = components["family"]
-    known = ", ".join(f"{each.name} = {each.value}" for each in Family)
-    _refuse(~np.isin(family, list(Family)), family, "family", f"must be one of {known}")
+    known = ", ".join(f"{each.name} = {each.value}" for each in COMPONENT_FAMILIES)
+    _refuse(~np.isin(family, COMPONENT_FAMILIES), family, "family", f"must be one of {known}")
     total = components["weight"].sum(axis=-1)
     _refuse(np.abs(total - 1) > ROUNDING, total, "sum of weight", "must be 1 in each forecast")
     return components
+
+
+def split_flexible(components: Components, shares: Floats) -> Components:
+    """Return the components with each one of flexible noise replaced by its normals, of these shares: equation (107).
+
+    Along the last axis every forecast has the same families.
+    """
+    family = components["family"][(0,) * (components.ndim - 1)]
+    is_flexible = family == Family.FLEXIBLE
+    if not is_flexible.any():
+        return components
+    n = len(shares)
+    origin = np.repeat(np.arange(len(family)), np.where(is_flexible, n, 1))
+    split, chosen = components[..., origin], is_flexible[origin]
+    normal = np.tile(np.arange(n), int(is_flexible.sum()))
+    scale = split["noise_scale"][..., chosen]
+    split["weight"][..., chosen] *= shares[normal]
+    with np.errstate(invalid="ignore"):  # of a forecast about which nothing is known
+        split["mean"][..., chosen] += scale * (FLEXIBLE_NORMALS.centers - FLEXIBLE_NORMALS.mean(shares))[normal]
+    split["noise_scale"][..., chosen] = scale * FLEXIBLE_NORMALS.sds[normal]
+    split["family"][..., chosen] = Family.GAUSSIAN
+    return split
 
 
 def _refuse(is_wrong: Any, values: Any, name: str, rule: str) -> None:

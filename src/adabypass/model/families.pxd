@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from adabypass.model.component cimport Component
-from adabypass.simd.dispatch cimport Normals
+from adabypass.simd.dispatch cimport MOST_FLEXIBLE, FlexibleNormals, Normals
 
 cdef enum:
     MOST_FAMILIES = 8       # a power of two: indices are masked with one less, so that none leaves the table
@@ -30,6 +30,8 @@ cdef struct Noise:
 
 cdef Noise[MOST_FAMILIES] NOISES
 cdef Normals[MOST_FAMILIES] NORMALS
+cdef FlexibleNormals FLEXIBLE_NORMALS
+cdef double[MOST_FLEXIBLE] FLEXIBLE_START   # shares of its normals before anything is learned
 cdef int N_FAMILIES
 cdef int64_t INSENSITIVE, GAUSSIAN, MODERATE
 

@@ -8,7 +8,7 @@ from libc.math cimport INFINITY, M_PI, erfc, exp, fabs, hypot, log, sqrt
 
 from adabypass.model.smoothed_noise cimport mean_distance, pair_distance
 from adabypass.model.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS, MOST_NORMALS, Evidence
+from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE, MOST_NORMALS, Evidence
 
 from adabypass.model import limits, noise as spec
 
@@ -174,6 +174,12 @@ cdef int _fill_table() except -1:
     cdef Noise* noise
     if len(spec.Family) > MOST_FAMILIES or max(len(each.sds) for each in spec.NORMALS.values()) > MOST_NORMALS:
         raise ImportError("compiled code has no room for so many families of noise, or normals in one of them")
+    if len(spec.FLEXIBLE_NORMALS.sds) != MOST_FLEXIBLE:
+        raise ImportError(f"flexible noise has {len(spec.FLEXIBLE_NORMALS.sds)} normals, in C {MOST_FLEXIBLE}")
+    for index in range(MOST_FLEXIBLE):
+        FLEXIBLE_NORMALS.center[index] = spec.FLEXIBLE_NORMALS.centers[index]
+        FLEXIBLE_NORMALS.sq[index] = spec.FLEXIBLE_NORMALS.sds[index] ** 2
+        FLEXIBLE_START[index] = spec.FLEXIBLE_NORMALS.start[index]
     for index in range(MOST_FAMILIES):      # rows without a family are Gaussian: a wrong index does no harm
         family = spec.Family(index) if index < len(spec.Family) else spec.Family.GAUSSIAN
         noise = &NOISES[index]
@@ -188,6 +194,10 @@ cdef int _fill_table() except -1:
             noise.var = _insensitive_var
             noise.log_density = _insensitive_log_density
             noise.mean_distance, noise.pair_distance = _insensitive_mean_distance, _insensitive_pair_distance
+        elif family is spec.Family.FLEXIBLE:        # never that of a component
+            noise.has_epsilon = False
+            _fill_normals(&NORMALS[index], spec.NORMALS[spec.Family.GAUSSIAN])
+            _use_normals(noise, spec.NORMALS[spec.Family.GAUSSIAN])
         else:
             raise ImportError(f"families.pyx has no operations for {family!r}")
     return 0
@@ -198,6 +208,14 @@ INSENSITIVE = spec.Family.INSENSITIVE
 GAUSSIAN = spec.Family.GAUSSIAN
 MODERATE = spec.Family.MODERATE
 _fill_table()
+
+
+def flexible_evidence(const double[::1] shares, double d, double v):
+    """Return the same under flexible noise whose normals have these shares."""
+    if shares.shape[0] != MOST_FLEXIBLE:
+        raise ValueError(f"{MOST_FLEXIBLE} shares are needed")
+    cdef Evidence seen = KERNELS.flexible_evidence(&FLEXIBLE_NORMALS, &shares[0], d, v)
+    return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope
 
 
 def evidence(Py_ssize_t family, double d, double v, double epsilon):

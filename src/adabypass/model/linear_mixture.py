@@ -14,6 +14,9 @@ LARGEST_LEVEL = 3.0
 """The noise follows the level of a forecast up to so many of its units from its centre."""
 
 
+NO_SEASON = np.zeros(1)
+
+
 class LinearMixture(NamedTuple):
     """A mixture of linear models in the user's units, each a Gaussian over weights that drift, plus noise.
 
@@ -47,6 +50,10 @@ class LinearMixture(NamedTuple):
     x_center: Floats
     y_center: float
     intercept: bool
+    normal_shares: Floats = noise.FLEXIBLE_NORMALS.start
+    """Shares of the normals of flexible noise."""
+    season_logs: Floats = NO_SEASON
+    """What the season adds to the log of the noise's scale, from this step on, over one period."""
 
     @property
     def is_known(self) -> bool:
@@ -56,13 +63,15 @@ class LinearMixture(NamedTuple):
     @property
     def unit_var(self) -> Floats:
         """Variance of the noise, in units of its scale squared."""
-        return noise.family_var(self.family, self.epsilon)
+        return noise.family_var(self.family, self.epsilon, self.normal_shares)
 
     def scale_at(self, mean: Floats, chosen: Any = slice(None)) -> Floats:
         """Return the scale of the noise where the weights of the chosen components explain `mean`."""
         with np.errstate(over="ignore"):
             level = np.clip((mean - self.level_center) / self.level_unit, -LARGEST_LEVEL, LARGEST_LEVEL)
-        return np.asarray(self.noise_scale[chosen] * np.exp(self.level_slope[chosen] * level))  # (106)
+        return np.asarray(
+            self.noise_scale[chosen] * np.exp(self.level_slope[chosen] * level + self.season_logs[0])
+        )  # (106), (113)
 
     def regressors(self, x: Floats) -> Floats:
         """Return what the weights multiply, for features (..., n_features)."""
@@ -75,7 +84,12 @@ class LinearMixture(NamedTuple):
     def advance(self) -> "LinearMixture":
         """Return the belief a step of time later, without an observation."""
         settled = self.noise_scale * np.exp((self.fade - 1.0) * self.fading)
-        return self._replace(cov=self.cov + self.drift, noise_scale=settled, fading=self.fade * self.fading)
+        return self._replace(
+            cov=self.cov + self.drift,
+            noise_scale=settled,
+            fading=self.fade * self.fading,
+            season_logs=np.roll(self.season_logs, -1),
+        )
 
 
 def single(

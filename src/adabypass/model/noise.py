@@ -24,6 +24,10 @@ class Family(IntEnum):
     """A mixture of four normals, close to Student's t with 6 degrees of freedom."""
     HEAVY = 3
     """A mixture of five normals, close to Student's t with 3 degrees of freedom; the widest is for glitches."""
+    FLEXIBLE = 4
+    """A mixture of normals that lie side by side, whose shares are learned: any shape, also one that is not symmetric.
+
+    In a forecast each of its normals is a component of its own."""
 
 
 class Normals(NamedTuple):
@@ -49,9 +53,41 @@ NORMALS = {
     Family.MODERATE: Normals((0.3811, 0.5253, 0.0909, 0.0027), (0.7743, 1.2348, 2.1323, 4.477)),
     Family.HEAVY: Normals((0.5251, 0.4112, 0.0614, 0.0022, 0.0001), (0.8126, 1.6481, 3.9717, 15.338, 100.0)),
 }
-"""The families that are mixtures of normals."""
+"""The families that are mixtures of normals of mean 0."""
 
-START_SCALE = {Family.INSENSITIVE: 0.3, Family.GAUSSIAN: 0.5, Family.MODERATE: 0.35, Family.HEAVY: 0.35}
+
+class FlexibleNormals(NamedTuple):
+    """Normals of which flexible noise is a mixture, less its mean: equation (107)."""
+
+    centers: Floats
+    sds: Floats
+    start: Floats
+    """Their shares before anything is learned."""
+
+    def mean(self, shares: Floats) -> float:
+        """Return the mean of the mixture, which the noise is less of."""
+        return float(shares @ self.centers)
+
+    def var(self, shares: Floats) -> float:
+        """Return the variance of noise with these shares."""
+        return float(shares @ (self.sds**2 + (self.centers - self.mean(shares)) ** 2))
+
+
+FLEXIBLE_NORMALS = FlexibleNormals(
+    # Side by side where most of the noise lies, wider and further apart from there; the last is for glitches.
+    centers=np.array([-12.0, -5.0, -2.4, -1.3, -0.6, 0.0, 0.6, 1.3, 2.4, 5.0, 12.0, 0.0]),
+    sds=np.array([6.0, 2.0, 0.9, 0.55, 0.4, 0.35, 0.4, 0.55, 0.9, 2.0, 6.0, 30.0]),
+    # Close to Student's t with 4 degrees of freedom.
+    start=np.array([0.0003, 0.0075, 0.054, 0.136, 0.197, 0.2103, 0.197, 0.136, 0.054, 0.0075, 0.0003, 0.0001]),
+)
+
+START_SCALE = {
+    Family.INSENSITIVE: 0.3,
+    Family.GAUSSIAN: 0.5,
+    Family.MODERATE: 0.35,
+    Family.HEAVY: 0.35,
+    Family.FLEXIBLE: 0.4,
+}
 """Scale of the noise of AutoBypass's filters before anything is learned, in units of the scale of y."""
 
 
@@ -70,16 +106,18 @@ def mean_var(epsilon: float) -> float:
     return epsilon * (epsilon * (1.0 + epsilon / 3.0) / (1.0 + epsilon))  # (6)
 
 
-def family_var(family: Integers, epsilon: Floats) -> Floats:
-    """Return the variance of noise of any family; `epsilon` matters for the insensitive one alone."""
-    values = var(epsilon)
+def family_var(family: Integers, epsilon: Floats, shares: Floats = FLEXIBLE_NORMALS.start) -> Floats:
+    """Return the variance of noise of any family; epsilon matters for insensitive noise alone, shares for flexible."""
+    values = np.where(family == Family.FLEXIBLE, FLEXIBLE_NORMALS.var(shares), var(epsilon))
     for each, normals in NORMALS.items():
         values = np.where(family == each, normals.var, values)
     return values
 
 
-def sample(family: Integers, epsilon: Floats, rng: np.random.Generator) -> Floats:
-    """Draw noise of any family, one number for each."""
+def sample(
+    family: Integers, epsilon: Floats, rng: np.random.Generator, shares: Floats = FLEXIBLE_NORMALS.start
+) -> Floats:
+    """Draw noise of any family, one number for each; `shares` are those of flexible noise."""
     shape = epsilon.shape
     flat = rng.random(shape) * (1 + epsilon) < epsilon
     side = np.where(rng.random(shape) < 0.5, -1.0, 1.0)
@@ -88,4 +126,12 @@ def sample(family: Integers, epsilon: Floats, rng: np.random.Generator) -> Float
     for each, normals in NORMALS.items():
         sd = rng.choice(normals.sds, shape, p=normals.shares) if len(normals.sds) > 1 else normals.sds[0]
         drawn = np.where(family == each, normal * sd, drawn)
+    flexible = family == Family.FLEXIBLE
+    if np.any(flexible):
+        chosen = rng.choice(len(shares), shape, p=shares / shares.sum())
+        drawn = np.where(
+            flexible,
+            FLEXIBLE_NORMALS.centers[chosen] - FLEXIBLE_NORMALS.mean(shares) + FLEXIBLE_NORMALS.sds[chosen] * normal,
+            drawn,
+        )
     return drawn

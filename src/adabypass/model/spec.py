@@ -50,9 +50,14 @@ class Spec(ABC):
         return self.layout.scalars
 
     @property
-    def n_components(self) -> int:
-        """Number of components of a forecast."""
+    def n_linears(self) -> int:
+        """Number of linear models that a forecast is a mixture of."""
         return 1
+
+    @property
+    def n_components(self) -> int:
+        """Number of components of a forecast: more, where the noise of a linear model is several components."""
+        return self.n_linears
 
     @property
     def n_head(self) -> int:

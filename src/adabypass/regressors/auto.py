@@ -6,6 +6,7 @@ import numpy as np
 
 from adabypass.errors import NotReadyError
 from adabypass.inference.kernel import bank
+from adabypass.model import bank_belief
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.predictive import Mixture
@@ -30,6 +31,9 @@ class AutoBypass(Regressor):
     intercept : bool
         Whether the model has an intercept of its own. Without one, nothing is centred, and forecasts are proportional
         to x.
+    period : int
+        Of a season of the noise, in observations, missing ones included: 24 where the same hour of every day is as
+        uncertain as that of the day before. What each step of the season adds to the noise is learned. 1 for none.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -48,8 +52,8 @@ class AutoBypass(Regressor):
     _spec_type = AutoBypassSpec
     _spec: AutoBypassSpec
 
-    def __init__(self, *, intercept: bool = True, n_features: int | None = None) -> None:
-        super().__init__(AutoBypassSpec(intercept), n_features)
+    def __init__(self, *, intercept: bool = True, period: int = 1, n_features: int | None = None) -> None:
+        super().__init__(AutoBypassSpec(intercept, period), n_features)
 
     if TYPE_CHECKING:
 
@@ -66,7 +70,7 @@ class AutoBypass(Regressor):
         cell = self._cell
         if cell is None:
             return super().weights
-        _, mean, cov = self._spec.weights(cell.row, cell.n_features)
+        _, mean, cov = bank_belief.weights(self._spec, cell.row, cell.n_features)
         mean.flags.writeable = cov.flags.writeable = False
         return Weights(mean, cov)
 
@@ -76,8 +80,9 @@ class AutoBypass(Regressor):
             raise NotReadyError("this model believes nothing yet; let it meet its first x.")
         n = cell.n_features
         if self._spec.is_scaled(cell.row):
-            return self._spec.linear_mixture(cell.row, n)
+            return bank_belief.linear_mixture(self._spec, cell.row, n)
         parts = self.predict(np.zeros(n)).components  # before the scale of y is known, x does not matter
+        parts = parts[parts["weight"] > 0]
         zeros = np.zeros((len(parts), n, n))
         return LinearMixture(
             share=parts["weight"].copy(),
@@ -103,7 +108,7 @@ class AutoBypass(Regressor):
         cell = self._cell
         if cell is None:
             raise NotReadyError("this model has no intercept yet; let it meet its first x.")
-        return self._spec.weights(cell.row, cell.n_features)[0]
+        return bank_belief.weights(self._spec, cell.row, cell.n_features)[0]
 
     @property
     def parameters(self) -> ReadOnly[float]:

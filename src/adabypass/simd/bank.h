@@ -22,6 +22,7 @@ enum {
     LOG_SCORE,          /* of the newest observation, before it was seen */
     Y_RUNNING_MEAN,     /* in standard units */
     Y_RUNNING_VAR,
+    SEASON_STEP,        /* of the next observation, from 0 up to the period */
     NOISE_SCALE,        /* standard deviation of the noise: comparable among families */
     EPSILON,
     DRIFT,
@@ -32,11 +33,13 @@ enum {
 enum {
     N_FILTERS,
     N_LANES,
+    N_FLEXIBLE,         /* filters of flexible noise, which come first */
     N_DRIFTS,
     N_FIXED_RATES,      /* switching rates; there is one more, which falls */
     N_MILESTONES,
     N_WARM_UP,
     INTERCEPT,
+    PERIOD,             /* of the noise's season; 1 if it has none */
     PRIOR_VAR,
     WARM_UP_WIDENING,
     CHANGE_SCALE,
@@ -66,6 +69,12 @@ enum {
     LEVEL_RATE,
     LARGEST_LEVEL,
     LARGEST_LEVEL_SLOPE,
+    NORMAL_SHARE_RATE,
+    NORMAL_SHARE_PRIOR,
+    NORMAL_SHARE_PULL,
+    SEASON_RATE,
+    SEASON_PRIOR,
+    LARGEST_SEASON_LOG,
     SHOCK_DISTANCE,
     SHOCK_DECAY,
     MAX_SHOCKS,
@@ -109,10 +118,14 @@ typedef struct Bank {
     ptrdiff_t n;            /* features */
     ptrdiff_t size;         /* weights of a filter */
     ptrdiff_t n_packed;     /* numbers of their packed covariance */
-    ptrdiff_t n_filters, n_lanes, n_drifts, n_rates, n_warm_up;
+    ptrdiff_t n_filters, n_flexible, n_lanes, n_drifts, n_rates, n_warm_up;
+    ptrdiff_t period;
     int intercept;
+    int replays;            /* whether it learns from the warm-up anew, and time does not pass */
     int n_families;
     const Normals* normals;         /* of each family; of those without, n is 0 and the noise is insensitive */
+    const FlexibleNormals* flexible;
+    const double* flexible_start;   /* shares of its normals before anything is learned */
     const Limits* limits;
     const double* constants;
     const double* switching_rates;
@@ -124,7 +137,7 @@ typedef struct Bank {
     double* anchor_center;
     double* anchor_var;
     double* share;                  /* of each filter in the mixture */
-    double* slow;                   /* log of a filter's noise scale is slow + fast + level_slope * level */
+    double* slow;                   /* log of a filter's noise scale: slow + fast + level_slope * level + season_log */
     double* fast;
     double* epsilon;
     double* scale_slope_sq;
@@ -135,6 +148,8 @@ typedef struct Bank {
     Learned fading_log;             /* log of what fades of the fast part in a step, over its setting */
     double* level_slope;
     double* level_prec;
+    double* normal_share;           /* of each normal in flexible noise */
+    double* season_log;             /* what each step of the season adds to the log of the noise's scale */
     double* rate_share;             /* of each switching rate */
     double* rated_share;            /* of each filter under each switching rate */
     double* m;                      /* means of the filters' weights */
@@ -162,6 +177,7 @@ typedef struct Bank {
     double* scale_slope;
     double* epsilon_slope;
     double* term;                   /* scratch: what is summed */
+    double* responsibility;         /* scratch: of each normal for y, [normal][lane], of the blocks with flexible noise */
     const double* extra;            /* variance of x'w because x is not known exactly, in the user's units; or NULL */
 } Bank;
 

@@ -4,11 +4,16 @@ cdef extern from "kernels.h" nogil:
     enum:
         LANES
         MOST_NORMALS
+        MOST_FLEXIBLE
 
     ctypedef struct Normals:
         int n
         double[MOST_NORMALS] share
         double[MOST_NORMALS] sq
+
+    ctypedef struct FlexibleNormals:
+        double[MOST_FLEXIBLE] center
+        double[MOST_FLEXIBLE] sq
 
     ctypedef struct Evidence:
         double log_density
@@ -68,6 +73,9 @@ cdef extern from "kernels.h" nogil:
         const char* name
         int width
         Evidence (*evidence)(const Normals* normals, double d, double v, double epsilon) noexcept nogil
+        Evidence (*flexible_evidence)(
+            const FlexibleNormals* normals, const double* share, double d, double v
+        ) noexcept nogil
         void (*bank_forecast)(Bank* bank, double* mean, double* var) noexcept nogil
         void (*bank_learn)(Bank* bank, double y) noexcept nogil
         void (*inverse_roots)(double* a, ptrdiff_t n) noexcept nogil

@@ -3,28 +3,8 @@
 #ifndef ADABYPASS_FILTERS_H
 #define ADABYPASS_FILTERS_H
 
-#include "bank.h"
 #include "blocks.h"
-#include "noise.h"
-
-static inline const double* setting(const Bank* bank, int which) { return bank->settings + which * bank->n_lanes; }
-
-/* Variance of a filter's noise, in units of its scale: that of the normals, or equation (5). */
-static inline vec noise_var(const Bank* bank, ptrdiff_t k)
-{
-    vec var = load(setting(bank, NOISE_VAR) + k);
-    mask shaped = equal(var, fill(0.0));
-    if (!any(shaped)) return var;
-    vec epsilon = load(bank->epsilon + k);
-    vec shaped_var = (epsilon * (epsilon * (epsilon * (1.0 / 3.0) + 1.0) + 2.0) + 2.0) / (1.0 + epsilon);
-    return select(shaped, shaped_var, var);
-}
-
-/* The least noise scale that the newest observation lets through, whose last digits are rounded: equation (85). */
-static inline double least_scale(const Bank* bank)
-{
-    return bank->limits->resolution * fabs(bank->row[LAST_Y]) / bank->row[Y_SCALE];
-}
+#include "filter_noise.h"
 
 /* What all filters need to know of an anchored drift, Q = q A: equation (53). */
 static inline void find_anchor(Bank* bank)
@@ -52,19 +32,6 @@ static inline void find_drift(Bank* bank, ptrdiff_t k)
     vec scale = exponential(load(bank->slow + k));
     store(bank->scale + k, scale);
     store(bank->drift_var + k, load(setting(bank, DRIFT_VAR) + k) * (scale * scale));           /* (52) */
-}
-
-/* The noise of the filters from k on, after `find_drift`, when their means are known. */
-static inline void find_noise(Bank* bank, ptrdiff_t k, double least, double center, double inverse_sd)
-{
-    double most = bank->constants[LARGEST_LEVEL];
-    vec level = clamp((load(bank->mean + k) - center) * inverse_sd, -most, most);               /* (105) */
-    level *= load(setting(bank, FOLLOWS_LEVEL) + k);
-    vec scale = load(bank->scale + k), log_scale = load(bank->fast + k) + load(bank->level_slope + k) * level;
-    if (any(~equal(log_scale, fill(0.0)))) scale *= exponential(log_scale);                     /* (106) */
-    store(bank->level + k, level);
-    store(bank->scale + k, larger(scale, fill(least)));                                         /* (85) */
-    store(bank->noise_var + k, noise_var(bank, k));
 }
 
 /* p = P @ z, h = z @ p and mean = z @ m, for a block of filters of `size` weights. */
@@ -97,6 +64,7 @@ static void forecast_filters(Bank* bank)
 {
     double least = least_scale(bank), unit = bank->row[Y_SCALE];
     double center = bank->row[Y_RUNNING_MEAN], inverse_sd = 1.0 / sqrt(bank->row[Y_RUNNING_VAR]);
+    double season = has_season(bank) ? *season_log(bank) : 0.0;
     ptrdiff_t n_blocks = bank->n_lanes / LANES;
     find_anchor(bank);
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) find_drift(bank, k);
@@ -104,7 +72,9 @@ static void forecast_filters(Bank* bank)
         for (ptrdiff_t block = 0; block < n_blocks; block++) forecast_block(bank, block, 2);
     else
         for (ptrdiff_t block = 0; block < n_blocks; block++) forecast_block(bank, block, bank->size);
-    for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) find_noise(bank, k, least, center, inverse_sd);
+    for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) find_noise(bank, k, least, center, inverse_sd, season);
+    double flexible = flexible_var(bank->flexible, bank->normal_share);
+    for (ptrdiff_t k = 0; k < bank->n_flexible; k++) bank->noise_var[k] = flexible;
     if (bank->extra != NULL)
         for (ptrdiff_t k = 0; k < bank->n_filters; k++) {                                       /* (66) */
             double extra = bank->extra[k] / unit / unit;
@@ -130,30 +100,6 @@ INLINE vec let_drift(Bank* bank, ptrdiff_t k, const ptrdiff_t size)
         reach += root(larger(var, fill(0.0))) * fabs(bank->z[i]);
     }
     return reach;
-}
-
-/* An observation, and what all filters need to know of it. */
-typedef struct {
-    double y;               /* in standard units; nan if it is missing */
-    double observed;        /* in the user's */
-    double rounded;         /* so narrow a noise shows the rounding of y */
-    double least_log;       /* of the noise's scale: (85) */
-    double slope_rate;      /* of the mean squares of slopes */
-    double slow_rate;       /* least rate of the noise's scale */
-    bool repeats;           /* whether it has been the same for long */
-} Observation;
-
-static inline Observation describe(const Bank* bank, double y, double observed)
-{
-    const double* constants = bank->constants;
-    double n = bank->row[N_SEEN], unit = bank->row[Y_SCALE], least = least_scale(bank), rate = 1.0 / (n + 2.0);
-    Observation seen = {y, observed, 1048576.0 * bank->limits->resolution * fabs(observed) / unit};
-    seen.least_log = -bank->limits->largest_log_scale;
-    if (least > 1e-40) seen.least_log = logarithm_of(least);        /* above exp(-92) */
-    seen.slope_rate = rate > constants[SLOPE_RATE] ? rate : constants[SLOPE_RATE];
-    seen.slow_rate = 1.0 / (n + 3.0);
-    seen.repeats = bank->row[N_REPEATS] > constants[MAX_REPEATS];
-    return seen;
 }
 
 /* Distance of the observation from the forecasts of the filters from k on, and their signals' variance. */
@@ -199,11 +145,29 @@ INLINE void weigh_family(Bank* bank, ptrdiff_t first, ptrdiff_t stop, const Norm
             bank, k, first, family_evidence(normals, n, load(bank->d + k), load(bank->v + k), load(bank->epsilon + k)));
 }
 
+/* Lanes of the blocks that have filters of flexible noise. */
+static inline ptrdiff_t n_flexible_lanes(const Bank* bank) { return (bank->n_flexible + LANES - 1) / LANES * LANES; }
+
+/* What the observation says to the filters of flexible noise, and which normal of theirs it came from. */
+static inline void weigh_flexible(Bank* bank)
+{
+    const double* share = bank->normal_share;
+    double mean = flexible_mean(bank->flexible->center, share);
+    ptrdiff_t n_lanes = n_flexible_lanes(bank);
+    for (ptrdiff_t k = 0; k < n_lanes; k += WIDTH) {
+        vec weight[MOST_FLEXIBLE];
+        keep_evidence(bank, k, k,
+            evidence_of_flexible(bank->flexible, share, mean, load(bank->d + k), load(bank->v + k), weight));
+        for (int j = 0; j < MOST_FLEXIBLE; j++) store(bank->responsibility + j * n_lanes + k, weight[j]);
+    }
+}
+
 /* What the observation says to every filter, one family of noise after the other: filters are sorted by it. */
 static inline void weigh_evidence(Bank* bank)
 {
     const double* family = setting(bank, FAMILY);
-    ptrdiff_t first = 0;
+    ptrdiff_t first = bank->n_flexible;
+    weigh_flexible(bank);
     while (first < bank->n_lanes) {
         ptrdiff_t stop = first;
         const Normals* normals = bank->normals + (int)family[first];
@@ -218,91 +182,6 @@ static inline void weigh_evidence(Bank* bank)
         }
         first = stop;
     }
-}
-
-/* The slopes over their running root mean square: equation (54). */
-static inline vec normalised(vec slope, double* mean_square, double rate)
-{
-    vec square = load(mean_square);
-    square += rate * (slope * slope - square);
-    store(mean_square, square);
-    return slope / root(square + 1e-12);
-}
-
-/* Move what the filters from k on have learned along the evidence's slope, which depends on it by `effect`: (100). */
-static inline vec learn(const Bank* bank, double* value, double* prec, vec slope, vec effect, double low, double high)
-{
-    vec known = load(prec), moved;
-    known += effect * effect - bank->constants[PREC_DECAY] * (known - bank->constants[PRIOR_PREC]);
-    moved = clamp(load(value) + slope * effect / known, low, high);
-    store(prec, known);
-    store(value, moved);
-    return moved;
-}
-
-/* The share of the fast part that is left a step later, and what goes: equation (102). */
-static inline vec fast_decay(const Bank* bank, ptrdiff_t k, vec fading_log)
-{
-    vec fading = (1.0 - load(setting(bank, FAST_DECAY) + k)) * exponential(fading_log);
-    return clamp(1.0 - fading, 0.0, bank->constants[LARGEST_FAST_DECAY]);
-}
-
-/* Let the fast part of the noise's scale fade, and move by `news` at a rate of `rate`: equations (103) and (104). */
-static inline void move_fast(Bank* bank, ptrdiff_t k, vec decay, vec rate, vec news, vec error)
-{
-    vec fast = load(bank->fast + k), kept = larger(decay - rate, fill(0.0)), moved = rate * news;
-    store(bank->fading_log.effect + k, kept * load(bank->fading_log.effect + k) - (1.0 - decay) * fast);
-    store(bank->leverage.effect + k, kept * load(bank->leverage.effect + k) + rate * error);
-    store(bank->fast_log.effect + k, kept * load(bank->fast_log.effect + k) + moved);
-    store(bank->fast + k, decay * fast + moved);
-}
-
-/* Let the fast part of the noise's scale follow the slope, and errors of one sign more than of the other; learn how
-   much: equations (100)-(104). */
-static inline void learn_volatility(Bank* bank, ptrdiff_t k, vec slope)
-{
-    const double* constants = bank->constants;
-    double most = constants[LARGEST_ERROR], leverage = constants[LARGEST_LEVERAGE];
-    vec start = load(setting(bank, FAST_RATE) + k), sd = root(load(bank->v + k) + load(bank->noise_var + k));
-    if (!any(~equal(start, fill(0.0)))) return;
-    vec error = clamp(-load(bank->d + k) / sd, -most, most);                                    /* (101) */
-    vec lean = learn(bank, bank->leverage.value + k, bank->leverage.prec + k, slope, load(bank->leverage.effect + k),
-        -leverage, leverage);
-    vec rate = start * exponential(learn(bank, bank->fast_log.value + k, bank->fast_log.prec + k, slope,
-        load(bank->fast_log.effect + k), constants[SMALLEST_FAST_LOG], constants[LARGEST_FAST_LOG]));
-    vec fading = learn(bank, bank->fading_log.value + k, bank->fading_log.prec + k, slope,
-        load(bank->fading_log.effect + k), constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
-    move_fast(bank, k, fast_decay(bank, k, fading), rate, slope + lean * error, error);
-}
-
-/* Move the noise's scale along the evidence: equations (54), (55), (84) and (85). */
-static inline void learn_scale(Bank* bank, ptrdiff_t k, const Observation* seen)
-{
-    vec slope = smaller(load(bank->scale_slope + k), fill(bank->limits->largest_distance)), slow = load(bank->slow + k);
-    vec bound = load(setting(bank, LARGEST_SLOPE) + k);
-    double steepest = bank->constants[LARGEST_LEVEL_SLOPE];
-    slope = normalised(slope, bank->scale_slope_sq + k, seen->slope_rate);
-    slope = smaller(larger(slope, -bound), bound);
-    if (seen->repeats) slope = larger(slope, fill(0.0));                                        /* (84) */
-    slow += larger(load(setting(bank, SLOW_RATE) + k), fill(seen->slow_rate)) * slope;          /* (55) */
-    store(bank->slow + k, clamp(slow, seen->least_log, bank->limits->largest_log_scale));
-    learn_volatility(bank, k, slope);
-    learn(bank, bank->level_slope + k, bank->level_prec + k, slope, load(bank->level + k), -steepest, steepest);
-}
-
-/* Move the shape of insensitive noise along the evidence: equations (54) and (56). */
-static inline void learn_epsilon(Bank* bank, ptrdiff_t k, const Observation* seen)
-{
-    const double* constants = bank->constants;
-    mask shaped = equal(load(setting(bank, NOISE_VAR) + k), fill(0.0));
-    if (!any(shaped)) return;
-    vec epsilon = load(bank->epsilon + k), square = load(bank->epsilon_slope_sq + k), slope = load(bank->epsilon_slope + k);
-    double bound = constants[LARGEST_EPSILON_SLOPE];
-    slope = clamp(normalised(slope, bank->epsilon_slope_sq + k, seen->slope_rate), -bound, bound);
-    store(bank->epsilon_slope_sq + k, select(shaped, load(bank->epsilon_slope_sq + k), square));
-    vec moved = epsilon * exponential(constants[EPSILON_RATE] * slope);                         /* (56) */
-    moved = clamp(moved, constants[SMALLEST_EPSILON], constants[LARGEST_EPSILON]);
-    store(bank->epsilon + k, select(shaped, moved, epsilon));
 }
 
 /* Let a block of filters of `size` weights learn; it gets the posterior mean and variance of z'w: equations (28), (45)
@@ -351,6 +230,7 @@ static void absorb_filters(Bank* bank, double y, double observed)
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) measure(bank, k, &seen);
     weigh_evidence(bank);
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) learn_scale(bank, k, &seen);
+    if (has_season(bank)) learn_season(bank);
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) learn_epsilon(bank, k, &seen);
     if (bank->size == 2)        /* with the loops unrolled */
         for (ptrdiff_t block = n_blocks - 1; block >= 0; block--) learn_block(bank, block, 2);

@@ -7,16 +7,27 @@
 #include "weights.h"
 #include "tails.h"
 
-static Evidence evidence(const Normals* normals, double d, double v, double epsilon)
+static Evidence first_lane(EvidenceLanes seen)
 {
     double lane[5][WIDTH];
-    EvidenceLanes seen = family_evidence(normals, normals->n, fill(d), fill(v), fill(epsilon));
     store(lane[0], seen.log_unit + logarithm(seen.mass));
     store(lane[1], seen.shift);
     store(lane[2], seen.var);
     store(lane[3], seen.scale_slope);
     store(lane[4], seen.epsilon_slope);
     return (Evidence){lane[0][0], lane[1][0], lane[2][0], lane[3][0], lane[4][0]};
+}
+
+static Evidence evidence(const Normals* normals, double d, double v, double epsilon)
+{
+    return first_lane(family_evidence(normals, normals->n, fill(d), fill(v), fill(epsilon)));
+}
+
+static Evidence flexible_evidence(const FlexibleNormals* normals, const double* share, double d, double v)
+{
+    vec weight[MOST_FLEXIBLE];
+    double mean = flexible_mean(normals->center, share);
+    return first_lane(evidence_of_flexible(normals, share, mean, fill(d), fill(v), weight));
 }
 
 static void inverse_roots(double* a, ptrdiff_t n)
@@ -53,6 +64,7 @@ const Kernels TABLE(SET) = {
     .name = TEXT(SET),
     .width = WIDTH,
     .evidence = evidence,
+    .flexible_evidence = flexible_evidence,
     .bank_forecast = bank_forecast,
     .bank_learn = bank_learn,
     .inverse_roots = inverse_roots,

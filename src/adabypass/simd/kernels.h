@@ -15,6 +15,15 @@ typedef struct {
     double sq[MOST_NORMALS];        /* their variances, in ascending order */
 } Normals;
 
+#define MOST_FLEXIBLE 12
+
+/* The normals of which flexible noise is a mixture, less its mean: the last is the widest, so wide that nowhere it lies
+   far below another, and its centre is 0. */
+typedef struct {
+    double center[MOST_FLEXIBLE];
+    double sq[MOST_FLEXIBLE];       /* their variances */
+} FlexibleNormals;
+
 /* What one observation says about η = (y - x'w)/σ, which is N(d, v) before it is seen. */
 typedef struct {
     double log_density;     /* of y, times σ */
@@ -87,6 +96,7 @@ typedef struct {
     const char* name;
     int width;      /* doubles in a vector */
     Evidence (*evidence)(const Normals* normals, double d, double v, double epsilon);
+    Evidence (*flexible_evidence)(const FlexibleNormals* normals, const double* share, double d, double v);
     void (*bank_forecast)(struct Bank* bank, double* mean, double* var);
     void (*bank_learn)(struct Bank* bank, double y);
     void (*inverse_roots)(double* a, ptrdiff_t n);      /* a <- 1/sqrt(a); n is a multiple of LANES */

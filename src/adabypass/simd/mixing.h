@@ -62,6 +62,25 @@ static inline double switching_rate(const Bank* bank, ptrdiff_t s)
     return s < bank->n_rates - 1 ? bank->switching_rates[s] : 1.0 / (bank->row[N_SEEN] + 2.0);
 }
 
+/* Move the shares of the normals of flexible noise to those that y came from, by the filters' posterior shares: (112). */
+static void learn_shape(Bank* bank)
+{
+    const double* constants = bank->constants;
+    double* share = bank->normal_share;
+    ptrdiff_t n_lanes = n_flexible_lanes(bank);
+    double rate = 1.0 / (bank->row[N_SEEN] + 1.0 + constants[NORMAL_SHARE_PRIOR]), pull = constants[NORMAL_SHARE_PULL];
+    double total = 0.0;
+    rate = rate > constants[NORMAL_SHARE_RATE] ? rate : constants[NORMAL_SHARE_RATE];
+    for (ptrdiff_t k = 0; k < n_lanes; k++)
+        bank->term[k] = k < bank->n_flexible ? bank->share[k] * bank->mass[k] : 0.0;
+    for (ptrdiff_t k = 0; k < bank->n_flexible; k++) total += bank->term[k];
+    if (!(total > 1e-280)) return;      /* no filter of flexible noise has any share in what was seen */
+    for (int j = 0; j < MOST_FLEXIBLE; j++) {
+        double here = dot(bank->term, bank->responsibility + j * n_lanes, n_lanes) / total;
+        share[j] += rate * ((1.0 - pull) * here + pull * bank->flexible_start[j] - share[j]);
+    }
+}
+
 /* Move the filters' shares to those that foresaw y, then a little to all of them: equations (57) and (58). */
 static void reweigh(Bank* bank)
 {
@@ -71,6 +90,7 @@ static void reweigh(Bank* bank)
     double top = find_densities(bank), total = dot(bank->share, density, K), of_one[2] = {total, bank->row[Y_SCALE]};
     double hyper_rate = bank->constants[HYPER_SWITCHING_RATE], even = 1.0 / (double)bank->n_rates, inverse = 1.0 / total;
     logarithms_of(of_one, 2);
+    learn_shape(bank);
     bank->row[LOG_SCORE] = top + of_one[0] - of_one[1];
     for (ptrdiff_t s = 0; s < bank->n_rates; s++) {
         double* rated = bank->rated_share + s * K;
@@ -128,7 +148,7 @@ static void summarise(Bank* bank)
     double* drift_share = bank->row + DRIFT_SHARE_0;
     const double* share = bank->share;
     const double* index = setting(bank, DRIFT_INDEX);
-    double learned[2];
+    double learned[2], flexible_share = 0.0, flexible = flexible_var(bank->flexible, bank->normal_share);
     vec scale_log[PARTS], drift_log[PARTS], shaped_share[PARTS], epsilon[PARTS];
     for (int part = 0; part < PARTS; part++)
         scale_log[part] = drift_log[part] = shaped_share[part] = epsilon[part] = fill(0.0);
@@ -147,7 +167,9 @@ static void summarise(Bank* bank)
             scale_log[part] += weight * log_sd;
             drift_log[part] += weight * load(setting(bank, DRIFT_LOG) + k);
         }
-    learned[0] = sum_parts(scale_log);
+    for (ptrdiff_t k = 0; k < bank->n_flexible; k++) flexible_share += share[k];
+    learned[0] = sum_parts(scale_log) + flexible_share * (0.5 * logarithm_of(flexible));
+    if (has_season(bank)) learned[0] += *season_log(bank);
     learned[1] = sum_parts(drift_log);
     exponentials_of(learned, 2);
     for (ptrdiff_t i = 0; i < bank->n_drifts; i++) drift_share[i] = 0.0;

@@ -54,6 +54,69 @@ static inline EvidenceLanes evidence_of_normals(const Normals* normals, const in
     return seen;
 }
 
+/* Mean of a mixture of the normals of flexible noise, or of what stands in place of their centres. */
+static inline double flexible_mean(const double* center, const double* share)
+{
+    double mean = 0.0;
+    for (int j = 0; j < MOST_FLEXIBLE; j++) mean += share[j] * center[j];
+    return mean;
+}
+
+/* Variance of flexible noise. */
+static inline double flexible_var(const FlexibleNormals* normals, const double* share)
+{
+    double mean = flexible_mean(normals->center, share), var = 0.0;
+    for (int j = 0; j < MOST_FLEXIBLE; j++) {
+        double apart = normals->center[j] - mean;
+        var += share[j] * (normals->sq[j] + apart * apart);
+    }
+    return var;
+}
+
+/* Flexible noise, of shares whose normals have mean `mean`: equations (108)-(111). In `weight` the probability that the
+   observation came from each normal. */
+static inline EvidenceLanes evidence_of_flexible(
+    const FlexibleNormals* normals, const double* share, double mean, vec d, vec v, vec* weight)
+{
+    EvidenceLanes seen;
+    const int last = MOST_FLEXIBLE - 1;
+    const double* center = normals->center;
+    const double* sq = normals->sq;
+    vec inverse[MOST_FLEXIBLE], error[MOST_FLEXIBLE], at = d + mean, total = fill(0.0);
+    inverse[last] = 1.0 / (sq[last] + v);
+    for (int j = last; j >= 0; j--) {
+        inverse[j] = 1.0 / (sq[j] + v);
+        error[j] = at - center[j];
+        /* the densities, over that of the widest, so that no exponent is above 0.1 */
+        weight[j] = share[j] * root(inverse[j]);
+        if (j < last) {
+            vec narrower = (sq[last] - sq[j]) * (error[j] * inverse[j]) * (error[j] * inverse[last]);
+            vec nearer = center[j] * ((2.0 * at - center[j]) * inverse[last]);
+            weight[j] *= exponential(-0.5 * (narrower - nearer));
+        }
+        total += weight[j];
+    }
+    seen.mass = total * INV_SQRT_2PI;
+    seen.log_unit = -0.5 * (at * (at * inverse[last]));
+    vec pull = fill(0.0), noise = fill(0.0), eta = fill(0.0), slope = fill(0.0), apart = fill(0.0), own[MOST_FLEXIBLE];
+    total = 1.0 / total;
+    for (int j = 0; j < MOST_FLEXIBLE; j++) {
+        vec part = sq[j] * inverse[j], precise = error[j] * inverse[j];
+        weight[j] *= total;
+        own[j] = center[j] - mean + error[j] * part;        /* of η, under this normal */
+        pull += weight[j] * precise;
+        noise += weight[j] * part;
+        eta += weight[j] * own[j];
+        slope += weight[j] * (own[j] * precise + v * inverse[j]);
+    }
+    for (int j = 0; j < MOST_FLEXIBLE; j++) apart += weight[j] * ((own[j] - eta) * (own[j] - eta));
+    seen.shift = -(v * pull);
+    seen.var = v * noise + apart;
+    seen.scale_slope = slope - 1.0;
+    seen.epsilon_slope = fill(0.0);
+    return seen;
+}
+
 #define LOST 1e-20      /* a share that no digit of the sum shows */
 #define FLAT 0.05       /* fall of the log density over an interval, below which a short series is exact */
 

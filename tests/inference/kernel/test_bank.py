@@ -12,6 +12,7 @@ from adabypass.inference.reference import bank as reference
 from adabypass.inference.reference import warm_up
 from adabypass.model.bank import LANES, AutoBypassSpec
 from adabypass.model.bank_design import Setting
+from adabypass.model.component import COMPONENT, Components, split_flexible
 from adabypass.model.noise import Family
 from adabypass.model.row import pack
 from adabypass.validation import Floats
@@ -33,21 +34,32 @@ def field(model: AutoBypass, name: str) -> Floats:
     return model._spec.filters_of(model.__getstate__()["row"], name, model.n_features)
 
 
+def expected_parts(bank: reference.Bank, x: Floats, spec: AutoBypassSpec) -> Components:
+    """Return the components of the reference's forecast, in the user's units."""
+    forecasts, units = np.array(reference.forecast(bank, x, spec)), bank.units
+    parts = np.zeros(spec.n_filters, COMPONENT)
+    parts["weight"] = bank.shares
+    parts["mean"] = units.y_center + units.y_scale * forecasts[:, 0]
+    parts["signal_var"] = units.y_scale**2 * forecasts[:, 1]
+    parts["noise_scale"] = units.y_scale * forecasts[:, 2]
+    parts["family"] = [setting.family for setting in spec.filters()]
+    return split_flexible(parts, bank.normal_shares)
+
+
 def assert_follows_reference(model: AutoBypass, X: Floats, y: Floats) -> warm_up.State:
     """Forecast and learn with both, from the first observation on."""
     spec, state = model._spec, warm_up.nothing_seen(X.shape[1])
     for x, target in zip(X, y, strict=True):
         parts = model.predict(x).components
         if state.bank is not None:
-            expected = np.array(reference.forecast(state.bank, x, spec))
-            units = state.bank.units
-            assert parts["weight"] == approx(state.bank.shares, rel=1e-6, abs=1e-9)
-            assert parts["mean"] == approx(
-                units.y_center + units.y_scale * expected[:, 0], rel=RELATIVE, abs=RELATIVE * units.y_scale
-            )
-            assert parts["signal_var"] == approx(units.y_scale**2 * expected[:, 1], rel=RELATIVE)
-            assert parts["noise_scale"] == approx(units.y_scale * expected[:, 2], rel=RELATIVE)
+            expected, units = expected_parts(state.bank, x, spec), state.bank.units
+            assert parts["weight"] == approx(expected["weight"], rel=1e-6, abs=1e-9)
+            assert parts["mean"] == approx(expected["mean"], rel=RELATIVE, abs=RELATIVE * units.y_scale)
+            assert parts["signal_var"] == approx(expected["signal_var"], rel=RELATIVE)
+            assert parts["noise_scale"] == approx(expected["noise_scale"], rel=RELATIVE)
+            assert np.array_equal(parts["family"], expected["family"])
         elif (start := warm_up.start_forecast(state, spec)) is not None:
+            parts = parts[parts["weight"] > 0]
             assert parts["weight"] == approx(start.shares, rel=1e-13)
             assert parts["mean"] == approx(start.mean)
             assert parts["noise_scale"] == approx(start.noise_scales)
@@ -71,6 +83,22 @@ def test_bank_kernel_equals_reference(n_features: int, seed: int, intercept: boo
     for mean, cov, each in zip(field(model, "filter_mean"), field(model, "filter_cov"), bank.filters, strict=True):
         assert mean == approx(each.weights.mean, rel=1e-6, abs=1e-7)
         assert cov == approx(pack(each.weights.cov), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(("period", "seed"), [(2, 0), (5, 1), (300, 2)])
+def test_noise_with_a_season_equals_reference(period: int, seed: int) -> None:
+    """Missing values before and after the warm-up: the season goes on."""
+    X, y = stream(90, 2, seed)
+    y[[0, 3, 4]] = np.nan
+    y += np.where(np.arange(90) % period == 0, 5.0, 0.1) * np.random.default_rng(seed).normal(size=90)
+    model = AutoBypass(period=period)
+    bank = assert_follows_reference(model, X, y).bank
+    assert bank is not None
+    assert bank.season is not None
+    row, spec = model.__getstate__()["row"], model._spec
+    assert spec.layout.view(row, "season_log", **spec.dims(2)) == approx(bank.season.logs, rel=1e-6, abs=1e-9)
+    assert spec.layout.scalar(row, "season_step") == bank.season.step == 90 % period
+    assert spec.layout.view(row, "normal_share", **spec.dims(2)) == approx(bank.normal_shares, rel=1e-6)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -3,17 +3,17 @@
 Inside, everything is in standard units: features and y less their centre, over their scale, both from the warm-up.
 """
 
-from libc.math cimport exp, isnan
+from libc.math cimport exp, isnan, sqrt
 from libc.stdint cimport int64_t
 
 from adabypass.model.component cimport Component
-from adabypass.model.families cimport MODERATE, noise_of
+from adabypass.model.families cimport GAUSSIAN, MODERATE, noise_of
 from adabypass.model.special cimport smaller
-from adabypass.simd.dispatch cimport KERNELS
+from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE
 
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DRIFT_VAR, FAMILY, LANES, LOG_SCORE, N_SEEN, NOISE_VAR, PHASE, SETTLED, SLOPES_DRIFT, UNSCALED,
-    Y_CENTER, Y_SCALE, cov_at, mean_at, open_bank, setting,
+    ANCHORED, Bank, DRIFT_VAR, FAMILY, LANES, LOG_SCORE, N_SEEN, NOISE_VAR, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT,
+    UNSCALED, Y_CENTER, Y_SCALE, cov_at, mean_at, open_bank, setting,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, saturate
 from adabypass.inference.kernel.units cimport find_scales, standardise
@@ -54,10 +54,9 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     """Learn from y, after `forecast`; nan lets time pass."""
     cdef Bank bank = open_bank(step)
     if bank.row[PHASE] == UNSCALED:
-        if isnan(y):
-            return
-        bank.row[LOG_SCORE] = start_log_density(&bank, y)
-        bank.row[N_SEEN] += 1.0
+        if not isnan(y):
+            bank.row[LOG_SCORE] = start_log_density(&bank, y)
+            bank.row[N_SEEN] += 1.0
     else:
         if bank.row[PHASE] == SETTLED or isnan(y):
             find_scales(&bank, step.x, step.scale)
@@ -66,6 +65,29 @@ cdef void absorb(Step* step, double y) noexcept nogil:
         remember(&bank, step, y)
         if is_milestone(&bank):
             start_over(&bank)
+    bank.row[SEASON_STEP] = bank.row[SEASON_STEP] + 1.0 if bank.row[SEASON_STEP] + 1.0 < bank.period else 0.0
+
+
+cdef Component* _split(const Bank* bank, Component* out) noexcept nogil:
+    """Put in place of a component of flexible noise its normals, in the user's units; return what comes after them.
+
+    Before the scale of y is known the first of them stays what it is, and the others have no weight.
+    """
+    cdef Component whole = out[0]
+    cdef double mean = 0.0
+    cdef Py_ssize_t j
+    for j in range(MOST_FLEXIBLE):
+        mean += bank.normal_share[j] * bank.flexible.center[j]
+    for j in range(MOST_FLEXIBLE):
+        out[j] = whole
+        if bank.row[PHASE] == UNSCALED:
+            out[j].weight *= j == 0
+            continue
+        out[j].weight *= bank.normal_share[j]
+        out[j].mean = saturate(whole.mean + whole.noise_scale * (bank.flexible.center[j] - mean))       # (107)
+        out[j].noise_scale = saturate(whole.noise_scale * sqrt(bank.flexible.sq[j]))
+        out[j].family = GAUSSIAN
+    return out + MOST_FLEXIBLE
 
 
 cdef void describe(Step* step, Component* out) noexcept nogil:
@@ -80,17 +102,17 @@ cdef void describe(Step* step, Component* out) noexcept nogil:
     cdef const double* scale = bank.scale
     cdef const double* share = bank.share
     cdef const double* epsilon = bank.epsilon
-    if bank.row[PHASE] == UNSCALED:
-        for k in range(n_filters):
-            start_component(&bank, k, &out[k])
-        return
     for k in range(n_filters):
-        out[k].weight = share[k]
-        out[k].mean = saturate(center + unit * mean[k])
-        out[k].signal_var = saturate(unit * (unit * signal_var[k]))
-        out[k].noise_scale = saturate(unit * scale[k])
-        out[k].epsilon = epsilon[k] if noise_var[k] == 0.0 else 0.0
-        out[k].family = <int64_t>family[k]
+        if bank.row[PHASE] == UNSCALED:
+            start_component(&bank, k, out)
+        else:
+            out.weight = share[k]
+            out.mean = saturate(center + unit * mean[k])
+            out.signal_var = saturate(unit * (unit * signal_var[k]))
+            out.noise_scale = saturate(unit * scale[k])
+            out.epsilon = epsilon[k] if noise_var[k] == 0.0 else 0.0
+            out.family = <int64_t>family[k]
+        out = _split(&bank, out) if k < bank.n_flexible else out + 1
 
 
 cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:

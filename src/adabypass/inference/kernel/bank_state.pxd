@@ -2,8 +2,8 @@
 # `AutoBypassSpec`, which declares the row and the constants.
 
 from adabypass.inference.kernel.step cimport Step
-from adabypass.model.families cimport N_FAMILIES, NORMALS
-from adabypass.simd.dispatch cimport Normals
+from adabypass.model.families cimport FLEXIBLE_NORMALS, FLEXIBLE_START, N_FAMILIES, NORMALS
+from adabypass.simd.dispatch cimport MOST_FLEXIBLE, FlexibleNormals, Normals
 
 
 cdef extern from "bank.h" nogil:
@@ -22,6 +22,7 @@ cdef extern from "bank.h" nogil:
         LOG_SCORE
         Y_RUNNING_MEAN
         Y_RUNNING_VAR
+        SEASON_STEP
         NOISE_SCALE
         EPSILON
         DRIFT
@@ -30,11 +31,13 @@ cdef extern from "bank.h" nogil:
     cpdef enum:
         N_FILTERS
         N_LANES
+        N_FLEXIBLE
         N_DRIFTS
         N_FIXED_RATES
         N_MILESTONES
         N_WARM_UP
         INTERCEPT
+        PERIOD
         PRIOR_VAR
         WARM_UP_WIDENING
         CHANGE_SCALE
@@ -64,6 +67,12 @@ cdef extern from "bank.h" nogil:
         LEVEL_RATE
         LARGEST_LEVEL
         LARGEST_LEVEL_SLOPE
+        NORMAL_SHARE_RATE
+        NORMAL_SHARE_PRIOR
+        NORMAL_SHARE_PULL
+        SEASON_RATE
+        SEASON_PRIOR
+        LARGEST_SEASON_LOG
         SHOCK_DISTANCE
         SHOCK_DECAY
         MAX_SHOCKS
@@ -97,10 +106,14 @@ cdef extern from "bank.h" nogil:
         double* effect
 
     struct Bank:
-        Py_ssize_t n, size, n_packed, n_filters, n_lanes, n_drifts, n_rates, n_warm_up
+        Py_ssize_t n, size, n_packed, n_filters, n_flexible, n_lanes, n_drifts, n_rates, n_warm_up
+        Py_ssize_t period
         bint intercept
+        bint replays
         int n_families
         const Normals* normals
+        const FlexibleNormals* flexible
+        const double* flexible_start
         const Limits* limits
         const double* constants
         const double* switching_rates
@@ -121,6 +134,8 @@ cdef extern from "bank.h" nogil:
         Learned leverage, fast_log, fading_log
         double* level_slope
         double* level_prec
+        double* normal_share
+        double* season_log
         double* rate_share
         double* rated_share
         double* m
@@ -148,6 +163,7 @@ cdef extern from "bank.h" nogil:
         double* scale_slope
         double* epsilon_slope
         double* term
+        double* responsibility
         const double* extra
 
 
@@ -172,12 +188,16 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     cdef Py_ssize_t n = step.n, K
     bank.row, bank.n, bank.constants, bank.extra = step.row, n, step.constants, step.extra
     bank.n_families, bank.normals, bank.limits = N_FAMILIES, NORMALS, &LIMITS
+    bank.flexible, bank.flexible_start = &FLEXIBLE_NORMALS, FLEXIBLE_START
     bank.n_filters = <Py_ssize_t>step.constants[N_FILTERS]
+    bank.n_flexible = <Py_ssize_t>step.constants[N_FLEXIBLE]
     bank.n_lanes = K = <Py_ssize_t>step.constants[N_LANES]
     bank.n_drifts = <Py_ssize_t>step.constants[N_DRIFTS]
     bank.n_rates = <Py_ssize_t>step.constants[N_FIXED_RATES] + 1
     bank.n_warm_up = <Py_ssize_t>step.constants[N_WARM_UP]
+    bank.period = <Py_ssize_t>step.constants[PERIOD]
     bank.intercept = step.constants[INTERCEPT] != 0.0
+    bank.replays = False
     bank.size = n + bank.intercept
     bank.n_packed = bank.size * (bank.size + 1) // 2
     bank.switching_rates = step.constants + N_CONSTANTS
@@ -199,7 +219,9 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.fading_log = _learned(bank.fast_log.effect + K, K)
     bank.level_slope = bank.fading_log.effect + K
     bank.level_prec = bank.level_slope + K
-    bank.rate_share = bank.level_prec + K
+    bank.normal_share = bank.level_prec + K
+    bank.season_log = bank.normal_share + MOST_FLEXIBLE
+    bank.rate_share = bank.season_log + bank.period
     bank.rated_share = bank.rate_share + bank.n_rates
     bank.m = bank.rated_share + bank.n_rates * K
     bank.S = bank.m + K * bank.size
@@ -222,7 +244,8 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.scale_slope = bank.posterior_var + K
     bank.epsilon_slope = bank.scale_slope + K
     bank.term = bank.epsilon_slope + K
-    bank.z = bank.term + K
+    bank.responsibility = bank.term + K
+    bank.z = bank.responsibility + MOST_FLEXIBLE * ((bank.n_flexible + LANES - 1) // LANES * LANES)
     bank.anchored_slope = bank.z + bank.size
     bank.anchored_diagonal = bank.anchored_slope + bank.size
     bank.anchored_cross = bank.anchored_diagonal + bank.size

@@ -42,6 +42,8 @@ def offsets(const double[::1] constants, double[::1] row, Py_ssize_t n_features)
         "filter_fading_effect": bank.fading_log.effect - bank.row,
         "filter_level_slope": bank.level_slope - bank.row,
         "filter_level_prec": bank.level_prec - bank.row,
+        "normal_share": bank.normal_share - bank.row,
+        "season_log": bank.season_log - bank.row,
         "rate_share": bank.rate_share - bank.row,
         "rated_share": bank.rated_share - bank.row,
         "filter_mean": bank.m - bank.row,

@@ -138,7 +138,7 @@ cdef inline double _base_tap(const Design* design, double position) noexcept nog
 
 cdef void extra_var(
     const Past* past, const Design* design, const Workspace* work, const Step* step, Weights weights_of,
-    Py_ssize_t n_components,
+    Py_ssize_t n_linears,
 ) noexcept nogil:
     """Write into `work.extra` the variance that each component's forecast gains because values are not known: (66)."""
     cdef Py_ssize_t i, j, u, a, b, n_touched = 0, n_unknown = <Py_ssize_t>past.head[N_UNKNOWN]
@@ -167,7 +167,7 @@ cdef void extra_var(
             total = _base_tap(design, past.positions[u])
             if total != 0.0:
                 base_var += total * _base_tap(design, past.positions[j]) * _cov(past, u, j)
-    stabilised_gains(design, work, step, weights_of, n_components, n_unknown + 1, n_touched, base_var)
+    stabilised_gains(design, work, step, weights_of, n_linears, n_unknown + 1, n_touched, base_var)
 
 
 cdef void observe(

@@ -50,7 +50,7 @@ cdef class SeriesCell:
     cdef readonly bint is_running   # a copy of the row runs a series, and will replace this one
     cdef Kernel kernel
     cdef cnp.ndarray constants, lags, taps
-    cdef Py_ssize_t n_components, n_head
+    cdef Py_ssize_t n_linears, n_components, n_head
     cdef bint by_mean               # whether a missing exogenous value takes the column's mean, or its last value
     cdef Design design
     cdef Past past
@@ -77,7 +77,8 @@ cdef class SeriesCell:
         self.lags = np.array(spec.design.lags, dtype=np.intp)
         self.taps = np.array(spec.design.taps, dtype=np.float64)
         self.n_features = spec.n_features(n_exog)
-        self.n_components, self.n_head = spec.model.n_components, spec.model.n_head
+        self.n_linears, self.n_components = spec.model.n_linears, spec.model.n_components
+        self.n_head = spec.model.n_head
         self.by_mean = spec.missing == "mean"
         self.design.n_values = spec.design.n_values
         self.design.n_lags = self.lags.shape[0]
@@ -89,14 +90,14 @@ cdef class SeriesCell:
         self.design.taps = <const double*>cnp.PyArray_DATA(self.taps)
         self.past = open_past(<double*>cnp.PyArray_DATA(row), &self.design)
         most_touched = min(self.design.n_lags, self.design.capacity * self.design.n_taps)
-        stride = self.n_components if self.n_components == 1 else (self.n_components + LANES - 1) // LANES * LANES
+        stride = self.n_linears if self.n_linears == 1 else (self.n_linears + LANES - 1) // LANES * LANES
         n_doubles = (
             2 * self.n_features + LINE + spec.model.n_scratch(self.n_features) + 3 * n_exog
             + most_touched * (most_touched + 1) + self.design.n_lags + 2 * self.design.capacity
             + stride * (4 + self.design.n_lags + n_response(&self.design))
         )
         self.memory = <double*>malloc(
-            n_doubles * sizeof(double) + self.n_components * sizeof(Linear) + most_touched * sizeof(Py_ssize_t)
+            n_doubles * sizeof(double) + self.n_linears * sizeof(Linear) + most_touched * sizeof(Py_ssize_t)
         )
         if self.memory == NULL:
             raise MemoryError()
@@ -120,7 +121,7 @@ cdef class SeriesCell:
         self.work.response = self.work.weights + self.design.n_lags * stride
         self.scratch = next_line(self.work.response + n_response(&self.design) * stride)
         self.work.linears = <Linear*>(self.memory + n_doubles)
-        self.work.touched = <Py_ssize_t*>(self.work.linears + self.n_components)
+        self.work.touched = <Py_ssize_t*>(self.work.linears + self.n_linears)
 
     def __dealloc__(self):
         free(self.memory)
@@ -279,7 +280,7 @@ cdef class SeriesCell:
         step.mean = step.var = NAN
         features(&self.past, &self.design, self.exog, self.memory)
         if self.past.head[N_UNKNOWN] > 0.0:
-            extra_var(&self.past, &self.design, &self.work, step, self.kernel.weights, self.n_components)
+            extra_var(&self.past, &self.design, &self.work, step, self.kernel.weights, self.n_linears)
             step.extra = self.work.extra
         aim(step, self.memory, self.kernel.scale_up)
         self.kernel.forecast(step)

@@ -6,6 +6,6 @@ from adabypass.inference.kernel.step cimport Step, Weights
 
 cdef Py_ssize_t n_response(const Design* design) noexcept nogil
 cdef void stabilised_gains(
-    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_components,
+    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_linears,
     Py_ssize_t horizon, Py_ssize_t n_touched, double base_var,
 ) noexcept nogil

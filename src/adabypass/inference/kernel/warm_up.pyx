@@ -10,7 +10,7 @@ from libc.string cimport memmove, memset
 from adabypass.model.component cimport Component
 from adabypass.model.families cimport GAUSSIAN, MODERATE, Noise, noise_of
 from adabypass.model.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS
+from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE
 
 from adabypass.inference.kernel.bank_state cimport (
     Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY, LAST_Y, LOG_SCORE, Learned,
@@ -117,6 +117,8 @@ cdef void _reset(Bank* bank, double widening) noexcept nogil:
         bank.anchor_var[i] = 1.0
     for i in range(bank.n_rates):
         bank.rate_share[i] = 1.0 / bank.n_rates
+    for i in range(MOST_FLEXIBLE):
+        bank.normal_share[i] = bank.flexible_start[i]
     memset(bank.m, 0, bank.n_lanes * bank.size * sizeof(double))
     memset(bank.S, 0, bank.n_lanes * bank.n_packed * sizeof(double))
     for k in range(bank.n_lanes):
@@ -155,10 +157,12 @@ cdef void start_over(Bank* bank) noexcept nogil:
     bank.row[N_SEEN] = bank.row[SHOCKS] = bank.row[N_REPEATS] = 0.0
     bank.row[LAST_Y] = bank.warm_y[0]
     bank.extra = NULL       # the warm-up's features are taken as they were
+    bank.replays = True     # which steps of the season they were is not known: missing values were not kept
     for t in range(count):
         standardise(bank, bank.warm_x + t * bank.n, 1.0)
         KERNELS.bank_forecast(bank, &mean, &var)
         KERNELS.bank_learn(bank, bank.warm_y[t])
+    bank.replays = False
     bank.row[N_SEEN], bank.row[LOG_SCORE] = n_seen, log_score
 
 

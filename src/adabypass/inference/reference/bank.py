@@ -6,12 +6,24 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.inference.reference import filters
-from adabypass.inference.reference.filters import Anchor, Filter, Learned, Level, Newest, Units, drifted
+from adabypass.inference.reference.filters import (
+    Anchor,
+    Filter,
+    Learned,
+    Level,
+    Newest,
+    Season,
+    Seen,
+    Shared,
+    Units,
+    drifted,
+    normalised_slope,
+)
 from adabypass.inference.reference.linear_gaussian import Weights, inner
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.bank_design import Setting
 from adabypass.model.limits import RESOLUTION
-from adabypass.model.noise import START_SCALE
+from adabypass.model.noise import FLEXIBLE_NORMALS, START_SCALE
 from adabypass.validation import Floats
 
 
@@ -22,11 +34,19 @@ class Bank(NamedTuple):
     filters: tuple[Filter, ...]
     rated_shares: Floats  # of the filters, under each switching rate: (n_rates, n_filters)
     rate_shares: Floats  # of the switching rates
+    normal_shares: Floats  # of the normals of flexible noise
+    season: Season | None  # None if the noise has none, and while the bank learns from the warm-up anew
     anchor: Anchor
     level: Level
     newest: Newest
     n_seen: int
     shocks: float
+
+    @property
+    def shared(self) -> Shared:
+        """Return what the noise of all filters has in common at the next step."""
+        season_log = 0.0 if self.season is None else self.season.next_log
+        return Shared(self.newest.least_scale(self.units), self.normal_shares, season_log)
 
     @property
     def shares(self) -> Floats:
@@ -56,6 +76,8 @@ def start(units: Units, first_y: float, widening: float, spec: AutoBypassSpec) -
         ),
         rated_shares=np.tile([setting.prior_share for setting in spec.filters()], (spec.n_rates, 1)),
         rate_shares=np.full(spec.n_rates, 1 / spec.n_rates),
+        normal_shares=FLEXIBLE_NORMALS.start,
+        season=None,
         anchor=Anchor(np.zeros(n), np.ones(n)),
         level=Level(0.0, 1.0),
         newest=Newest(first_y, 0),
@@ -75,12 +97,12 @@ def standardise(bank: Bank, x: Floats, spec: AutoBypassSpec) -> Floats:
 
 def forecast(bank: Bank, x: Floats, spec: AutoBypassSpec) -> list[FilterForecast]:
     """Return the forecast of every filter."""
-    z, least = standardise(bank, x, spec), bank.newest.least_scale(bank.units)
+    z, shared = standardise(bank, x, spec), bank.shared
     forecasts = []
     for each, setting in zip(bank.filters, spec.filters(), strict=True):
         prior = drifted(each.weights, each.slow, setting, bank.anchor, spec)
         mean = inner(z, prior.mean)
-        scale = each.noise_scale(level_of(bank, mean, setting, spec), least)
+        scale = each.noise_scale(level_of(bank, mean, setting, spec), shared)
         forecasts.append(FilterForecast(mean, inner(z, prior.cov @ z), scale))
     return forecasts
 
@@ -94,18 +116,21 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
     """Return the bank after having seen `y` at `x`, and the log density of y before it; nan lets time pass."""
     if np.isnan(y):
         return _let_time_pass(bank, spec), np.nan
-    units, least = bank.units, bank.newest.least_scale(bank.units)
+    units, shared = bank.units, bank.shared
     z, standard = standardise(bank, x, spec), (y - units.y_center) / units.y_scale
     newest = Newest(y, bank.newest.n_repeats + 1 if y == bank.newest.y else 1)
-    learned, logs = [], []
+    learned, says = [], []
     for each, setting in zip(bank.filters, spec.filters(), strict=True):
         prior = drifted(each.weights, each.slow, setting, bank.anchor, spec)
         level = level_of(bank, inner(z, prior.mean), setting, spec)
-        posterior, seen = filters.learn(each, prior, z, standard, setting, least, level)
-        learned.append(filters.learn_noise(posterior, setting, seen, bank.n_seen, newest, least, spec))
-        logs.append(seen.log_density)
+        posterior, seen = filters.learn(each, prior, z, standard, setting, level, shared)
+        learned.append(filters.learn_noise(posterior, setting, seen, bank.n_seen, newest, shared.least_scale, spec))
+        says.append(seen)
+    logs = np.array([seen.log_density for seen in says])
     widened = widen_after_shocks(bank, learned, z, standard, spec)
-    bank, log_density = reweigh(widened, np.array(logs), spec)
+    widened = widened._replace(season=learn_season(bank, says, newest, spec))
+    widened = learn_shape(widened, logs, [seen.evidence.responsibilities for seen in says], spec)
+    bank, log_density = reweigh(widened, logs, spec)
     bank = restart_failing(bank._replace(newest=newest, n_seen=bank.n_seen + 1), spec)
     return move_level(move_anchor(bank, z[int(spec.intercept) :], spec), standard, spec), log_density
 
@@ -117,7 +142,7 @@ def _let_time_pass(bank: Bank, spec: AutoBypassSpec) -> Bank:
         )
         for each, setting in zip(bank.filters, spec.filters(), strict=True)
     )
-    return bank._replace(filters=tuple(passed))
+    return bank._replace(filters=tuple(passed), season=None if bank.season is None else bank.season.passed())
 
 
 def widen_after_shocks(bank: Bank, learned: list[Filter], z: Floats, y: float, spec: AutoBypassSpec) -> Bank:
@@ -126,14 +151,43 @@ def widen_after_shocks(bank: Bank, learned: list[Filter], z: Floats, y: float, s
     each, setting = bank.filters[best], spec.filters()[best]
     prior = drifted(each.weights, each.slow, setting, bank.anchor, spec)
     mean = inner(z, prior.mean)
-    scale = each.noise_scale(level_of(bank, mean, setting, spec), bank.newest.least_scale(bank.units))
-    distance = abs(y - mean) / sqrt(inner(z, prior.cov @ z) + scale**2 * each.unit_var(setting))
+    scale = each.noise_scale(level_of(bank, mean, setting, spec), bank.shared)
+    distance = abs(y - mean) / sqrt(inner(z, prior.cov @ z) + scale**2 * each.unit_var(setting, bank.shared))
     is_shock = distance >= spec.shock_distance
     shocks = bank.shocks + 1.0 if is_shock else max(bank.shocks - spec.shock_decay, 0.0)
     if is_shock and shocks >= spec.max_shocks:
         more = log(distance / spec.distance_after_shocks)
         shocks, learned = 0.0, [f._replace(slow=f.slow + more, fast=0.0) for f in learned]  # (60)
     return bank._replace(filters=tuple(learned), shocks=shocks)
+
+
+def learn_season(bank: Bank, says: list[Seen], newest: Newest, spec: AutoBypassSpec) -> Season | None:
+    """Move what this step of the season adds to the log of the noise's scale; return the season a step later."""
+    if bank.season is None:
+        return None
+    slopes = [
+        normalised_slope(each, setting, seen, bank.n_seen, newest, spec)[0]
+        for each, setting, seen in zip(bank.filters, spec.filters(), says, strict=True)
+    ]
+    rate = max(spec.season_rate, 1 / (1 + spec.season_prior + bank.n_seen / spec.period))
+    logs, most = bank.season.logs.copy(), spec.largest_season_log
+    moved = bank.season.next_log + rate * inner(bank.shares, np.array(slopes))
+    logs[bank.season.step] = min(max(moved, -most), most)  # (114)
+    return bank.season._replace(logs=logs).passed()
+
+
+def learn_shape(bank: Bank, logs: Floats, responsibilities: list[Floats | None], spec: AutoBypassSpec) -> Bank:
+    """Move the shares of the normals of flexible noise to those that y came from."""
+    posterior, seen = bank.shares * np.exp(logs - logs.max()), np.zeros(spec.n_normals)
+    flexible = [(weight, each) for weight, each in zip(posterior, responsibilities, strict=True) if each is not None]
+    total = sum(weight for weight, _ in flexible)
+    if not total > 1e-280:
+        return bank
+    for weight, each in flexible:
+        seen = seen + weight / total * each
+    rate, pull = max(spec.normal_share_rate, 1 / (bank.n_seen + 1 + spec.normal_share_prior)), spec.normal_share_pull
+    aim = (1 - pull) * seen + pull * FLEXIBLE_NORMALS.start
+    return bank._replace(normal_shares=bank.normal_shares + rate * (aim - bank.normal_shares))  # (112)
 
 
 def reweigh(bank: Bank, logs: Floats, spec: AutoBypassSpec) -> tuple[Bank, float]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from adabypass.inference.reference.linear_gaussian import Weights, drift, guard, inner
 from adabypass.inference.reference.special import NEGLIGIBLE_LOG, NODES, WEIGHTS
-from adabypass.model.noise import NORMALS, Family, Normals
+from adabypass.model.noise import FLEXIBLE_NORMALS, NORMALS, Family, Normals
 from adabypass.model.spec import EvidenceBypassSpec
 from adabypass.validation import Floats
 
@@ -25,6 +25,7 @@ class Evidence(NamedTuple):
     tail: float  # posterior probability that |η| > ε
     scale_slope: float  # d log density / d log σ, of the density of y itself
     epsilon_slope: float  # d log density / d ε
+    responsibilities: Floats | None = None  # of the normals of flexible noise
 
 
 class Piece(NamedTuple):
@@ -102,8 +103,31 @@ def normals(d: float, v: float, noise: Normals) -> Evidence:
     )
 
 
-def evidence(family: Family, d: float, v: float, epsilon: float) -> Evidence:
-    """Evidence of an observation under noise of any family."""
+def flexible(d: float, v: float, shares: Floats) -> Evidence:
+    """Evidence of an observation under noise that is a mixture of normals side by side, less its mean."""
+    centers, tau_sq = FLEXIBLE_NORMALS.centers - FLEXIBLE_NORMALS.mean(shares), FLEXIBLE_NORMALS.sds**2  # (107)
+    D, error = tau_sq + v, d - centers
+    logs = np.log(shares) - 0.5 * (np.log(2 * pi * D) + error**2 / D)
+    responsibilities = np.exp(logs - logs.max())
+    total = float(responsibilities.sum())
+    responsibilities /= total
+    means = centers + tau_sq * error / D  # of η, under each normal
+    mean = inner(responsibilities, means)
+    return Evidence(
+        log_density=float(logs.max()) + log(total),  # (108)
+        shift=-v * inner(responsibilities, error / D),  # (109)
+        var=inner(responsibilities, tau_sq * v / D + (means - mean) ** 2),  # (110)
+        tail=0.0,
+        scale_slope=inner(responsibilities, means * error / D + v / D) - 1.0,  # (111)
+        epsilon_slope=0.0,
+        responsibilities=responsibilities,
+    )
+
+
+def evidence(family: Family, d: float, v: float, epsilon: float, shares: Floats = FLEXIBLE_NORMALS.start) -> Evidence:
+    """Evidence of an observation under noise of any family; `shares` are those of flexible noise."""
+    if family is Family.FLEXIBLE:
+        return flexible(d, v, shares)
     return normals(d, v, NORMALS[family]) if family in NORMALS else insensitive(d, v, epsilon)
 
 

@@ -11,7 +11,7 @@ from adabypass.model import noise
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.bank_design import Setting
 from adabypass.model.limits import RESOLUTION
-from adabypass.model.noise import NORMALS
+from adabypass.model.noise import FLEXIBLE_NORMALS, NORMALS, Family
 from adabypass.validation import Floats
 
 
@@ -66,6 +66,30 @@ class Learned(NamedTuple):
         return self._replace(value=min(max(self.value + slope * effect / prec, low), high), prec=prec)  # (100)
 
 
+class Season(NamedTuple):
+    """What each step of a season adds to the log of the noise's scale, and which step is next."""
+
+    logs: Floats
+    step: int
+
+    @property
+    def next_log(self) -> float:
+        """Return what it adds at the next step."""
+        return float(self.logs[self.step])
+
+    def passed(self) -> "Season":
+        """Return it a step later."""
+        return self._replace(step=(self.step + 1) % len(self.logs))
+
+
+class Shared(NamedTuple):
+    """What the noise of all filters has in common at the next step."""
+
+    least_scale: float
+    normal_shares: Floats  # of the normals of flexible noise
+    season_log: float
+
+
 class Filter(NamedTuple):
     """What one filter believes."""
 
@@ -81,12 +105,15 @@ class Filter(NamedTuple):
     fading_log: Learned
     level_slope: Learned
 
-    def noise_scale(self, level: float, least: float) -> float:
+    def noise_scale(self, level: float, shared: Shared) -> float:
         """Return the scale of the noise, in standard units."""
-        return max(exp(self.slow + self.fast + self.level_slope.value * level), least)  # (85), (106)
+        log_scale = self.slow + self.fast + self.level_slope.value * level + shared.season_log
+        return max(exp(log_scale), shared.least_scale)  # (85), (106), (113)
 
-    def unit_var(self, setting: Setting) -> float:
+    def unit_var(self, setting: Setting, shared: Shared) -> float:
         """Return the variance of the noise, in units of its scale squared."""
+        if setting.family is Family.FLEXIBLE:
+            return FLEXIBLE_NORMALS.var(shared.normal_shares)
         return NORMALS[setting.family].var if setting.family in NORMALS else noise.var(self.epsilon)
 
     def fast_decay(self, setting: Setting, spec: AutoBypassSpec) -> float:
@@ -121,14 +148,24 @@ class Seen(NamedTuple):
 
 
 def learn(
-    each: Filter, prior: Weights, z: Floats, y: float, setting: Setting, least: float, level: float
+    each: Filter, prior: Weights, z: Floats, y: float, setting: Setting, level: float, shared: Shared
 ) -> tuple[Filter, Seen]:
     """Condition the drifted weights on y, in standard units; return also what y says of the noise."""
-    scale, h = each.noise_scale(level, least), inner(z, prior.cov @ z)
+    scale, h = each.noise_scale(level, shared), inner(z, prior.cov @ z)
     d, v = (y - inner(z, prior.mean)) / scale, h / scale**2
-    says = evidence(setting.family, d, v, each.epsilon)
-    seen = Seen(says, says.log_density - log(scale), d / sqrt(v + each.unit_var(setting)), level)
+    says = evidence(setting.family, d, v, each.epsilon, shared.normal_shares)
+    seen = Seen(says, says.log_density - log(scale), d / sqrt(v + each.unit_var(setting, shared)), level)
     return each._replace(weights=absorb(prior, z, says, scale)), seen
+
+
+def normalised_slope(
+    each: Filter, setting: Setting, seen: Seen, n_seen: int, newest: Newest, spec: AutoBypassSpec
+) -> tuple[float, float]:
+    """Return the slope of the evidence by the log of the scale, and its mean square; many equal values do not count."""
+    rate, slope = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence.scale_slope
+    square = each.scale_slope_sq + rate * (slope**2 - each.scale_slope_sq)
+    slope = _bounded(slope / sqrt(square + 1e-12), setting.largest_slope)  # (54)
+    return max(slope, 0.0) if newest.n_repeats > spec.max_repeats else slope, square  # (84)
 
 
 def learn_noise(
@@ -136,10 +173,7 @@ def learn_noise(
 ) -> Filter:
     """Move the noise's scale and shape along the evidence; after many equal values the scale no longer falls."""
     rate, says = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence
-    scale_sq = each.scale_slope_sq + rate * (says.scale_slope**2 - each.scale_slope_sq)
-    slope = _bounded(says.scale_slope / sqrt(scale_sq + 1e-12), setting.largest_slope)  # (54)
-    if newest.n_repeats > spec.max_repeats:
-        slope = max(slope, 0.0)  # (84)
+    slope, scale_sq = normalised_slope(each, setting, seen, n_seen, newest, spec)
     slow = each.slow + max(setting.slow_rate, 1 / (n_seen + 3)) * slope  # (55)
     steepest = spec.largest_level_slope
     learned = learn_volatility(each, setting, slope, seen.error, spec)._replace(
@@ -147,7 +181,7 @@ def learn_noise(
         scale_slope_sq=scale_sq,
         level_slope=each.level_slope.moved(slope, seen.level, -steepest, steepest, spec),
     )
-    if setting.family in NORMALS:
+    if setting.family is not Family.INSENSITIVE:
         return learned
     epsilon_sq = each.epsilon_slope_sq + rate * (says.epsilon_slope**2 - each.epsilon_slope_sq)
     slope = _bounded(says.epsilon_slope / sqrt(epsilon_sq + 1e-12), spec.largest_epsilon_slope)

@@ -65,7 +65,8 @@ def _component(
         cov[here, :] = cov[:, here] = along
         own = value - d @ mean  # what the weights explain, of differences if the series is differenced
         level = np.clip((own - mixture.level_center) / mixture.level_unit, -LARGEST_LEVEL, LARGEST_LEVEL)
-        scale_here = scale * np.exp(mixture.level_slope[k] * level)  # (106)
+        season_log = mixture.season_logs[step % len(mixture.season_logs)]
+        scale_here = scale * np.exp(mixture.level_slope[k] * level + season_log)  # (106), (113)
         cov[here, here] = signal + scale_here**2 * unit_var
         means.append(value)
         signal_vars.append(signal)

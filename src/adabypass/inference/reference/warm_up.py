@@ -8,7 +8,7 @@ import numpy as np
 from adabypass.inference.reference import bank as bank_of_filters
 from adabypass.inference.reference.bank import Bank
 from adabypass.inference.reference.evidence import normals
-from adabypass.inference.reference.filters import Units
+from adabypass.inference.reference.filters import Season, Units
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.limits import RESOLUTION, SMALLEST_SIGNAL
 from adabypass.model.noise import NORMALS, Family
@@ -39,6 +39,7 @@ class State(NamedTuple):
     y: Floats
     n_seen: int  # up to the end of the warm-up
     bank: Bank | None  # None while the scale of y is not known
+    n_steps: int  # observations, missing ones included
 
     @property
     def is_settled(self) -> bool:
@@ -48,7 +49,7 @@ class State(NamedTuple):
 
 def nothing_seen(n_features: int) -> State:
     """Return the state before the first observation."""
-    return State(np.empty((0, n_features)), np.empty(0), 0, None)
+    return State(np.empty((0, n_features)), np.empty(0), 0, None, 0)
 
 
 def start_forecast(state: State, spec: AutoBypassSpec) -> Start | None:
@@ -67,6 +68,7 @@ def start_forecast(state: State, spec: AutoBypassSpec) -> Start | None:
 
 def update(state: State, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[State, float]:
     """Return the state after having seen `y` at `x`, and the log density of y before it; nan lets time pass."""
+    state = state._replace(n_steps=state.n_steps + 1)
     if state.bank is None and np.isnan(y):
         return state, nan
     if state.bank is None:
@@ -124,4 +126,7 @@ def _set_units(state: State, spec: AutoBypassSpec) -> State:
     bank = bank_of_filters.start(units, float(state.y[0]), widening, spec)
     for x, y in zip(state.X, state.y, strict=True):  # (50)
         bank, _ = bank_of_filters.update(bank, x, float(y), spec)
-    return state._replace(bank=bank._replace(n_seen=state.n_seen))
+    season = state.bank.season if state.bank is not None else None
+    if season is None and spec.period > 1:
+        season = Season(np.zeros(spec.period), state.n_steps % spec.period)
+    return state._replace(bank=bank._replace(n_seen=state.n_seen, season=season))

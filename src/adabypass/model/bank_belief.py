@@ -1,0 +1,102 @@
+"""What the row of AutoBypass's bank says in the user's units: its weights, and a mixture of linear models."""
+
+import numpy as np
+
+from adabypass.model.bank import AutoBypassSpec
+from adabypass.model.limits import LARGEST, LARGEST_UNIT, RESOLUTION
+from adabypass.model.linear_mixture import LinearMixture
+from adabypass.model.noise import Family
+from adabypass.model.row import unpack
+from adabypass.validation import Floats
+
+
+def weights(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[float, Floats, Floats]:
+    """Return intercept, mean and covariance of the weights under the mixture, in the user's units."""
+    offset, x_center = int(spec.intercept), spec.view(row, "x_center", n_features)
+    share, means = (spec.filters_of(row, f"filter_{name}", n_features) for name in ("share", "mean"))
+    y_center, y_scale = spec.layout.scalar(row, "y_center"), spec.layout.scalar(row, "y_scale")
+    mean = share @ means
+    within = unpack(share @ spec.filters_of(row, "filter_cov", n_features))
+    apart = means - mean
+    cov = within + np.sum(share[:, None, None] * (apart[:, :, None] * apart[:, None, :]), axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        unit = _units(spec, row, n_features)
+        slopes = mean[offset:] * unit
+        intercept = y_center + (y_scale * mean[0] if spec.intercept else 0.0) - x_center @ slopes
+    cov_user = cov[offset:, offset:] * np.outer(unit, unit)
+    unknown = np.flatnonzero(unit == 0.0)
+    cov_user[unknown, unknown] = LARGEST  # nothing is known of a weight before its feature and y have moved
+    return float(np.nan_to_num(intercept)), slopes, cov_user
+
+
+def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> LinearMixture:
+    """Return what every filter believes, in the user's units: for a row that is scaled."""
+    y_scale, settings = spec.layout.scalar(row, "y_scale"), spec.filters()
+    slow, fast, epsilon, fading_log, level_slope = (
+        spec.filters_of(row, f"filter_{name}", n_features)
+        for name in ("slow", "fast", "epsilon", "fading_log", "level_slope")
+    )
+    family = np.array([setting.family for setting in settings])
+    unit = np.concatenate([np.full(int(spec.intercept), y_scale), _units(spec, row, n_features)])
+    floor = RESOLUTION * abs(spec.layout.scalar(row, "last_y"))
+    with np.errstate(over="ignore"):
+        units = np.minimum(np.outer(unit, unit), LARGEST)
+        cov = np.clip(unpack(spec.filters_of(row, "filter_cov", n_features)) * units, -LARGEST, LARGEST)
+        drift = np.clip(_drift(spec, row, n_features) * units, -LARGEST, LARGEST)
+    return LinearMixture(
+        share=spec.filters_of(row, "filter_share", n_features),
+        mean=spec.filters_of(row, "filter_mean", n_features) * unit,
+        cov=cov,
+        drift=drift,
+        noise_scale=np.maximum(y_scale * np.exp(slow + fast), floor),  # (85)
+        epsilon=np.where(family == Family.INSENSITIVE, epsilon, 0.0),
+        family=family,
+        fading=fast,
+        fade=_fade(spec, fading_log),
+        level_slope=level_slope,
+        level_center=spec.layout.scalar(row, "y_center") + y_scale * spec.layout.scalar(row, "y_running_mean"),
+        level_unit=y_scale * spec.layout.scalar(row, "y_running_var") ** 0.5,
+        x_center=spec.view(row, "x_center", n_features).copy(),
+        y_center=spec.layout.scalar(row, "y_center"),
+        intercept=spec.intercept,
+        normal_shares=spec.view(row, "normal_share", n_features).copy(),
+        season_logs=_season_logs(spec, row, n_features),
+    )
+
+
+def _season_logs(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
+    """Return what each step from the next one on adds to the log of the noise's scale, over one period."""
+    step = int(spec.layout.scalar(row, "season_step"))
+    return np.roll(spec.view(row, "season_log", n_features), -step)
+
+
+def _fade(spec: AutoBypassSpec, fading_log: Floats) -> Floats:
+    """Return the share of each filter's fast part that is left a step later."""
+    decay = np.array([setting.fast_decay for setting in spec.filters()])
+    return np.clip(1.0 - (1.0 - decay) * np.exp(fading_log), 0.0, spec.largest_fast_decay)  # (102)
+
+
+def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
+    """Return what a step adds to the covariance of each filter's weights, in standard units."""
+    offset, settings = int(spec.intercept), spec.filters()
+    anchored = np.array([[setting.anchored] for setting in settings])
+    moves = np.array([[float(setting.slopes_drift)] for setting in settings])
+    center = np.where(anchored, spec.view(row, "anchor_center", n_features), 0.0)
+    prec = moves / np.where(anchored, spec.view(row, "anchor_var", n_features), 1.0)
+    n_weights = n_features + offset
+    drift = np.zeros((spec.n_filters, n_weights, n_weights))
+    slopes = np.arange(offset, n_weights)
+    drift[:, slopes, slopes] = prec
+    if spec.intercept:
+        drift[:, 0, 0] = 1 + np.sum(center**2 * prec, axis=1)
+        drift[:, 0, 1:] = drift[:, 1:, 0] = -center * prec  # (53)
+    q = np.array([setting.drift_var for setting in settings])
+    return np.asarray(drift * (q * np.exp(2 * spec.filters_of(row, "filter_slow", n_features)))[:, None, None])
+
+
+def _units(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
+    """Return the scale of y over that of each feature: the unit of its weight; 0 for a feature without a scale."""
+    x_scale, y_scale = spec.view(row, "x_scale", n_features), spec.layout.scalar(row, "y_scale")
+    with np.errstate(over="ignore"):
+        unit = np.divide(y_scale, x_scale, out=np.zeros(n_features), where=x_scale > 0)
+    return np.minimum(unit, LARGEST_UNIT)
