@@ -15,7 +15,7 @@ from adabypass.forecasting import Forecaster
 from adabypass.forecasting.changes import ChangeMonitor
 from adabypass.forecasting.rows import learned_positions, row_of
 from adabypass.model.predictive import Predictive
-from adabypass.model.trace import LARGEST_DEVIATE
+from adabypass.model.trace import surprise
 from adabypass.storage.stream import NO_DEVIATES, Series
 from adabypass.validation import Floats
 
@@ -170,13 +170,6 @@ class Answerer:
         assert series.changes is not None
         row = row_of(series.forecaster)
         return series.changes.update(float(row[self._positions[0]]), float(row[self._positions[1]]))
-
-
-def surprise(forecast: Predictive, y: float) -> float:
-    """Return how unlikely an observation was, as a standard normal deviate: `Trace.surprise` of one row."""
-    below, above = forecast.cdf(y), forecast.sf(y)
-    deviate = float(ndtri(below) if below < above else -ndtri(above))
-    return min(max(deviate, -LARGEST_DEVIATE), LARGEST_DEVIATE)
 
 
 Encode = Callable[[list[Any]], Any]

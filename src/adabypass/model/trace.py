@@ -257,6 +257,13 @@ class Trace:
         return frames.make(columns | self.history, backend)
 
 
+def surprise(forecast: Predictive, y: float) -> float:
+    """Return how unlikely an observation was, as a standard normal deviate: `Trace.surprise` of one row."""
+    below, above = forecast.cdf(y), forecast.sf(y)
+    deviate = float(ndtri(below) if below < above else -ndtri(above))
+    return min(max(deviate, -LARGEST_DEVIATE), LARGEST_DEVIATE)
+
+
 def check_trace(trace: object) -> Trace:
     """Check that `trace` is the record of a stream."""
     if not isinstance(trace, Trace):
