@@ -120,6 +120,10 @@ AIMS: tuple[Aim, ...] = (
         "Bypass, predict and update, 5 features: River LinearRegression", 1.0,
         "row by row/Bypass/5", "row by row/River LinearRegression/5",
     ),
+    faster(
+        "AutoBypass in River, predict_one and learn_one, 5 features: River BayesianLinearRegression", 1.0,
+        "row by row/AutoBypass in River/5", "row by row/River BayesianLinearRegression/5",
+    ),
     *(_step(model) for model in MODELS),
     *(
         _within(f"AdaBypass, predict and update, {features(d)}: its run", f"row by row/AdaBypass/{d}",

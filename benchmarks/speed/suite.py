@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.speed import builds, library, matrices, models, peers, stream_command
+from benchmarks.speed import adapters, builds, library, matrices, models, peers, stream_command
 from benchmarks.speed.contestants import Contestant, task_of
 from benchmarks.speed.results import DIFFERENCE, MEGABYTES, ROWS_A_SECOND, Measurement, Results
 from benchmarks.speed.streams import Stream, accuracy, drifting
 from benchmarks.speed.timing import Best, Effort, NotAvailable, Task, explain, measure
 
 PARTS = ("builds", "peers", "matrices", "stream", "library")
-CONTESTANTS: tuple[Contestant, ...] = (*models.CONTESTANTS, *peers.CONTESTANTS)
+CONTESTANTS: tuple[Contestant, ...] = (*models.CONTESTANTS, *adapters.CONTESTANTS, *peers.CONTESTANTS)
 
 
 class Scale(NamedTuple):

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from benchmarks.speed.aims import AIMS, Kind, Verdict, judge
 from benchmarks.speed.contestants import Contestant, Mode
+from benchmarks.speed.models import MODELS
 from benchmarks.speed.results import MICROSECONDS, Measurement, Results, ratios
 from benchmarks.speed.suite import CONTESTANTS
 
@@ -42,7 +43,7 @@ def peers_table(results: Results, features: Sequence[int]) -> Table:
 def _name(contestant: Contestant) -> Text:
     is_ours = "Bypass" in contestant.name
     name = contestant.name
-    if is_ours and contestant.mode is Mode.ROW_BY_ROW and not name.endswith("step"):
+    if name in MODELS and contestant.mode is Mode.ROW_BY_ROW:
         name += " predict, update"
     return Text(f"  {name}", style="bold" if is_ours else "")
 

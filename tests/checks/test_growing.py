@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass import Bypass
+from adabypass import AutoBypass, Bypass, EvidenceBypass, PassiveAggressive
 from adabypass.errors import NotReadyError, ParameterError, ShapeError
 from tests.checks.regressors import Make, every_regressor, every_sensible_regressor, row_of, trained
 
@@ -70,3 +70,38 @@ def test_a_model_given_its_features_is_ready_at_once() -> None:
     assert model.n_features == 2
     with pytest.raises(ShapeError):
         model.predict([1.0])
+
+
+def test_a_feature_that_was_0_has_its_first_value_for_a_unit_and_an_unknown_one_for_a_centre() -> None:
+    """One that was 0 moves with its first value; one of which nothing is known has not moved yet."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = 5.0 + X @ [1.0, 2.0] + rng.normal(size=100)
+    models = [AutoBypass(), AutoBypass()]
+    for model, were_zero in zip(models, (True, False), strict=True):
+        model.run(X, y)
+        model.add_features(1, were_zero=were_zero)
+    narrow, wide = (model.predict([0.0, 0.0, 0.0]).sd for model in models)
+    assert narrow == approx(wide)
+    assert models[0].predict([0.0, 0.0, 300.0]).sd > 2 * narrow
+    assert models[1].predict([0.0, 0.0, 300.0]).sd == approx(wide)
+
+
+@pytest.mark.parametrize("make", [PassiveAggressive, lambda: EvidenceBypass(drift=0.0)])
+def test_without_drift_a_grown_model_equals_one_that_saw_zeros(make: Make) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X @ [1.0, 2.0, 3.0] + rng.normal(size=60)
+    X[:30, 2] = 0.0
+    fixed, grown = make(), make()
+    fixed.run(X, y)
+    grown.run(X[:30, :2], y[:30])
+    grown.add_features(1, were_zero=True)
+    grown.run(X[30:], y[30:])
+    assert grown.weights.mean == approx(fixed.weights.mean, rel=1e-9)
+
+
+@every_regressor
+def test_whether_features_were_0_is_yes_or_no(make: Make) -> None:
+    with pytest.raises(ParameterError, match="were_zero"):
+        trained(make).add_features(1, were_zero="yes")  # type: ignore[arg-type]

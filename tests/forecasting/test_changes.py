@@ -71,3 +71,12 @@ def test_a_memory_that_points_outside_is_refused(place: float) -> None:
     memory[1] = place
     with pytest.raises(StateError):
         ChangeMonitor(memory)
+
+
+def test_the_direction_of_a_change_is_known() -> None:
+    for before, after in ((1.0, 10.0), (10.0, 1.0)):
+        monitor, found = ChangeMonitor(), []
+        for i in range(300):
+            found.append(monitor.update(0.1, before if i < 150 else after))
+        assert found.index("noise") >= 150
+        assert monitor.is_rise is (after > before)

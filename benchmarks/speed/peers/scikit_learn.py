@@ -12,18 +12,24 @@ from benchmarks.speed.streams import Stream
 BATCH = 100
 
 
-def by_batches(size: int) -> Callable[[Stream], Callable[[], Callable[[], Floats]]]:
+def sgd(n_features: int) -> Any:
+    """Return SGD with the largest rate that is stable for so many features."""
+    from sklearn.linear_model import SGDRegressor  # noqa: PLC0415  (an extra)
+
+    return SGDRegressor(penalty=None, learning_rate="constant", eta0=min(0.02, 0.5 / n_features))
+
+
+def by_batches(size: int, new: Callable[[int], Any] = sgd) -> Callable[[Stream], Callable[[], Callable[[], Floats]]]:
     """Forecast `size` rows, then learn from them; checks that scikit-learn lets its users switch off are off."""
 
     def prepare(stream: Stream) -> Callable[[], Callable[[], Floats]]:
         import sklearn  # noqa: PLC0415  (an extra)
-        from sklearn.linear_model import SGDRegressor  # noqa: PLC0415
 
-        d, n = stream.n_features, len(stream.y)
+        n = len(stream.y)
         parts = [(stream.X[t : t + size], stream.y[t : t + size]) for t in range(0, n, size)]
 
         def repetition() -> Callable[[], Floats]:
-            model: Any = SGDRegressor(penalty=None, learning_rate="constant", eta0=min(0.02, 0.5 / d))
+            model = new(stream.n_features)
 
             def go() -> Floats:
                 with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):

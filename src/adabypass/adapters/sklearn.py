@@ -27,6 +27,9 @@ except ImportError as missing:
 CHUNK = 4096
 """So many rows of a sparse matrix are made dense at a time."""
 
+FEW = 200
+"""Fewer rows than this are learned one by one: a run begins with a copy of the model."""
+
 LARGEST_LAG = 1_000_000
 
 
@@ -109,11 +112,15 @@ class _OnlineRegressor(RegressorMixin, BaseEstimator):
         table, targets = validate_data(
             self, X, y, reset=is_new, accept_sparse="csr", dtype=np.float64, y_numeric=True, multi_output=False
         )
-        model = self._new_model() if is_new else self.model_.copy()
+        model = self._new_model() if is_new else self.model_
         adds_constant = self.fit_intercept and not model.has_intercept if is_new else self._adds_constant
         for start, rows in _dense_parts(table):
-            features = _with_constant(rows) if adds_constant else rows
-            model.run(features, targets[start : start + len(rows)], keep_predictive=False)
+            features, y_part = _with_constant(rows) if adds_constant else rows, targets[start : start + len(rows)]
+            if len(rows) < FEW:  # the same numbers
+                for x, target in zip(features, y_part.tolist(), strict=True):
+                    model.update(x, target)
+            else:
+                model.run(features, y_part, keep_predictive=False)
         self.model_ = model
         return self
 
@@ -276,14 +283,7 @@ class LagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.follows_fit = follows_fit
 
     def fit(self, X: object, y: object = None) -> Self:
-        """Remember the last rows.
-
-        Parameters
-        ----------
-        X : array or data frame (n_samples, n_features)
-        y
-            Ignored.
-        """
+        """Remember the last rows of X, an array or a data frame (n_samples, n_features); y is ignored."""
         self._fit(X)
         return self
 

@@ -33,6 +33,8 @@ class ChangeMonitor:
     """
 
     def __init__(self, memory: Floats | None = None) -> None:
+        self.is_rise = False
+        """Whether what changed last became larger."""
         self._memory = [0.0] * SIZE if memory is None else memory.tolist()
         check_count(self._memory[1], "the place of the newest row", 2 * GAP - 1)
 
@@ -63,6 +65,6 @@ class ChangeMonitor:
                 continue
             is_moved = abs(memory[4 + index]) > GAP * THRESHOLD
             if is_moved and not memory[2 + index] and found is None:
-                found = KINDS[index]
+                found, self.is_rise = KINDS[index], memory[4 + index] > 0.0
             memory[2 + index] = float(is_moved)
         return found

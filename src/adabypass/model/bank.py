@@ -275,9 +275,9 @@ class AutoBypassSpec(Spec):
             lanes = lanes.swapaxes(1, 2).reshape(self.n_lanes, -1)
         return lanes[: self.n_filters].copy()
 
-    def widened(self, row: Floats, n_features: int, more: int) -> Floats:
-        wide = super().widened(row, n_features, more)
-        if self.is_scaled(row):  # else the new features get their scale with the others
+    def widened(self, row: Floats, n_features: int, more: int, were_zero: bool = False) -> Floats:
+        wide = super().widened(row, n_features, more, were_zero)
+        if self.is_scaled(row) and not were_zero:  # else the new features get their scale with the others
             self.layout.view(wide, "x_scale", **self.dims(n_features + more))[n_features:] = -1.0  # never seen
         return wide
 

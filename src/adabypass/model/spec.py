@@ -103,8 +103,11 @@ class Spec(ABC):
         for name, dimension in self.bounded_by.items():
             check_count(self.layout.scalar(row, name), name, dims[dimension])
 
-    def widened(self, row: Floats, n_features: int, more: int) -> Floats:
-        """Return a row with `more` features: what was learned stays, new weights start afresh."""
+    def widened(self, row: Floats, n_features: int, more: int, were_zero: bool = False) -> Floats:
+        """Return a row with `more` features: what was learned stays, new weights start afresh.
+
+        `were_zero` says that the new features were 0 so far; otherwise nothing is known of them.
+        """
         wide = self.new_row(n_features + more)
         self.layout.copy_into(wide, row, self.dims(n_features), self.dims(n_features + more))
         return wide

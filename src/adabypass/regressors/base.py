@@ -179,14 +179,18 @@ class Regressor(Savable):
             twin._cell = twin._new_cell(cell.row.copy(), cell.n_features)
         return twin
 
-    def add_features(self, k: int = 1) -> None:
+    def add_features(self, k: int = 1, *, were_zero: bool = False) -> None:
         """Add `k` features, after those that the model has: new weights start at the prior, the others stay.
 
         Parameters
         ----------
         k : whole number from 1
+        were_zero : bool
+            Whether they were 0 in every row so far, as a feature is that is absent from sparse rows. If not, nothing is
+            known of them. It makes a difference where a model has units of its own: AutoBypass.
         """
         more = check_int(k, "k", minimum=1, maximum=MOST_FEATURES)
+        check_flag(were_zero, "were_zero")
         cell = self._cell
         if cell is None:
             raise NotReadyError(
@@ -194,7 +198,7 @@ class Regressor(Savable):
             )
         self._check_idle()
         n_features = check_int(cell.n_features + more, "the number of features", minimum=1, maximum=MOST_FEATURES)
-        self._cell = self._new_cell(self._spec.widened(cell.row, cell.n_features, more), n_features)
+        self._cell = self._new_cell(self._spec.widened(cell.row, cell.n_features, more, were_zero), n_features)
 
     @property
     def n_features(self) -> int | None:
