@@ -12,7 +12,8 @@ from rich.progress import Progress
 
 from adabypass.validation import Floats
 from benchmarks.accuracy import summary
-from benchmarks.accuracy.rivals import LEVELS, RIVALS, WARM_UP, Record
+from benchmarks.accuracy.records import LEVELS, WARM_UP, Record
+from benchmarks.accuracy.rivals import RIVALS
 from benchmarks.accuracy.streams import Stream, real, simulated, simulated_noise
 from benchmarks.accuracy.summary import Counts
 

@@ -5,27 +5,26 @@ the original units.
 """
 
 from collections.abc import Callable
-from math import log, sqrt
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import optimize
 
 from adabypass import AdaBypass, AutoBypass, Normal, SequentialKalman
 from adabypass.validation import Floats
+from benchmarks.accuracy import dynamic_linear
+from benchmarks.accuracy.records import (
+    LEVELS,
+    WARM_UP,
+    Record,
+    Units,
+    normal_record,
+    standardise,
+    student_record,
+    total_score,
+)
 from benchmarks.accuracy.streams import Stream
-
-LEVELS = (0.5, 0.9, 0.99)
-WARM_UP = 20
-
-
-class Record(NamedTuple):
-    """What a rival said before each observation; None where it says nothing."""
-
-    mean: Floats
-    log_score: Floats | None
-    crps: Floats | None
-    intervals: dict[float, tuple[Floats, Floats]]
 
 
 class Rival(NamedTuple):
@@ -34,34 +33,6 @@ class Rival(NamedTuple):
     name: str
     run: Callable[[Stream], Record | None]
     is_cheater: bool = False
-
-
-class Units(NamedTuple):
-    """A stream in standard units, with a bias, and the way back."""
-
-    X: Floats
-    y: Floats
-    center: float
-    scale: float
-
-
-def standardise(stream: Stream) -> Units:
-    """Centre and scale by the first twenty observations."""
-    center, scale = float(np.nanmean(stream.y[:WARM_UP])), float(np.nanstd(stream.y[:WARM_UP])) or 1.0
-    x_scale = stream.X[:WARM_UP].std(axis=0)
-    X = (stream.X - stream.X[:WARM_UP].mean(axis=0)) / np.where(x_scale > 0, x_scale, 1.0)
-    return Units(np.column_stack([np.ones(len(X)), X]), (stream.y - center) / scale, center, scale)
-
-
-def normal_record(mean: Floats, var: Floats, units: Units) -> Record:
-    """Give the record of normal forecasts that were made in standard units."""
-    failed = np.isnan(mean) | ~(var > 0)  # where a rival's own arithmetic broke down
-    mean, var = np.where(failed, np.nan, mean), np.where(failed, np.inf, var)
-    forecasts = Normal(units.center + units.scale * mean, units.scale**2 * var)
-    y = units.center + units.scale * units.y
-    return Record(
-        forecasts.mean, forecasts.logpdf(y), forecasts.crps(y), {level: forecasts.interval(level) for level in LEVELS}
-    )
 
 
 def auto_bypass(stream: Stream) -> Record:
@@ -88,10 +59,6 @@ def river_bayesian(smoothing: float | None) -> Callable[[Stream], Record]:
     def run(stream: Stream) -> Record:
         records = [with_precision(stream, beta) for beta in (1.0, 10.0, 100.0, 1000.0)]
         return max(records, key=lambda record: total_score(record, stream))
-
-    def total_score(record: Record, stream: Stream) -> float:
-        scores = np.asarray(record.log_score, dtype=np.float64)[~np.isnan(stream.y)]
-        return float(scores.sum()) if np.isfinite(scores).all() else -np.inf
 
     def with_precision(stream: Stream, beta: float) -> Record:
         from river import linear_model  # noqa: PLC0415  (an extra)
@@ -219,22 +186,15 @@ def fitted_garch(stream: Stream) -> Record | None:
     if not np.isfinite(fit.loglikelihood) or nu <= 2.0:
         return None
     mean, t_scale = y - np.asarray(fit.resid), sd * sqrt((nu - 2) / nu)
-    z = (y - mean) / t_scale
-    constant = 2 * sqrt(nu) / (nu - 1) * special.beta(0.5, nu - 0.5) / special.beta(0.5, nu / 2) ** 2
-    crps = z * (2 * stats.t.cdf(z, nu) - 1) + 2 * stats.t.pdf(z, nu) * (nu + z**2) / (nu - 1) - constant
+    record = student_record(mean, t_scale, np.full(len(y), nu), Units(stream.X[seen], y, center, scale))
 
-    def spread(values: Floats) -> Floats:
+    def spread(values: Floats | None) -> Floats:
         full = np.full(len(stream.y), np.nan)
         full[seen] = values
         return full
 
-    reach = {level: scale * t_scale * stats.t.ppf(0.5 + level / 2, nu) for level in LEVELS}
-    middle = center + scale * mean
-    intervals = {level: (spread(middle - each), spread(middle + each)) for level, each in reach.items()}
-    return Record(
-        spread(middle), spread(stats.t.logpdf(z, nu) - np.log(t_scale) - log(scale)),
-        spread(scale * t_scale * crps), intervals,
-    )  # fmt: skip
+    intervals = {level: (spread(low), spread(high)) for level, (low, high) in record.intervals.items()}
+    return Record(spread(record.mean), spread(record.log_score), spread(record.crps), intervals)
 
 
 RIVALS = (
@@ -247,6 +207,8 @@ RIVALS = (
     Rival("River PA, jackknife", river_jackknife),
     Rival("SGD pa1, conformal", conformal_sgd),
     Rival("Viking", viking),
+    Rival("PyBATS, best discount", dynamic_linear.pybats),
+    Rival("PyDLM, best discount", dynamic_linear.pydlm),
     Rival("fitted Kalman (cheats)", fitted_kalman, is_cheater=True),
     Rival("fitted GARCH-t (cheats)", fitted_garch, is_cheater=True),
 )

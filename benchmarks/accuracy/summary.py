@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.validation import Floats
-from benchmarks.accuracy.rivals import LEVELS, WARM_UP, Record
+from benchmarks.accuracy.records import LEVELS, WARM_UP, Record
 from benchmarks.accuracy.streams import Stream
 
 Row = dict[str, float]
