@@ -2,10 +2,10 @@
 
 from adabypass.datasets import load_dataset
 from adabypass.evaluation import compare, evaluate
-from adabypass.forecasting import Forecaster
+from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.model.forecast import Forecast
 from adabypass.model.noise import Family
-from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive
+from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive, StudentT
 from adabypass.model.trace import Change, Scores, Trace
 from adabypass.panel.forecasts import forecast
 from adabypass.regressors import (
@@ -23,21 +23,26 @@ from adabypass.storage import from_bytes, load
 __all__ = [
     "AdaBypass",
     "AutoBypass",
+    "Baseline",
     "Bypass",
     "Change",
+    "Drift",
     "EvidenceBypass",
     "Family",
     "Forecast",
     "Forecaster",
     "Insensitive",
     "Mixture",
+    "Naive",
     "Normal",
     "PassiveAggressive",
     "Point",
     "Predictive",
     "Regressor",
     "Scores",
+    "SeasonalNaive",
     "SequentialKalman",
+    "StudentT",
     "Trace",
     "compare",
     "evaluate",

@@ -4,21 +4,24 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adabypass import AdaBypass, Bypass, Forecaster, Regressor, SequentialKalman
+from adabypass import AdaBypass, Baseline, Bypass, Drift, Forecaster, Naive, Regressor, SeasonalNaive, SequentialKalman
 from adabypass.validation import Floats
 from tests.checks.regressors import REGRESSORS
 
-FORECASTERS: dict[str, Callable[[], Forecaster]] = {
+FORECASTERS: dict[str, Callable[[], Forecaster | Baseline]] = {
     "Forecaster": Forecaster,
     "Forecaster, lags": lambda: Forecaster(AdaBypass(), lags=[1, 3, 7], bias=False),
     "Forecaster, differences": lambda: Forecaster(SequentialKalman(adapt_noise=True), lags=2, difference=2),
     "Forecaster, seasonal": lambda: Forecaster(Bypass(), lags=1, seasonal_lags=12),
+    "Naive": Naive,
+    "SeasonalNaive": lambda: SeasonalNaive(7),
+    "Drift": Drift,
 }
 WITH_EXOG: dict[str, Callable[[], Forecaster]] = {
     "Forecaster, exog": lambda: Forecaster(exog=["rain", "wind"], missing="last"),
     "Forecaster, exog without names": lambda: Forecaster(SequentialKalman(), lags=0, missing="mean"),
 }
-EVERY: dict[str, Callable[[], Regressor | Forecaster]] = {**REGRESSORS, **FORECASTERS, **WITH_EXOG}
+EVERY: dict[str, Callable[[], Regressor | Forecaster | Baseline]] = {**REGRESSORS, **FORECASTERS, **WITH_EXOG}
 
 
 def stream(n: int, seed: int = 0) -> tuple[Floats, Floats]:
@@ -30,11 +33,11 @@ def stream(n: int, seed: int = 0) -> tuple[Floats, Floats]:
     return X, y
 
 
-def learn(name: str, model: Regressor | Forecaster, X: Floats, y: Floats) -> list[object]:
+def learn(name: str, model: Regressor | Forecaster | Baseline, X: Floats, y: Floats) -> list[object]:
     """Let a model see a part of a stream, step by step; return the bits of its forecasts."""
     seen: list[object] = []
     for x, each in zip(X, y, strict=True):
-        if isinstance(model, Forecaster):
+        if isinstance(model, Forecaster | Baseline):
             forecast = model.step(each, x if name in WITH_EXOG else None)
         else:
             forecast = model.step(x, each)

@@ -5,7 +5,7 @@ from math import isnan
 from pathlib import Path
 from unittest import mock
 
-from adabypass import Forecaster, Regressor
+from adabypass import Baseline, Forecaster, Regressor
 from tests.cli.in_process import run
 from tests.storage.cases import EVERY, learn, stream
 
@@ -18,7 +18,7 @@ def file_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower())
 
 
-def trained() -> dict[str, Regressor | Forecaster]:
+def trained() -> dict[str, Regressor | Forecaster | Baseline]:
     """Return every kind of model, as it is saved."""
     X, y = stream(N_BEFORE)
     models = {name: make() for name, make in EVERY.items()}
@@ -27,7 +27,7 @@ def trained() -> dict[str, Regressor | Forecaster]:
     return models
 
 
-def continued(name: str, model: Regressor | Forecaster) -> list[object]:
+def continued(name: str, model: Regressor | Forecaster | Baseline) -> list[object]:
     """Return the forecasts of a model that goes on."""
     X, y = stream(N_AFTER, seed=1)
     return learn(name, model, X, y)

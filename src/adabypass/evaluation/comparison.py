@@ -9,7 +9,7 @@ import numpy as np
 from adabypass.errors import ParameterError
 from adabypass.evaluation.diebold_mariano import FEWEST_PAIRS, Difference, difference
 from adabypass.evaluation.prequential import LARGEST_SKIP, SKIP, Evaluation, check_loss, evaluate, observations
-from adabypass.forecasting import Forecaster
+from adabypass.forecasting import Baseline, Forecaster
 from adabypass.model.trace import Scores
 from adabypass.panel.columns import TARGET
 from adabypass.regressors import Regressor
@@ -52,7 +52,7 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    forecasters: Mapping[str, Forecaster | Regressor] | Sequence[Forecaster | Regressor],
+    forecasters: Mapping[str, Forecaster | Baseline | Regressor] | Sequence[Forecaster | Baseline | Regressor],
     data: object,
     exog: object = None,
     *,
@@ -115,8 +115,8 @@ def _aligned(evaluations: dict[str, Evaluation], skip: int) -> dict[str, Evaluat
 
 
 def _named(
-    forecasters: Mapping[str, Forecaster | Regressor] | Sequence[Forecaster | Regressor],
-) -> Mapping[str, Forecaster | Regressor]:
+    forecasters: Mapping[str, Forecaster | Baseline | Regressor] | Sequence[Forecaster | Baseline | Regressor],
+) -> Mapping[str, Forecaster | Baseline | Regressor]:
     """Return the forecasters by name."""
     if not isinstance(forecasters, Mapping | Sequence) or isinstance(forecasters, str):
         raise ParameterError(
@@ -127,7 +127,7 @@ def _named(
         raise ParameterError("there is nothing to compare; give at least one forecaster or model.")
     if isinstance(forecasters, Mapping):
         return forecasters
-    named: dict[str, Forecaster | Regressor] = {}
+    named: dict[str, Forecaster | Baseline | Regressor] = {}
     for each in forecasters:
         kind = type(each.model if isinstance(each, Forecaster) else each).__name__
         again = sum(name.split(" ")[0] == kind for name in named)

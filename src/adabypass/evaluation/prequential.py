@@ -8,7 +8,7 @@ import numpy as np
 
 from adabypass import tables
 from adabypass.errors import NotEnoughDataError, ParameterError
-from adabypass.forecasting import Forecaster
+from adabypass.forecasting import Baseline, Forecaster
 from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.model.predictive import concatenate
 from adabypass.model.trace import Scores, Trace
@@ -86,7 +86,7 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(
-    forecaster: Forecaster | Regressor | None,
+    forecaster: Forecaster | Baseline | Regressor | None,
     data: object,
     exog: object = None,
     *,
@@ -145,7 +145,7 @@ def evaluate(
 
 
 def _evaluate_ahead(
-    forecaster: Forecaster,
+    forecaster: Forecaster | Baseline,
     series: Floats,
     known: Floats | None,
     steps: int,
@@ -205,7 +205,7 @@ def check_loss(loss: str) -> str:
     return loss
 
 
-def _advance(forecaster: Forecaster, y: Floats, exog: Floats | None) -> None:
+def _advance(forecaster: Forecaster | Baseline, y: Floats, exog: Floats | None) -> None:
     """Update the forecaster with some more observations, whether it is ready to forecast or not."""
     if forecaster.is_ready and len(y) > 1:
         forecaster.run(y, exog, keep_predictive=False)

@@ -1,5 +1,6 @@
-"""Forecasts of a series from its own past: lags, exogenous features, missing values, many steps ahead."""
+"""Forecasts of a series from its own past: lags, exogenous features, missing values, many steps ahead; baselines."""
 
+from adabypass.forecasting.baselines import Baseline, Drift, Naive, SeasonalNaive
 from adabypass.forecasting.forecaster import Forecaster
 
-__all__ = ["Forecaster"]
+__all__ = ["Baseline", "Drift", "Forecaster", "Naive", "SeasonalNaive"]

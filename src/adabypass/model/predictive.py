@@ -16,6 +16,7 @@ from adabypass.model.noise import Family
 from adabypass.model.normal import Normal
 from adabypass.model.point import Point
 from adabypass.model.protocol import Number, Predictive
+from adabypass.model.student import StudentT
 from adabypass.validation import Floats
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Number",
     "Point",
     "Predictive",
+    "StudentT",
     "concatenate",
     "from_components",
 ]
@@ -61,6 +63,9 @@ def concatenate(forecasts: Sequence[Predictive]) -> Predictive:
         return Point(_joined([each.mean for each in points]), points[0]._model)
     if normals := _all_of(Normal, forecasts):
         return Normal(_joined([each.mean for each in normals]), _joined([each.var for each in normals]))
+    if students := _all_of(StudentT, forecasts):
+        parts = ([each.mean for each in students], [each.scale for each in students], [each.dof for each in students])
+        return StudentT(*(_joined(part) for part in parts))
     if alike := _all_of(Insensitive, forecasts):
         first = alike[0]
         if all((each.noise_scale, each.epsilon) == (first.noise_scale, first.epsilon) for each in alike):

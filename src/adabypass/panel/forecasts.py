@@ -8,7 +8,7 @@ import numpy as np
 
 from adabypass import tables
 from adabypass.errors import ParameterError, SeriesWarning
-from adabypass.forecasting import Forecaster
+from adabypass.forecasting import Baseline, Forecaster
 from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.pipeline import Failure, forecast_series
 from adabypass.panel.series import SeriesTable
@@ -24,7 +24,7 @@ MOST_REASONS = 10
 def forecast(
     data: Any,
     horizon: int,
-    forecaster: Forecaster | Regressor | None = None,
+    forecaster: Forecaster | Baseline | Regressor | None = None,
     *,
     target: str = TARGET,
     time: str | None = None,
@@ -43,7 +43,7 @@ def forecast(
         One row for each observation, the series below each other. Times are regular but for gaps, which are missing
         observations.
     horizon : whole number of steps ahead, from 1
-    forecaster : Forecaster or Regressor, optional
+    forecaster : Forecaster, Baseline or Regressor, optional
         Each series gets a copy of it that has seen nothing; a model one with the default lags around it.
     target, time, id : str
         Names of columns: `y`, and `ds` and `unique_id` if they are there. Without a column of times, an index of

@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from adabypass.errors import AdabypassError, ParameterError
-from adabypass.forecasting import Forecaster
+from adabypass.forecasting import Baseline, Forecaster
 from adabypass.model.forecast import Forecast
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.regressors import Regressor
@@ -86,7 +86,7 @@ def each_series(
 def forecast_series(
     panel: SeriesTable,
     horizon: int,
-    forecaster: Forecaster | Regressor | None = None,
+    forecaster: Forecaster | Baseline | Regressor | None = None,
     levels: float | Sequence[float] = (0.9,),
     *,
     progress: Callable[[int], None] | None = None,
@@ -99,7 +99,7 @@ def forecast_series(
     panel : SeriesTable
         The series of a table.
     horizon : int
-    forecaster : Forecaster or Regressor, optional
+    forecaster : Forecaster, Baseline or Regressor, optional
         Each series gets a copy of it that has seen nothing. A new `Forecaster()` if None.
     levels : sequence of numbers between 0 and 1
         Probabilities of the intervals.
@@ -134,9 +134,9 @@ def forecast_series(
     return Forecasts(columns, outcome.failures, first[0])
 
 
-def as_forecaster(given: Forecaster | Regressor | None) -> Forecaster:
-    """Return a forecaster as it is, a model in a forecaster with the default lags, or a new one for None."""
-    if isinstance(given, Forecaster):
+def as_forecaster(given: Forecaster | Baseline | Regressor | None) -> Forecaster | Baseline:
+    """Return a forecaster or a baseline as it is, a model in a forecaster with the default lags; a new one for None."""
+    if isinstance(given, Forecaster | Baseline):
         return given
     if given is not None and not isinstance(given, Regressor):
         raise ParameterError(

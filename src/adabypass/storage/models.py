@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from adabypass.errors import StateError
 from adabypass.files import FilePath
-from adabypass.forecasting import Forecaster
+from adabypass.forecasting import Baseline, Forecaster
+from adabypass.forecasting.baselines import BASELINES
 from adabypass.forecasting.state import KIND
 from adabypass.regressors import KINDS, Regressor
 from adabypass.snapshots import container
@@ -14,13 +15,17 @@ from adabypass.snapshots.header import Header
 from adabypass.snapshots.versions import upgraded
 from adabypass.validation import shown
 
-SAVED: Mapping[str, type[Regressor] | type[Forecaster]] = KINDS | {KIND: Forecaster}
+SAVED: Mapping[str, type[Regressor] | type[Forecaster] | type[Baseline]] = {
+    **KINDS,
+    KIND: Forecaster,
+    **BASELINES,
+}
 """The classes of saved objects, by the name that a header has for them."""
 STREAM = "Stream"
 """Kind of the snapshot of a stream's state, which `adabypass stream --state` keeps."""
 
 
-def load(path: FilePath) -> Regressor | Forecaster:
+def load(path: FilePath) -> Regressor | Forecaster | Baseline:
     """Load a model or a forecaster that was saved with `save`; it goes on to the same numbers, bit for bit.
 
     Nothing in the file is executed. A file that is damaged, foreign, or of a newer format is refused with a
@@ -49,7 +54,7 @@ def load(path: FilePath) -> Regressor | Forecaster:
     return _restored(container.read(path))
 
 
-def from_bytes(data: object) -> Regressor | Forecaster:
+def from_bytes(data: object) -> Regressor | Forecaster | Baseline:
     """Return the model or forecaster that `to_bytes` made bytes of, as `load` does of a file.
 
     Parameters
@@ -59,7 +64,7 @@ def from_bytes(data: object) -> Regressor | Forecaster:
     return _restored(container.from_bytes(data))
 
 
-def _restored(snapshot: Snapshot) -> Regressor | Forecaster:
+def _restored(snapshot: Snapshot) -> Regressor | Forecaster | Baseline:
     snapshot = upgraded(snapshot)
     header = Header(snapshot.header, snapshot.name)
     kind = header.text("kind")

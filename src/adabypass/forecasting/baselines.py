@@ -1,0 +1,270 @@
+"""Baselines: forecasts that any other must beat, with the same interface as `Forecaster`."""
+
+from threading import Lock
+from typing import Any, ClassVar, Self, get_args
+
+import numpy as np
+
+from adabypass.errors import NotEnoughDataError, NotReadyError, ParameterError, StateError
+from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS, Method
+from adabypass.forecasting.observations import check_exog, check_series
+from adabypass.forecasting.random_walks import FEWEST_DOF, LAYOUT, N_SEEN, Walks
+from adabypass.model.forecast import Forecast
+from adabypass.model.series_spec import Missing
+from adabypass.model.student import StudentT
+from adabypass.model.trace import Trace
+from adabypass.regressors.state import check_row
+from adabypass.snapshots.container import Array, Snapshot
+from adabypass.snapshots.header import Header
+from adabypass.snapshots.savable import Savable
+from adabypass.snapshots.versions import heading
+from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target, shown
+
+LONGEST_PERIOD = 100_000
+
+
+class Baseline(Savable):
+    """What all baselines have in common: exact forecasts of a random walk whose variance is learned online.
+
+    Forecasts are Student's t distributions, one step ahead and many, and begin when the variance has three degrees of
+    freedom. A missing observation (nan) lets the walk go on unseen. Exogenous values are accepted and not used, so that
+    a baseline can be compared with a forecaster that uses them.
+    """
+
+    _has_drift: ClassVar[bool] = False
+    is_point: ClassVar[bool] = False
+    missing: ClassVar[Missing] = "mean"
+    """Missing exogenous values do no harm."""
+
+    def __init__(self, period: int = 1) -> None:
+        self._set_up(check_int(period, "period", minimum=1, maximum=LONGEST_PERIOD))
+
+    def _set_up(self, period: int) -> None:
+        self._walks = Walks(period, self._has_drift)
+        self._row = self._walks.new_row()
+        self._lock = Lock()
+
+    @property
+    def period(self) -> int:
+        """How many steps before it the value is that a forecast repeats."""
+        return self._walks.period
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether enough was seen to make a forecast."""
+        return self._walks.is_ready(self._row)
+
+    @property
+    def n_seen(self) -> int:
+        """How many changes of the value were seen, from which the variance is learned."""
+        return int(self._row[N_SEEN])
+
+    def reset(self) -> None:
+        """Forget everything that was seen."""
+        with self._lock:
+            self._row = self._walks.new_row()
+
+    def copy(self) -> Self:
+        """Return a baseline that has learned the same, and is independent from here on."""
+        twin = type(self).__new__(type(self))
+        twin._set_up(self.period)
+        with self._lock:
+            twin._row = self._row.copy()
+        return twin
+
+    def __repr__(self) -> str:
+        period = f"period={self.period}, " if self.period > 1 else ""
+        return f"{type(self).__name__}({period}n_seen={self.n_seen})"
+
+    def predict(self, exog: object = None) -> StudentT:
+        """Forecast the next observation; exogenous values are not used."""
+        with self._lock:
+            self._check_ready()
+            return StudentT(*self._walks.predict(self._row))
+
+    def update(self, y: object, exog: object = None) -> None:
+        """Learn the next observation; nan if it is missing. Exogenous values are not used."""
+        value = check_target(y)
+        with self._lock:
+            self._walks.update(self._row, value)
+
+    def step(self, y: object, exog: object = None) -> StudentT | None:
+        """Forecast the next observation, then learn that it was `y`.
+
+        Returns
+        -------
+        StudentT
+            The forecast that was made before; None while too little is known.
+        """
+        value = check_target(y)
+        with self._lock:
+            ahead = StudentT(*self._walks.predict(self._row)) if self.is_ready else None
+            self._walks.update(self._row, value)
+        return ahead
+
+    def run(self, y: object, exog: object = None, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
+        """Predict, then update, for every observation in turn.
+
+        Parameters
+        ----------
+        y : array (n,)
+            nan where the observation is missing.
+        exog : array (n, n_exog), optional
+            Not used.
+        keep_weights, keep_predictive
+            As in `Forecaster.run`; there are no weights, and the distributions are small and always kept.
+
+        Returns
+        -------
+        Trace
+            From the first observation that could be forecast on: `trace.first` is its number.
+        """
+        check_flag(keep_weights, "keep_weights")
+        check_flag(keep_predictive, "keep_predictive")
+        series = check_series(y)
+        if exog is not None:
+            check_exog(exog, len(series), None, None, "mean")
+        with self._lock:
+            row, first = self._row.copy(), len(series)
+            parts = np.empty((len(series), 3))
+            for t, value in enumerate(series.tolist()):
+                if self._walks.is_ready(row):
+                    first = min(first, t)
+                    parts[t] = self._walks.predict(row)
+                self._walks.update(row, value)
+            if first == len(series):
+                raise NotEnoughDataError(
+                    f"y has {len(series)} observations, but the forecasts of {type(self).__name__} begin after "
+                    f"{self.period + FEWEST_DOF + self._has_drift} that are not missing; give a longer series."
+                )
+            self._row = row
+        mean, scale, dof = parts[first:].T
+        return Trace(series[first:].copy(), StudentT(mean.copy(), scale.copy(), dof.copy()), {}, first=first)
+
+    def forecast(
+        self,
+        horizon: int,
+        exog: object = None,
+        *,
+        method: Method = "moments",
+        n_paths: int = 1000,
+        rng: np.random.Generator | int | None = None,
+    ) -> Forecast:
+        """Forecast `horizon` steps ahead: exactly, or by `n_paths` futures drawn with method="paths".
+
+        Parameters
+        ----------
+        horizon : whole number from 1
+        exog : optional
+            Not used.
+        method : "moments" or "paths"
+            The exact distribution of each step, or draws of whole futures.
+        n_paths : whole number from 2
+        rng : Generator or seed, optional
+            Where draws come from. The same seed gives the same paths.
+        """
+        steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
+        if not isinstance(method, str) or method not in get_args(Method):
+            raise ParameterError(f"method is {shown(method)}, but must be 'moments' or 'paths'.")
+        draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS) if method == "paths" else None
+        generator = as_rng(rng)
+        with self._lock:
+            self._check_ready()
+            row: Floats = self._row.copy()
+        if draws is None:
+            return Forecast(self._walks.forecast(row, steps))
+        return Forecast.from_paths(self._walks.paths(row, steps, draws, generator))
+
+    def _check_ready(self) -> None:
+        if not self.is_ready:
+            needed = FEWEST_DOF + self._has_drift
+            raise NotReadyError(
+                f"the forecasts of {type(self).__name__} begin when {needed} changes of the value were seen, and "
+                f"{self.n_seen} were; update with more first."
+            )
+
+    def _snapshot(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        with self._lock:
+            row = self._row.copy()
+        shapes = LAYOUT.shapes(period=self.period)
+        header = heading(type(self).__name__) | {"period": self.period, "n_seen": int(row[N_SEEN]), "layout": shapes}
+        return header, {"row": row}
+
+    def _restore(self, snapshot: Snapshot) -> None:
+        header = Header(snapshot.header, snapshot.name)
+        kind = type(self).__name__
+        if header.text("kind") != kind:
+            header.refuse(f"it holds {header.text('kind')[:40]!r}, not a {kind}; use adabypass.load or from_bytes")
+        period = header.whole("period", minimum=1, maximum=LONGEST_PERIOD)
+        if period > 1 and type(self) is not SeasonalNaive:
+            header.refuse(f"its period is {period}, but a {kind} has none")
+        row = check_row(snapshot, header, LAYOUT.size(period=period), LAYOUT.shapes(period=period))
+        try:
+            Walks(period, self._has_drift).check_row(row)
+        except StateError as error:
+            header.refuse(str(error).rstrip("."))
+        self._set_up(period)
+        self._row = row
+
+
+class Naive(Baseline):
+    """Forecasts the last value: a random walk. Its variance grows with the number of steps ahead.
+
+    Examples
+    --------
+    >>> model = Naive()
+    >>> for value in (3.0, 4.0, 2.0, 3.0, 5.0):
+    ...     model.update(value)
+    >>> model.forecast(horizon=2)
+    step         mean           sd               90 % interval
+       1            5        2.236       1.62925 to   8.37075
+       2            5        3.162      0.233046 to   9.76695
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class SeasonalNaive(Baseline):
+    """Forecasts the value one period before: a random walk for each phase of the season.
+
+    Parameters
+    ----------
+    period : whole number from 1
+        After how many steps the season comes again: 12 for monthly data.
+
+    Examples
+    --------
+    >>> model = SeasonalNaive(4)
+    >>> for value in (1.0, 5.0, 7.0, 2.0, 2.0, 5.0, 8.0, 3.0):
+    ...     model.update(value)
+    >>> model.forecast(horizon=4).mean
+    array([2., 5., 8., 3.])
+    """
+
+    def __init__(self, period: int) -> None:
+        super().__init__(period)
+
+
+class Drift(Baseline):
+    """Forecasts the last value plus the mean change so far for each step: a random walk with drift.
+
+    Its variance grows faster than that of `Naive`, since the drift is uncertain too.
+
+    Examples
+    --------
+    >>> model = Drift()
+    >>> for value in (1.0, 2.5, 3.0, 4.5, 5.0):
+    ...     model.update(value)
+    >>> model.forecast(horizon=3).mean
+    array([6., 7., 8.])
+    """
+
+    _has_drift = True
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+BASELINES: dict[str, type[Baseline]] = {each.__name__: each for each in (Naive, SeasonalNaive, Drift)}
+"""The baselines by name, as headers of saved ones name them."""
