@@ -47,7 +47,8 @@ def test_a_blank_exogenous_cell_is_named(path: Path, name: str) -> None:
 def test_no_models_are_nothing_to_evaluate(path: Path) -> None:
     done = command("evaluate", str(path), "--models", "")
     assert done.returncode == 2
-    assert done.stderr == "adabypass: no model is named; the models are auto, ada, bypass, skf, pa.\n"
+    known = "auto, ada, bypass, skf, pa, naive, drift, snaive"
+    assert done.stderr == f"adabypass: no model is named; the models are {known}.\n"
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:

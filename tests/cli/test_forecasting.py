@@ -118,7 +118,7 @@ def test_models_are_compared(nile: Path, tmp_path: Path) -> None:
     done = run("evaluate", str(nile), "--target", "level", "--models", "auto,skf,pa", "--out", str(out))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].rstrip() == "663 observations, 642 forecasts scored, one step ahead"
+    assert lines[0].rstrip() == "663 observations, one step ahead: 642 of 662 forecasts scored; the first 20 skipped"
     assert [line.split()[0] for line in lines[1:]] == ["model", "auto", "skf", "pa"]
     assert "p = " in lines[3]
     assert tables.read(out).text("model") == ["auto", "skf", "pa"]
@@ -128,10 +128,50 @@ def test_models_are_compared(nile: Path, tmp_path: Path) -> None:
 def test_a_score_says_of_how_many_forecasts_it_is(tmp_path: Path) -> None:
     path, out = tmp_path / "short.csv", tmp_path / "scores.csv"
     path.write_text("y\n" + "".join(f"{i % 7}\n" for i in range(60)))
-    for horizon, n in (("7", "32 forecasts scored"), ("38", "1 forecast scored")):
+    for horizon, n in (("7", 32), ("38", 1)):
         done = run("evaluate", str(path), "--horizon", horizon, "--models", "auto,skf", "--out", str(out))
-        assert done.stdout.startswith(f"60 observations, {n}, {horizon} steps ahead")
-        assert tables.read(out).numbers("n_scored").tolist() == [int(n.split()[0])] * 2
+        assert done.stdout.startswith(f"60 observations, {horizon} steps ahead: {n} of {n + 20} forecasts scored;")
+        assert tables.read(out).numbers("n_scored").tolist() == [n] * 2
+        assert tables.read(out).numbers("n_skipped").tolist() == [20] * 2
+
+
+def test_baselines_are_shown_beside_the_models(nile: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scores.csv"
+    done = run("evaluate", str(nile), "--target", "level", "--every", "60", "--skip", "0", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert tables.read(out).text("model") == ["auto", "ada", "bypass", "skf", "pa", "naive", "drift"]
+    assert "after every 60th observation" in done.stdout
+    done = run(
+        "evaluate", str(nile), "--target", "level", "--every", "60", "--period", "11", "--horizon", "2", "--skip", "0",
+        "--out", str(out),
+    )  # fmt: skip
+    assert tables.read(out).text("model")[-1] == "snaive"
+    done = run("evaluate", str(nile), "--target", "level", "--models", "snaive")
+    assert done.returncode == 2
+    assert "--period" in done.stderr
+
+
+def test_a_baseline_forecasts_a_file(nile: Path) -> None:
+    minima = load_dataset("nile").y
+    done = run("forecast", str(nile), "--target", "level", "--model", "snaive", "--period", "3", "--horizon", "3")
+    assert done.returncode == 0, done.stderr
+    assert [float(line.split(",")[1]) for line in done.stdout.splitlines()[1:]] == approx(minima[-3:].tolist())
+
+
+def test_a_calendar_and_other_columns_are_evaluated_as_they_are_forecast(tmp_path: Path) -> None:
+    hours = np.datetime64("2024-01-01T00", "h") + np.arange(240)
+    rng = np.random.default_rng(0)
+    rain = rng.normal(size=240)
+    y = 5 * np.sin(2 * np.pi * np.arange(240) / 24) + 3 * rain + 0.1 * rng.normal(size=240)
+    path, out = tmp_path / "hours.csv", tmp_path / "scores.csv"
+    tables.write({"ds": hours.astype("M8[s]"), "y": y, "rain": rain}, path)
+    done = run(
+        "evaluate", str(path), "--exog", "rain", "--calendar", "day", "--horizon", "6", "--every", "5",
+        "--models", "auto,naive", "--skip", "10", "--out", str(out),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ours, naive = tables.read(out).numbers("rmse")
+    assert ours < 1.0 < naive
 
 
 def test_help_version_and_completion() -> None:

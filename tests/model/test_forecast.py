@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pytest import approx
 
 from adabypass import Forecast, Normal, Point
 from adabypass.errors import NotANumberError, ParameterError, ShapeError
@@ -48,3 +49,24 @@ def test_a_forecast_from_paths_needs_two_of_them(paths: Any) -> None:
 
 def test_a_point_for_each_step_is_a_forecast() -> None:
     assert Forecast(Point(np.arange(3.0), "PassiveAggressive")).is_point
+
+
+def test_probabilities_and_quantiles_of_every_step() -> None:
+    forecast = Forecast(Normal(np.array([0.0, 10.0]), np.array([1.0, 4.0])))
+    assert forecast.cdf(0.0) == approx([0.5, 2.866515719235352e-07])
+    assert forecast.cdf([0.0, 10.0]) == approx(0.5)
+    assert forecast.sf([1.0, 12.0]) == approx(1 - forecast.cdf([1.0, 12.0]))
+    table = forecast.quantile([0.05, 0.5, 0.95])
+    assert table.shape == (3, 2)
+    assert forecast.cdf(table[2]) == approx(0.95)
+    drawn = Forecast.from_paths(np.random.default_rng(0).normal(size=(5000, 2)))
+    assert drawn.cdf(0.0) == approx(0.5, abs=0.03)
+
+
+def test_a_frame_holds_the_quantiles_that_are_asked_for() -> None:
+    forecast = Forecast(Normal(np.array([0.0, 10.0]), np.array([1.0, 4.0])))
+    frame = forecast.to_frame(levels=[], quantiles=[0.05, 0.5, 0.975])
+    assert list(frame.columns) == ["step", "mean", "sd", "quantile_5", "quantile_50", "quantile_97.5"]
+    assert frame["quantile_5"].tolist() == approx(forecast.quantile(0.05).tolist())
+    with pytest.raises(ParameterError, match="between 0 and 1"):
+        forecast.to_frame(quantiles=[5])

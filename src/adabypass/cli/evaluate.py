@@ -1,5 +1,6 @@
 """`adabypass evaluate`: how well models would have forecast a file's series, each forecast made before its target."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,10 @@ from adabypass.panel.pipeline import each_series
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.tables.text import printable
 
+DEFAULT = (*options.MODELS, "naive", "drift")
+"""What is compared unless models are named: every model, and the baselines that need no period."""
+FEWEST_FOR_BASELINES = 20
+"""Observations below which no baseline is added by default: it would leave few forecasts that all have made."""
 SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
 Results = list[tuple[Series, Comparison]]
 
@@ -24,9 +29,15 @@ Results = list[tuple[Series, Comparison]]
 @options.column_options
 @options.lag_options
 @options.horizon_option
+@options.period_option
 @click.option(
-    "--models", type=options.Names(), default="auto,ada,bypass,skf,pa", show_default=True, metavar="MODEL,...",
-    help=f"Models to compare; the others are compared with the first. {options.MODEL_HELP}",
+    "--models", type=options.Names(), metavar="MODEL,...",
+    help=f"Models to compare; the others are compared with the first. {options.MODEL_HELP} {options.BASELINE_HELP}  "
+    f"[default: {','.join(DEFAULT)}; with --period, snaive]",
+)  # fmt: skip
+@click.option(
+    "--every", type=click.IntRange(1, 10_000_000), metavar="N",
+    help="Forecast after every N observations.  [default: after each, or fewer where that would take long]",
 )  # fmt: skip
 @click.option(
     "--loss", type=click.Choice(["log", "crps", "squared", "absolute"]), default="crps", show_default=True,
@@ -40,26 +51,31 @@ Results = list[tuple[Series, Comparison]]
 @outputs.out_option("the scores", "printed")
 def evaluate(
     file: str, target: str, time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None, lags: Any,
-    seasonal_lags: Any, difference: int, missing: str, horizon: int, models: tuple[str, ...], loss: str, skip: int,
-    plot: Path | None, out: str | None,
+    seasonal_lags: Any, difference: int, missing: str, horizon: int, period: int | None, models: Any,
+    every: int | None, loss: str, skip: int, plot: Path | None, out: str | None,
 ) -> int:  # fmt: skip
     """Score models on every series in FILE: each forecast is made before its target is seen.
 
+    Above the table: how many forecasts are scored, and how many are not. Only what all models have forecast is scored.
     The last column says how much larger a model's loss is than the first model's, with its standard error and the
     probability of so large a difference by chance (Diebold-Mariano test).
     """
     outputs.check_stdout()
     _check_models(models)
+    make = partial(
+        options.forecaster, lags=lags, seasonal_lags=seasonal_lags, difference=difference, missing=missing, exog=()
+    )
     panel = SeriesTable(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
-    n = 2 * len(panel.table) * len(models)  # forecast, then scored
+    n = 2 * len(panel.table) * len(models or (*DEFAULT, "snaive")[: None if period else -1])  # forecast, then scored
     with terminal.progress("forecasting and scoring", n) as advance:
 
         def work(series: Series) -> Comparison:
             if missing == "raise":
                 series.check_exog(0, options.FILL_MISSING)
-            contest = {name: options.forecaster(name, lags, seasonal_lags, difference, missing, ()) for name in models}
+            names = _default(series, period) if models is None else models
+            contest = {name: options.contestant(name, period, make) for name in names}
             return compare(
-                contest, series.y, series.exog, horizon=horizon, skip=skip, loss=loss,
+                contest, series.y, series.exog, horizon=horizon, every=every, skip=skip, loss=loss, baselines=False,
                 progress=lambda _, done: advance(done),
             )  # fmt: skip
 
@@ -70,28 +86,36 @@ def evaluate(
         for series, comparison in results:
             terminal.console().print(_table(series, comparison, horizon))
     if plot is not None:
-        _draw(results[0][1].evaluations[models[0]].traces[horizon], plot)
+        first = results[0][1]
+        _draw(first.evaluations[first.lines[0].name].traces[horizon], plot)
         terminal.note(f"the picture is in {plot}")
     return options.report(failures)
 
 
-def _check_models(models: tuple[str, ...]) -> None:
+def _default(series: Series, period: int | None) -> tuple[str, ...]:
+    """Return the models that a series is evaluated with if none is named."""
+    n_seen = int(np.count_nonzero(~np.isnan(series.y)))
+    if n_seen < FEWEST_FOR_BASELINES:
+        return tuple(options.MODELS)
+    return (*DEFAULT, "snaive") if period is not None and n_seen >= period + FEWEST_FOR_BASELINES else DEFAULT
+
+
+def _check_models(models: tuple[str, ...] | None) -> None:
     """Check that every model is known, and that there is one."""
-    known = ", ".join(options.MODELS)
-    if not models:
+    known = ", ".join([*options.MODELS, *options.BASELINES])
+    if models is not None and not models:
         raise UnknownNameError(f"no model is named; the models are {known}.")
-    for name in models:
-        if name not in options.MODELS:
+    for name in models or ():
+        if name not in options.MODELS and name not in options.BASELINES:
             raise UnknownNameError(f'there is no model "{name}"; the models are {known}.')
 
 
 def _table(series: Series, comparison: Comparison, horizon: int) -> Table:
     first = comparison.lines[0].name
-    n_scored = comparison.lines[0].n_scored
     ahead = "one step ahead" if horizon == 1 else f"{horizon} steps ahead"
     name = f"{printable(series.name)}, " if series.name else ""
-    counted = f"{len(series.y)} observations, {n_scored} forecast{'s' * (n_scored != 1)} scored"
-    title = f"{name}{counted}, {ahead}"
+    counts = comparison.evaluations[first].counts(horizon)
+    title = f"{name}{len(series.y)} observations, {ahead}: {counts}"
     table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
     table.add_column("model")
     for score in SHOWN:
@@ -107,16 +131,16 @@ def _table(series: Series, comparison: Comparison, horizon: int) -> Table:
 
 def _columns(results: Results) -> dict[str, Any]:
     """Return the scores of every series and model, below each other."""
-    lines = [(series, line) for series, comparison in results for line in comparison.lines]
-    columns: dict[str, list[Any]] = {"series": [series.name for series, _ in lines]}
-    columns["model"] = [line.name for _, line in lines]
-    columns["n_scored"] = [line.n_scored for _, line in lines]
-    for name in SHOWN:
-        columns[name] = [line.scores.get(name, float("nan")) for _, line in lines]
-    for part in ("mean", "standard_error", "p_value"):
-        values = [float("nan") if line.difference is None else getattr(line.difference, part) for _, line in lines]
-        columns[f"difference_{part}".replace("difference_mean", "difference")] = values
-    return {name: np.array(values) for name, values in columns.items()}
+    tables_of = [comparison.columns() for _, comparison in results]
+    names = list(dict.fromkeys(name for columns in tables_of for name in columns))
+    lengths = [len(columns["model"]) for columns in tables_of]
+    joined = {
+        name: np.concatenate([
+            columns.get(name, np.full(n, np.nan)) for columns, n in zip(tables_of, lengths, strict=True)
+        ])
+        for name in names
+    }  # fmt: skip
+    return {"series": np.repeat([series.name for series, _ in results], lengths), **joined}
 
 
 def _draw(trace: Any, path: Path) -> None:

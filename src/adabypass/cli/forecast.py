@@ -25,13 +25,14 @@ from adabypass.tables.text import printable
     "--level", "levels", type=options.Level(), multiple=True, default=[90], show_default=True, metavar="PERCENT",
     help="Probability of the interval around each forecast, in percent; may be given several times.",
 )  # fmt: skip
-@options.model_option
+@options.model_or_baseline_option
+@options.period_option
 @outputs.plot_option("the first series and its forecast")
 @outputs.out_option("the forecasts", "printed")
 def forecast(
     file: str, target: str, time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None, lags: Any,
     seasonal_lags: Any, difference: int, missing: str, horizon: int, levels: tuple[float, ...], model: str,
-    plot: Path | None, out: str | None,
+    period: int | None, plot: Path | None, out: str | None,
 ) -> int:  # fmt: skip
     """Forecast the next values of every series in FILE.
 
@@ -42,7 +43,9 @@ def forecast(
     if out in (None, outputs.STANDARD):
         outputs.check_stdout()
     panel = SeriesTable(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
-    template = options.forecaster(model, lags, seasonal_lags, difference, missing, ())
+    template = options.contestant(
+        model, period, lambda name: options.forecaster(name, lags, seasonal_lags, difference, missing, ())
+    )
     with terminal.progress("series", len(panel)) as advance:
         found = forecast_series(panel, horizon, template, levels, progress=advance, remedy=options.FILL_MISSING)
     if out is None and sys.stdout.isatty():

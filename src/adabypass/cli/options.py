@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adabypass.cli import terminal
-from adabypass.forecasting import Forecaster
+from adabypass.errors import ParameterError
+from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.panel.columns import Columns
 from adabypass.panel.pipeline import Failure
 from adabypass.regressors import (
@@ -25,6 +26,10 @@ MODELS: dict[str, Callable[[], Regressor]] = {
     "skf": lambda: SequentialKalman(adapt_noise=True),
     "pa": PassiveAggressive,
 }
+BASELINES: dict[str, type[Baseline]] = {"naive": Naive, "drift": Drift, "snaive": SeasonalNaive}
+BASELINE_HELP = (
+    "Baselines: naive repeats the last value, snaive that of a period before, drift adds the mean change so far."
+)
 FILL_MISSING = "choose --missing mean or --missing last"
 """What the commands advise about a missing exogenous value."""
 MODEL_HELP = (
@@ -91,6 +96,14 @@ horizon_option = click.option(
 model_option = click.option(
     "--model", type=click.Choice(list(MODELS)), default="auto", show_default=True, help=MODEL_HELP
 )
+model_or_baseline_option = click.option(
+    "--model", type=click.Choice([*MODELS, *BASELINES]), default="auto", show_default=True,
+    help=f"{MODEL_HELP} {BASELINE_HELP}",
+)  # fmt: skip
+period_option = click.option(
+    "--period", type=click.IntRange(1, 100_000), metavar="N",
+    help="After how many steps the season comes again, for snaive: 12 in monthly data.",
+)  # fmt: skip
 
 
 def column_options(command: Command) -> Command:
@@ -181,6 +194,17 @@ def forecaster(
         missing=missing,
         exog=exog or None,
     )
+
+
+def contestant(name: str, period: int | None, make: Callable[[str], Forecaster]) -> Forecaster | Baseline:
+    """Return the baseline of that name, or the forecaster that `make` makes around the model of that name."""
+    if name not in BASELINES:
+        return make(name)
+    if name != "snaive":
+        return BASELINES[name]()
+    if period is None:
+        raise ParameterError("snaive repeats the value of a period before; say how long it is with --period.")
+    return SeasonalNaive(period)
 
 
 def report(failures: list[Failure]) -> int:

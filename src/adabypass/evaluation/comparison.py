@@ -2,19 +2,25 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from adabypass.errors import ParameterError
 from adabypass.evaluation.diebold_mariano import FEWEST_PAIRS, Difference, difference
-from adabypass.evaluation.prequential import LARGEST_SKIP, SKIP, Evaluation, check_loss, evaluate, observations
-from adabypass.forecasting import Baseline, Forecaster
+from adabypass.evaluation.observations import observations
+from adabypass.evaluation.prequential import LARGEST_SKIP, SKIP, Evaluation, check_loss, evaluate
+from adabypass.forecasting import Baseline, Drift, Forecaster, Naive
 from adabypass.model.trace import Scores
 from adabypass.panel.columns import TARGET
 from adabypass.regressors import Regressor
-from adabypass.validation import Floats, check_function, check_int, shown
+from adabypass.tables import frames
+from adabypass.timegrid.freq import Freq
+from adabypass.validation import Floats, check_flag, check_function, check_int, shown
 
+FEWEST_FOR_BASELINES = 20
+"""Observations that a series needs for baselines to be added: they forecast from the fifth on."""
+Contest: TypeAlias = Mapping[str, Forecaster | Baseline | Regressor]
 SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
 
 
@@ -28,6 +34,10 @@ class Line(NamedTuple):
     defined, and where there are too few forecasts to test it."""
     n_scored: int
     """How many forecasts the scores are of."""
+    n_skipped: int
+    """How many, from the first, are not scored: `skip`, and those that another model could not make yet."""
+    n_left_out: int
+    """How many more are not scored: their target is missing, or they knew nothing of it."""
 
 
 class Comparison(NamedTuple):
@@ -48,20 +58,47 @@ class Comparison(NamedTuple):
                 d = line.difference
                 row += f"   {d.mean:+.4g} ± {d.standard_error:.2g} (p = {d.p_value:.2g})"
             rows.append(row)
-        return "\n".join(rows)
+        first = self.evaluations[self.lines[0].name]
+        return "\n".join([first.counts(max(first.traces)), *rows])
+
+    def columns(self) -> dict[str, Any]:
+        """Return what a table shows: of each model counts, scores, and the difference of its loss from the first's."""
+        lines, missing = self.lines, float("nan")
+        columns: dict[str, Any] = {"model": np.array([line.name for line in lines])}
+        for count in ("n_scored", "n_skipped", "n_left_out"):
+            columns[count] = np.array([getattr(line, count) for line in lines])
+        names = list(dict.fromkeys(name for line in lines for name in line.scores if name not in ("n", "n_left_out")))
+        for name in names:
+            columns[name] = np.array([line.scores.get(name, missing) for line in lines])
+        for part, name in (("mean", ""), ("standard_error", "_standard_error"), ("p_value", "_p_value")):
+            values = [missing if line.difference is None else getattr(line.difference, part) for line in lines]
+            columns[f"difference{name}"] = np.array(values)
+        return columns
+
+    def to_frame(self, backend: frames.Backend = "pandas") -> Any:
+        """Return the table as a data frame, one row for each model.
+
+        Parameters
+        ----------
+        backend : "pandas", "polars" or "pyarrow"
+        """
+        return frames.make({name: frames.portable(column) for name, column in self.columns().items()}, backend)
 
 
 def compare(
-    forecasters: Mapping[str, Forecaster | Baseline | Regressor] | Sequence[Forecaster | Baseline | Regressor],
+    forecasters: Contest | Sequence[Forecaster | Baseline | Regressor],
     data: object,
     exog: object = None,
     *,
     target: str = TARGET,
     time: str | None = None,
+    calendar: str | Sequence[str] = (),
+    freq: Freq | None = None,
     horizon: int = 1,
     every: int | None = None,
     skip: int = SKIP,
     loss: str = "log",
+    baselines: bool = True,
     progress: Callable[[str, int], None] | None = None,
 ) -> Comparison:
     """Score several forecasters on the same observations, and test their differences against the first.
@@ -71,10 +108,13 @@ def compare(
     forecasters : mapping of names to forecasters or models, or a list of them
         In a list each goes by the name of its model's class, numbered where it comes again. The others are compared
         with the first.
-    data, exog, target, time, horizon, every, skip
+    data, exog, target, time, calendar, freq, horizon, every, skip
         As in `evaluate`. Scores are those of the farthest step. Only observations that all have forecast are scored.
     loss : "log", "crps", "squared" or "absolute"
         What the differences are of.
+    baselines : bool
+        Whether `Naive` and `Drift` are added at the end, unless a baseline is among the forecasters or the series is
+        shorter than 20 observations: what a forecaster should beat.
     progress : function, optional
         Called with a forecaster's name and the number of observations done: of each twice, forecast and scored.
 
@@ -87,10 +127,12 @@ def compare(
     """
     check_loss(loss)
     check_function(progress, "progress")
+    check_flag(baselines, "baselines")
     skip = check_int(skip, "skip", minimum=0, maximum=LARGEST_SKIP)
-    series, known = observations(data, exog, target, time)
+    series, known, _ = observations(data, exog, target, time, calendar, freq)
+    contest = _named(forecasters)
     found = {}
-    for name, each in _named(forecasters).items():
+    for name, each in (_with_baselines(contest, series) if baselines else contest).items():
         report = None if progress is None else (lambda n, name=name: progress(name, n))
         found[name] = evaluate(each, series, known, horizon=horizon, every=every, skip=0, progress=report)
     evaluations = _aligned(found, skip)
@@ -101,10 +143,23 @@ def compare(
         losses = result.losses(horizon, loss) if is_defined else None
         against = None if losses is None or base is None else _difference(losses, base, ceil(horizon / result.every))
         base = losses if not lines else base
-        lines.append(Line(name, result.scores(horizon), against, result.n_scored(horizon)))
+        lines.append(Line(name, result.scores(horizon), against, *_counts(result, horizon)))
         if progress is not None:
             progress(name, len(series))
     return Comparison(lines, loss, evaluations)
+
+
+def _counts(result: Evaluation, step: int) -> tuple[int, int, int]:
+    """Return how many forecasts are scored, skipped and left out."""
+    return result.n_scored(step), result.n_skipped, result.n_left_out(step)
+
+
+def _with_baselines(contest: Contest, series: Floats) -> Contest:
+    """Return the forecasters with baselines after them."""
+    has_one = any(isinstance(each, Baseline) for each in contest.values())
+    if has_one or np.count_nonzero(~np.isnan(series)) < FEWEST_FOR_BASELINES:
+        return contest
+    return {**contest, **{name: each for name, each in (("Naive", Naive()), ("Drift", Drift())) if name not in contest}}
 
 
 def _aligned(evaluations: dict[str, Evaluation], skip: int) -> dict[str, Evaluation]:
@@ -114,9 +169,7 @@ def _aligned(evaluations: dict[str, Evaluation], skip: int) -> dict[str, Evaluat
     return {name: each._replace(skip=min(starts[name], len(each.origins) - 1)) for name, each in evaluations.items()}
 
 
-def _named(
-    forecasters: Mapping[str, Forecaster | Baseline | Regressor] | Sequence[Forecaster | Baseline | Regressor],
-) -> Mapping[str, Forecaster | Baseline | Regressor]:
+def _named(forecasters: Contest | Sequence[Forecaster | Baseline | Regressor]) -> Contest:
     """Return the forecasters by name."""
     if not isinstance(forecasters, Mapping | Sequence) or isinstance(forecasters, str):
         raise ParameterError(

@@ -1,21 +1,21 @@
 """Prequential evaluation: each forecast is made before its target is seen, one step ahead or many."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adabypass import tables
 from adabypass.errors import NotEnoughDataError, ParameterError
+from adabypass.evaluation.observations import observations
 from adabypass.forecasting import Baseline, Forecaster
-from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.model.predictive import concatenate
 from adabypass.model.trace import Scores, Trace
-from adabypass.panel.columns import TARGET, Columns, as_names
+from adabypass.panel.columns import TARGET
 from adabypass.panel.pipeline import as_forecaster
-from adabypass.panel.series import SeriesTable
 from adabypass.regressors import Regressor
+from adabypass.tables import frames
+from adabypass.timegrid.freq import Freq
 from adabypass.validation import Floats, Integers, check_function, check_int, shown
 
 SKIP = 20
@@ -64,6 +64,38 @@ class Evaluation(NamedTuple):
         trace = self.trace(step)
         return int(np.count_nonzero((~np.isnan(trace.y) & trace.is_known)[self.skip :]))
 
+    @property
+    def n_origins(self) -> int:
+        """From how many origins forecasts were made."""
+        return len(self.origins)
+
+    @property
+    def n_skipped(self) -> int:
+        """How many forecasts, from the first, are not scored since they are made from hardly any data: `skip`."""
+        return self.skip
+
+    def n_left_out(self, step: int = 1) -> int:
+        """Return how many more are not scored: their target is missing, or they knew nothing of it."""
+        return self.n_origins - self.n_skipped - self.n_scored(step)
+
+    def counts(self, step: int = 1) -> str:
+        """Return in words how many forecasts `step` steps ahead are scored, and how many are not.
+
+        Examples
+        --------
+        >>> from adabypass import Naive, load_dataset
+        >>> evaluate(Naive(), load_dataset("nile").y, horizon=4, every=10).counts(4)
+        '45 of 65 forecasts scored, after every 10th observation; the first 20 skipped'
+        """
+        scored = self.n_scored(step)
+        stride = f", after every {_ordinal(self.every)} observation" if self.every > 1 else ""
+        apart = [f"the first {self.n_skipped} skipped"] if self.n_skipped > 1 else []
+        apart += ["the first skipped"] if self.n_skipped == 1 else []
+        if n := self.n_left_out(step):
+            apart.append(f"{n} left out whose target is missing or of which nothing was known")
+        reasons = f"; {', '.join(apart)}" if apart else ""
+        return f"{scored} of {self.n_origins} forecast{'s' * (self.n_origins != 1)} scored{stride}{reasons}"
+
     def losses(self, step: int = 1, loss: str = "log") -> Floats:
         """Return the loss of each forecast; nan where the target is missing, or the forecast knew nothing of it.
 
@@ -82,7 +114,30 @@ class Evaluation(NamedTuple):
         names = next(iter(scores.values()))
         lines = [f"{'step':>4} " + " ".join(f"{name:>14}" for name in names)]
         lines += [f"{step:>4} " + " ".join(f"{each[name]:>14.6g}" for name in names) for step, each in scores.items()]
-        return "\n".join(lines)
+        return "\n".join([self.counts(max(self.traces)), *lines])
+
+    def columns(self) -> dict[str, Any]:
+        """Return what a table shows: for each step the counts and the scores."""
+        steps = list(self.traces)
+        counts = {
+            "step": np.array(steps),
+            "n_origins": np.full(len(steps), self.n_origins),
+            "n_scored": np.array([self.n_scored(step) for step in steps]),
+            "n_skipped": np.full(len(steps), self.n_skipped),
+            "n_left_out": np.array([self.n_left_out(step) for step in steps]),
+        }
+        scores = [self.scores(step) for step in steps]
+        names = [name for name in scores[0] if name not in ("n", "n_left_out")]
+        return counts | {name: np.array([each[name] for each in scores]) for name in names}
+
+    def to_frame(self, backend: frames.Backend = "pandas") -> Any:
+        """Return counts and scores as a data frame, one row for each step ahead; `trace(step)` has the forecasts.
+
+        Parameters
+        ----------
+        backend : "pandas", "polars" or "pyarrow"
+        """
+        return frames.make(self.columns(), backend)
 
 
 def evaluate(
@@ -92,6 +147,8 @@ def evaluate(
     *,
     target: str = TARGET,
     time: str | None = None,
+    calendar: str | Sequence[str] = (),
+    freq: Freq | None = None,
     horizon: int = 1,
     every: int | None = None,
     skip: int = SKIP,
@@ -111,6 +168,10 @@ def evaluate(
         Their values at the targets are taken as known when the forecast is made.
     target, time : str
         Columns of a frame: `y`, and `ds` if it is there, or an index of dates.
+    calendar : list of "day", "week", "year"
+        Cycles that a forecaster learns; they need a frame with times.
+    freq : number, timedelta or text such as "month", optional
+        Time between observations of a frame; the most common one if not given.
     horizon : int
         Forecasts 1 to `horizon` steps ahead are scored.
     every : int, optional
@@ -131,7 +192,7 @@ def evaluate(
     """
     check_function(progress, "progress")
     copy = as_forecaster(forecaster).copy()
-    series, known = observations(data, exog, target, time)
+    series, known, _ = observations(data, exog, target, time, calendar, freq)
     steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
     skip = check_int(skip, "skip", minimum=0, maximum=LARGEST_SKIP)
     if steps == 1 and every is None:
@@ -179,23 +240,15 @@ def _evaluate_ahead(
     return Evaluation(traces, min(skip, len(origins) - 1), origins, stride)  # a short series keeps its last forecast
 
 
-def observations(data: Any, exog: Any, target: str, time: str | None) -> tuple[Floats, Floats | None]:
-    """Return the observations and exogenous values of arrays, or of a frame's columns."""
-    if not (isinstance(data, Mapping) or hasattr(data, "columns")):
-        series = check_series(data, "data")
-        return series, None if exog is None else check_exog(exog, len(series), None, None, "mean")
-    panel = SeriesTable(
-        tables.from_frame(data), Columns(target, time, None, () if exog is None else as_names(exog, "exog"))
-    )
-    if len(panel) > 1:
-        raise ParameterError(f"the frame holds {len(panel)} series, but they are evaluated one by one; choose one.")
-    found = panel.series(panel.names[0])
-    return found.y, found.exog
-
-
 def _default_stride(n: int, steps: int) -> int:
     """Return after how many observations a forecast is made, if the caller leaves it open."""
     return max(1, min(ceil(n * steps / AFFORDABLE), (n - steps) // FEWEST_ORIGINS))
+
+
+def _ordinal(n: int) -> str:
+    """Return "2nd" for 2."""
+    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{ending}"
 
 
 def check_loss(loss: str) -> str:

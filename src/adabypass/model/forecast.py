@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from adabypass.errors import ShapeError
 from adabypass.model.empirical import Empirical
-from adabypass.model.protocol import Predictive, check_predictive
+from adabypass.model.protocol import Predictive, check_predictive, check_probability
 from adabypass.tables import frames
 from adabypass.validation import Floats, check_array
 
@@ -78,6 +78,23 @@ class Forecast:
         """Standard deviation at each step."""
         return np.asarray(self.predictive.sd)
 
+    def cdf(self, y: ArrayLike) -> Floats:
+        """Return the probability at each step of a value up to `y`: one number for all steps, or one for each.
+
+        Examples
+        --------
+        >>> from adabypass import Naive
+        >>> model = Naive()
+        >>> trace = model.run([3.0, 4.0, 2.0, 3.0, 5.0, 4.0])
+        >>> model.forecast(horizon=2).cdf(4.0)
+        array([0.5, 0.5])
+        """
+        return np.asarray(self.predictive.cdf(check_array(y, "y")))
+
+    def sf(self, y: ArrayLike) -> Floats:
+        """Return the probability at each step of a value above `y`: one number for all steps, or one for each."""
+        return np.asarray(self.predictive.sf(check_array(y, "y")))
+
     def quantile(self, q: ArrayLike) -> Floats:
         """Return the value at each step that is exceeded with probability 1 - q: (horizon,), or (*q.shape, horizon)."""
         return np.asarray(self.predictive.quantile(q))
@@ -87,8 +104,8 @@ class Forecast:
         low, high = self.predictive.interval(level)
         return np.asarray(low), np.asarray(high)
 
-    def columns(self, levels: Sequence[float] = (0.9,)) -> dict[str, Floats]:
-        """Return what a table shows: `mean`, `sd`, and `lower_90`, `upper_90` for each level."""
+    def columns(self, levels: Sequence[float] = (0.9,), quantiles: Sequence[float] = ()) -> dict[str, Floats]:
+        """Return what a table shows: `mean`, `sd`, `lower_90`, `upper_90` for a level of 0.9, `quantile_5` for 0.05."""
         columns = {"mean": self.mean}
         if self.is_point:
             return columns
@@ -96,9 +113,18 @@ class Forecast:
         for level in levels:
             low, high = self.interval(level)
             columns |= {f"lower_{100 * level:g}": low, f"upper_{100 * level:g}": high}
+        probabilities = np.atleast_1d(check_probability(quantiles)) if len(quantiles) else np.empty(0)
+        for q in probabilities.tolist():
+            columns[f"quantile_{100 * q:g}"] = self.quantile(q)
         return columns
 
-    def to_frame(self, levels: Sequence[float] = (0.9,), backend: frames.Backend = "pandas") -> Any:
+    def to_frame(
+        self,
+        levels: Sequence[float] = (0.9,),
+        backend: frames.Backend = "pandas",
+        *,
+        quantiles: Sequence[float] = (),
+    ) -> Any:
         """Return the forecast as a data frame, one row per step.
 
         Parameters
@@ -106,8 +132,10 @@ class Forecast:
         levels
             Of the intervals.
         backend : "pandas", "polars" or "pyarrow"
+        quantiles
+            Probabilities of quantiles to add: 0.05 makes a column `quantile_5`.
         """
-        return frames.make({"step": np.arange(1, len(self) + 1), **self.columns(levels)}, backend)
+        return frames.make({"step": np.arange(1, len(self) + 1), **self.columns(levels, quantiles)}, backend)
 
 
 def _check_paths(paths: object, horizon: int) -> Floats:

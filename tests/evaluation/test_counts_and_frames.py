@@ -1,0 +1,91 @@
+"""An evaluation says how many forecasts it scored and skipped, and becomes a data frame."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from pytest import approx
+
+from adabypass import (
+    AutoBypass,
+    Forecaster,
+    Naive,
+    PassiveAggressive,
+    SequentialKalman,
+    compare,
+    evaluate,
+    load_dataset,
+)
+from adabypass.errors import MissingExtraError, ParameterError, UnknownNameError
+
+NILE = load_dataset("nile").y
+
+
+def test_every_origin_is_scored_skipped_or_left_out() -> None:
+    y = NILE[:200].copy()
+    y[[50, 120]] = np.nan
+    found = evaluate(SequentialKalman(), y, horizon=3, every=2, skip=5)
+    for step in (1, 2, 3):
+        targets = y[found.origins + step - 1]
+        assert found.n_skipped == 5
+        assert found.n_left_out(step) == np.isnan(targets[5:]).sum()
+        assert found.n_scored(step) + found.n_skipped + found.n_left_out(step) == found.n_origins == len(found.origins)
+    assert found.counts(1) == (
+        "91 of 98 forecasts scored, after every 2nd observation; the first 5 skipped, 2 left out whose target is "
+        "missing or of which nothing was known"
+    )
+    assert repr(found).startswith(found.counts(3))
+
+
+def test_an_evaluation_becomes_a_frame_with_a_row_for_each_step() -> None:
+    found = evaluate(Naive(), NILE[:150], horizon=4)
+    frame = found.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame["step"].tolist() == [1, 2, 3, 4]
+    assert frame["n_scored"].tolist() == [found.n_scored(step) for step in range(1, 5)]
+    assert frame["crps"].tolist() == [found.scores(step)["crps"] for step in range(1, 5)]
+    assert isinstance(found.to_frame("polars"), pl.DataFrame)
+    assert found.to_frame("pyarrow").num_rows == 4
+    with pytest.raises((UnknownNameError, MissingExtraError)):
+        found.to_frame("excel")  # type: ignore[arg-type]
+
+
+def test_a_comparison_becomes_a_frame_with_a_row_for_each_model() -> None:
+    table = compare({"auto": AutoBypass(), "pa": PassiveAggressive()}, NILE[:200], loss="absolute")
+    frame = table.to_frame("polars")
+    assert frame["model"].to_list() == ["auto", "pa", "Naive", "Drift"]
+    assert frame["n_scored"].to_list() == [line.n_scored for line in table.lines]
+    assert len(set(frame["n_scored"])) == 1, "all are scored on the same observations"
+    assert np.isnan(frame["crps"][1]), "a point has no CRPS"
+    first, second = table.lines[:2]
+    assert second.difference is not None
+    assert frame["difference"][1] == second.difference.mean
+    assert np.isnan(frame["difference"][0])
+    assert frame["rmse"][0] == approx(first.scores["rmse"])
+    assert repr(table).startswith(table.evaluations["auto"].counts())
+
+
+def test_baselines_are_added_unless_one_is_there_or_none_is_wanted() -> None:
+    def names(forecasters: object, n: int = 100, **options: bool) -> list[str]:
+        table = compare(forecasters, NILE[:n], **options)  # type: ignore[arg-type]
+        return [line.name for line in table.lines]
+
+    assert names([SequentialKalman()]) == ["SequentialKalman", "Naive", "Drift"]
+    assert names([SequentialKalman(), Naive()]) == ["SequentialKalman", "Naive"]
+    assert names([SequentialKalman()], baselines=False) == ["SequentialKalman"]
+    assert names([SequentialKalman()], n=12) == ["SequentialKalman"]
+    assert names({"Drift": SequentialKalman()}) == ["Drift", "Naive"]
+
+
+def test_a_calendar_is_learned_from_a_frame_s_times() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"ds": pd.date_range("2024-01-01", periods=300, freq="h")})
+    frame["y"] = 5 * np.sin(2 * np.pi * np.arange(300) / 24) + 0.1 * rng.normal(size=300)
+    with_day = evaluate(Forecaster(lags=1), frame, calendar="day", horizon=6, every=5)
+    without = evaluate(Forecaster(lags=1), frame, horizon=6, every=5)
+    assert with_day.scores(6)["rmse"] < 0.3 * without.scores(6)["rmse"]
+    assert compare([Forecaster(lags=1)], frame, calendar=["day"]).lines[0].scores["rmse"] < 0.2
+    sparse = evaluate(Naive(), frame.iloc[::2], freq="hour", skip=0)
+    assert sparse.n_left_out() == sparse.n_scored() == 146, "every second hour is missing"
+    with pytest.raises(ParameterError, match="calendar needs times"):
+        evaluate(Naive(), frame["y"].to_numpy(), calendar="day")
