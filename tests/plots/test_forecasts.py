@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from pytest import approx
 
-from adabypass import Bypass, Normal, PassiveAggressive, Trace, plots
+from adabypass import Baseline, Bypass, Drift, Naive, Normal, PassiveAggressive, SeasonalNaive, Trace, plots
 from adabypass.errors import NotReadyError, ParameterError, PointForecastError, ShapeError
 from tests.plots.drawn import Ahead, auto_trace, edges, in_words, line, normal_trace
 
@@ -142,3 +142,12 @@ def test_a_horizon_shows_all_of_its_widest_interval_however_quiet_the_past_was()
     low, high = plots.horizon(Ahead(np.zeros(9), np.arange(1.0, 10.0) ** 6), np.array([-0.1, 0.1, 0.0])).get_ylim()
     assert low < -1.644854 * 9**3
     assert high > 1.644854 * 9**3
+
+
+@pytest.mark.parametrize("model", [Naive(), Drift(), SeasonalNaive(4)])
+def test_baselines_can_be_drawn(model: Baseline, tmp_path: Path) -> None:
+    y = np.random.default_rng(0).normal(size=60).cumsum()
+    trace = model.run(y)
+    for plot in (plots.predictions, plots.fan, plots.pit, plots.reliability, plots.coverage, plots.calibrated):
+        plots.save(plot(trace), tmp_path / "plot.png")
+    plots.save(plots.horizon(model.forecast(12), y=y), tmp_path / "plot.png")
