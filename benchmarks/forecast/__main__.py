@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from rich.progress import Progress
 
-from benchmarks.forecast import page, picture
+from benchmarks.forecast import page, picture, wind_steps
 from benchmarks.forecast.cache import Cache
 from benchmarks.forecast.contestants import COMBINED, MEDIAN, RIVALS
 from benchmarks.forecast.measures import Outlook, score
@@ -88,6 +88,8 @@ def main(data: Path, out: Path, sources: str, chosen: str | None, docs: bool) ->
     out.mkdir(parents=True, exist_ok=True)
     page.save_scores(scores, given, out / "scores.csv")
     text = page.markdown(scores, given)
+    if "wind" in sources.split(","):
+        text += f"\n{wind_steps.markdown(wind_steps.measure())}\n"
     (out / "forecasting.md").write_text(text, encoding="utf-8")
     picture.draw(scores, given, out / "forecasting.png")
     if docs:

@@ -1,6 +1,6 @@
 """Who takes part, in the order of the tables."""
 
-from adabypass import Forecaster
+from adabypass import Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from benchmarks.forecast import awen
 from benchmarks.forecast.problems import Problem
 from benchmarks.forecast.rivals import Rival, auto_arima, ours, statsforecast
@@ -16,9 +16,17 @@ def by_hand(problem: Problem) -> Forecaster:
     return Forecaster(lags=[1, period, period + 1] if 1 < period < n // 3 else 2)
 
 
+def seasonal_naive(problem: Problem) -> Baseline:
+    """Return the seasonal baseline, or the naive one where the series has no three differences of a season."""
+    return SeasonalNaive(problem.period) if len(problem.train) >= problem.period + 3 else Naive()
+
+
 RIVALS = (
     Rival("Forecaster()", ours(lambda problem: Forecaster())),
     Rival("Forecaster, lags by hand", ours(by_hand)),
+    Rival("Naive (ours)", ours(lambda problem: Naive())),
+    Rival("SeasonalNaive (ours)", ours(seasonal_naive)),
+    Rival("Drift (ours)", ours(lambda problem: Drift())),
     Rival("AutoETS", statsforecast(lambda models, p: models.AutoETS(season_length=p.period)), STATSFORECAST),
     Rival("AutoARIMA", statsforecast(auto_arima), STATSFORECAST),
     Rival("AutoTheta", statsforecast(lambda models, p: models.AutoTheta(season_length=p.period)), STATSFORECAST),

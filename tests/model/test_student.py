@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from adabypass import Normal, StudentT
-from adabypass.errors import ParameterError, ShapeError
+from adabypass.errors import NotANumberError, ParameterError, ShapeError
 from adabypass.model.predictive import concatenate
 from tests.strategies import powers
 
@@ -93,6 +93,11 @@ def test_samples_have_the_forecast_s_moments() -> None:
 def test_parameters_without_a_variance_are_refused(wrong: tuple[float, float, float]) -> None:
     with pytest.raises(ParameterError, match="degrees of freedom above 2"):
         StudentT(*wrong)
+
+
+def test_parameters_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(NotANumberError, match="mean is"):
+        StudentT([[1.0], [2.0, 3.0]], 1.0, 3.0)  # type: ignore[arg-type]
 
 
 def test_parameters_of_different_shapes_are_refused() -> None:

@@ -154,8 +154,8 @@ def _log_density(z: Any, dof: Any) -> Any:
 
 def _check_parameters(mean: Any, scale: Any, dof: Any) -> tuple[Any, Any, Any]:
     """Return the parameters as plain floats, or as arrays of one shape (n,)."""
-    shape = np.shape(mean)
     means, scales, dofs = (check_array(v, n) for v, n in ((mean, "mean"), (scale, "scale"), (dof, "dof")))
+    shape = means.shape
     if len(shape) > 1 or scales.shape != shape or dofs.shape != shape:
         raise ShapeError(
             f"mean has shape {shape}, scale {scales.shape} and dof {dofs.shape}, but all must be numbers, or arrays of "
