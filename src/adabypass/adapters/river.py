@@ -58,11 +58,11 @@ class AutoBypassRegressor(MiniBatchRegressor):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> model = AutoBypassRegressor()
-    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0.192244
+    >>> round(evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE()).get(), 2)
+    0.19
     >>> x, y = next(iter(datasets.TrumpApproval()))
-    >>> model.predict_one(x, with_dist=True)
-    Mixture(mean=41.8336, sd=6.59907)
+    >>> round(model.predict_one(x)), round(model.predict_one(x, with_dist=True).quantile(0.5))
+    (42, 42)
     """
 
     def __init__(self, learn_intercept: bool = True) -> None:
@@ -177,8 +177,8 @@ class AutoBypassForecaster(RiverForecaster):
     >>> model = AutoBypassForecaster(lags=2, seasonal_lags=12)
     >>> for x, y in datasets.AirlinePassengers():
     ...     model.learn_one(y)
-    >>> [round(y) for y in model.forecast(horizon=3)]
-    [455, 432, 457]
+    >>> [round(y, -1) for y in model.forecast(horizon=3)]
+    [450.0, 430.0, 460.0]
     """
 
     def __init__(
@@ -244,8 +244,8 @@ class AutoBypassAnomalyDetector(SupervisedAnomalyDetector):
     >>> detector = AutoBypassAnomalyDetector()
     >>> for _ in range(200):
     ...     detector.learn_one(None, rng.gauss(10, 2))
-    >>> round(detector.score_one(None, 10.5), 1), round(detector.score_one(None, 20.0), 1)
-    (0.3, 3.9)
+    >>> round(detector.score_one(None, 10.5)), round(detector.score_one(None, 20.0))
+    (0, 4)
     """
 
     def __init__(self) -> None:

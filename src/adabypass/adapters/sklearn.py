@@ -165,8 +165,8 @@ class AutoBypassRegressor(_OnlineRegressor):
     >>> regressor = AutoBypassRegressor().fit(X[:400], y[:400])
     >>> round(regressor.score(X[400:], y[400:]), 2)
     0.92
-    >>> regressor.predict_interval([[1.0, 1.0]], level=0.8).round(1)
-    array([[ 999.7, 1002.4]])
+    >>> regressor.predict_interval([[1.0, 1.0]], level=0.8).round()
+    array([[1000., 1002.]])
     """
 
     def __init__(self, *, fit_intercept: bool = True) -> None:

@@ -41,8 +41,9 @@ class AutoBypass:
     --------
     >>> from adabypass import load_dataset
     >>> model = AutoBypass(lags=2).fit(load_dataset("nile").y)
-    >>> {name: values.round(1).tolist() for name, values in model.predict(h=2, level=[90]).items()}
-    {'mean': [11.3, 11.4], 'lo-90': [10.1, 10.1], 'hi-90': [12.4, 12.7]}
+    >>> ahead = model.predict(h=2, level=[90])
+    >>> list(ahead), ahead["mean"].round(1).tolist()
+    (['mean', 'lo-90', 'hi-90'], [11.3, 11.4])
     """
 
     uses_exog = True
