@@ -3,7 +3,7 @@
 from adabypass import Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from benchmarks.forecast import awen
 from benchmarks.forecast.problems import Problem
-from benchmarks.forecast.rivals import Rival, auto_arima, ours, statsforecast
+from benchmarks.forecast.rivals import Rival, auto_arima, ours, short_period, statsforecast
 
 MEDIAN = "median of these four"
 COMBINED = ("AutoETS", "AutoARIMA", "AutoTheta", "AutoCES")
@@ -27,7 +27,7 @@ RIVALS = (
     Rival("Naive (ours)", ours(lambda problem: Naive())),
     Rival("SeasonalNaive (ours)", ours(seasonal_naive)),
     Rival("Drift (ours)", ours(lambda problem: Drift())),
-    Rival("AutoETS", statsforecast(lambda models, p: models.AutoETS(season_length=p.period)), STATSFORECAST),
+    Rival("AutoETS", statsforecast(lambda models, p: models.AutoETS(season_length=short_period(p))), STATSFORECAST),
     Rival("AutoARIMA", statsforecast(auto_arima), STATSFORECAST),
     Rival("AutoTheta", statsforecast(lambda models, p: models.AutoTheta(season_length=p.period)), STATSFORECAST),
     Rival("AutoCES", statsforecast(lambda models, p: models.AutoCES(season_length=p.period)), STATSFORECAST),

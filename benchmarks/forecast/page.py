@@ -16,8 +16,9 @@ TEXT = """# Forecasts many steps ahead
 Written by `make bench-forecast ARGS="--docs"`. Each model learns a series up to its last observations, which it then
 forecasts: 6 yearly, 8 quarterly, 18 monthly, 13 weekly and 48 hourly values, as in the M competitions, 14 days, and 36
 steps of 10 minutes for the wind. The models of statsforecast are given the season's period. AutoARIMA compares models
-by approximate likelihoods where a series has more than 150 values or a period above 12, as R does, and is given no
-season longer than 24: with the 52 weeks of a year it takes minutes a series.
+by approximate likelihoods where a series has more than 150 values or a period above 12, as R does. It and AutoETS are
+given no season longer than 24: the one would take minutes a series, the other has none. awen-dlmax, which compiles for
+every length of a series, is given monthly and quarterly series only, at most their newest 120 and 64 values.
 
 - MASE is the mean absolute error over the mean absolute seasonal difference of the training part (weekly: from week to
   week). CRPS, twice the mean pinball loss at 5 %, 10 % ... 95 %, and the interval score of the 90 % interval are in the
@@ -60,11 +61,11 @@ def markdown(scores: Scores, given: Sequence[Problem]) -> str:
 def summary_table(scores: Scores, given: Sequence[Problem]) -> str:
     """Return every measure of every rival, the best CRPS first."""
     names = names_of(given)
-    ranked = sorted(scores, key=lambda rival: mean(scores, rival, names, "CRPS"))
+    ranked = sorted(scores, key=lambda rival: np.nan_to_num(mean(scores, rival, names, "CRPS"), nan=np.inf))
     rows = [["", *MEASURES]]
     for rival in ranked:
         failed = n_failed(scores, rival, names)
-        if failed == len(names):
+        if failed > 0.1 * len(names):
             continue
         note = f" (without {failed} series on which it failed)" if failed else ""
         rows.append([rival + note, *(cell(measure, mean(scores, rival, names, measure)) for measure in MEASURES)])
@@ -75,7 +76,8 @@ def frequency_table(scores: Scores, given: Sequence[Problem], measure: str) -> s
     """Return one measure of every rival over all and for each frequency, with the number of series."""
     groups = {"all": names_of(given)} | {each: names_of(given, frequency=each) for each in frequencies(given)}
     rows = [["", *(f"{group} ({len(names)})" for group, names in groups.items())]]
-    for rival in sorted(scores, key=lambda rival: mean(scores, rival, groups["all"], "CRPS")):
+    ranked = sorted(scores, key=lambda rival: np.nan_to_num(mean(scores, rival, groups["all"], "CRPS"), nan=np.inf))
+    for rival in ranked:
         cells = [cell(measure, mean(scores, rival, names, measure)) for names in groups.values()]
         if any(cells):
             rows.append([rival, *cells])

@@ -13,8 +13,8 @@ from benchmarks.forecast.measures import PROBABILITIES, Outlook
 from benchmarks.forecast.problems import Problem
 
 Found = Iterator[tuple[Problem, Outlook | None]]
-LONGEST_ARIMA_PERIOD = 24
-"""With a longer period AutoARIMA takes minutes a series, and is given no season."""
+LONGEST_PERIOD = 24
+"""With a longer period AutoETS and AutoARIMA are given no season: the one has none, the other would take minutes."""
 APPROXIMATE_FROM = 150
 """AutoARIMA compares models by approximate likelihoods from so many values on, or a period above 12, as in R."""
 
@@ -78,9 +78,14 @@ def statsforecast(make: Callable[[Any, Problem], Any]) -> Callable[[Sequence[Pro
     return one_by_one(forecast)
 
 
+def short_period(problem: Problem) -> int:
+    """Return the period, or 1 if it is longer than AutoETS and AutoARIMA can use."""
+    return problem.period if problem.period <= LONGEST_PERIOD else 1
+
+
 def auto_arima(models: Any, problem: Problem) -> Any:
     """Return AutoARIMA within limits that let it end."""
-    period = problem.period if problem.period <= LONGEST_ARIMA_PERIOD else 1
+    period = short_period(problem)
     is_long = len(problem.train) > APPROXIMATE_FROM or period > 12
     return models.AutoARIMA(season_length=period, approximation=is_long)
 

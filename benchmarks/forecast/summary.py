@@ -25,10 +25,10 @@ def names_of(given: Sequence[Problem], *, source: str | None = None, frequency: 
 
 
 def mean(scores: Scores, rival: str, names: Sequence[str], measure: str) -> float:
-    """Return the mean of a measure over the named series that a rival forecast; nan if there are none."""
+    """Return the mean of a measure over the named series; nan if a rival forecast fewer than nine in ten of them."""
     found = scores.get(rival, {})
     values = [found[name][measure] for name in names if name in found]
-    return float(np.mean(values)) if values else float("nan")
+    return float(np.mean(values)) if values and len(values) >= 0.9 * len(names) else float("nan")
 
 
 def n_failed(scores: Scores, rival: str, names: Sequence[str]) -> int:

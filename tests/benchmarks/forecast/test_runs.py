@@ -19,7 +19,7 @@ from adabypass import Forecaster
 RNG = np.random.default_rng(0)
 SERIES = [
     Problem(f"s{i}", "somewhere", ("monthly", "yearly")[i % 2], 1, RNG.normal(size=60).cumsum(), RNG.normal(size=3))
-    for i in range(4)
+    for i in range(20)
 ]
 
 
@@ -36,11 +36,21 @@ def constant(value: float, calls: list[str] | None = None) -> Any:
 
 def test_a_rival_that_fails_is_shown_without_what_it_failed_on(tmp_path: Path) -> None:
     scores = measure(SERIES, [Rival("good", constant(1.0)), Rival("bad", constant(-1.0))], Cache(tmp_path / "c"))
-    assert sorted(scores["bad"]) == ["s0", "s1", "s2"]
+    assert set(scores["good"]) - set(scores["bad"]) == {"s3"}
     assert "bad (without 1 series on which it failed)" in summary_table(scores, SERIES)
-    assert "monthly (2)" in frequency_table(scores, SERIES, "CRPS")
+    assert "monthly (10)" in frequency_table(scores, SERIES, "CRPS")
     save_scores(scores, SERIES, tmp_path / "scores.csv")
-    assert len((tmp_path / "scores.csv").read_text().splitlines()) == 1 + 4 + 3
+    assert len((tmp_path / "scores.csv").read_text().splitlines()) == 1 + 20 + 19
+
+
+def test_a_rival_that_forecast_too_few_is_left_out_of_a_mean(tmp_path: Path) -> None:
+    scores = measure(SERIES, [Rival("good", constant(1.0))], Cache(tmp_path / "c"))
+    scores["few"] = {name: found for name, found in scores["good"].items() if name in ("s0", "s2")}
+    scores["months"] = {each.name: scores["good"][each.name] for each in SERIES if each.frequency == "monthly"}
+    assert "few" not in summary_table(scores, SERIES) + frequency_table(scores, SERIES, "CRPS")
+    assert "months" not in summary_table(scores, SERIES)
+    row = next(line for line in frequency_table(scores, SERIES, "CRPS").splitlines() if line.startswith("| months"))
+    assert [bool(cell.strip()) for cell in row.split("|")[2:5]] == [False, False, True]
 
 
 def test_forecasts_of_other_libraries_are_made_once(tmp_path: Path) -> None:
