@@ -12,6 +12,10 @@ from benchmarks.forecast.summary import Scores, frequencies, mean, names_of
 
 BASE = "AutoETS"
 """Whose CRPS the others' are shown relative to."""
+HIDDEN = ("SeasonalNaive (ours)", "Drift (ours)")
+"""Not drawn: the one is where SeasonalNaive is, the other near Naive."""
+FEWEST_SERIES = 10
+"""Groups of fewer series are in the tables alone."""
 WORST = 2.0
 """Ratios above it are drawn at the edge."""
 OUR_COLORS = ("#b2182b", "#ef8a62", "#f4a582", "#fddbc7")
@@ -24,7 +28,7 @@ def draw(scores: Scores, given: Sequence[Problem], path: Path) -> None:
     rows = list(_groups(given).items())[::-1]
     figure = Figure(figsize=(12, 0.5 * len(rows) + 2.0), layout="constrained")
     ratio, held = figure.subplots(1, 2, sharey=True, width_ratios=[3, 2])
-    others = [rival for rival in scores if rival not in OURS]
+    others = [rival for rival in scores if rival not in OURS and rival not in HIDDEN]
     for rival in (*others, *(each for each in OURS if each in scores)):
         style = _style(rival, others)
         crps = np.array([mean(scores, rival, names, "CRPS") for _, names in rows])
@@ -53,7 +57,9 @@ def _groups(given: Sequence[Problem]) -> dict[str, list[str]]:
         if len(frequencies(chosen)) > 1:
             groups[f"{label}: all"] = names_of(chosen)
         for frequency in frequencies(chosen):
-            groups[f"{label}: {frequency}"] = names_of(chosen, frequency=frequency)
+            names = names_of(chosen, frequency=frequency)
+            if len(names) >= FEWEST_SERIES:
+                groups[f"{label}: {frequency}"] = names
     return groups
 
 
