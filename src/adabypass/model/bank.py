@@ -58,6 +58,11 @@ class AutoBypassSpec(Spec):
     max_failures: ClassVar[int] = 8
     """after so many failures more than successes it goes on from the best filter's weights."""
 
+    jump_distance: ClassVar[float] = 3.0
+    """Weights jump when a filter was off by more than so many standard deviations"""
+    max_strikes: ClassVar[int] = 2
+    """so many times in a row."""
+
     anchor_rate: ClassVar[float] = 0.003
     smallest_anchor_var: ClassVar[float] = 1e-4
     """Lower end of a feature's running variance, in units of that of the warm-up."""
@@ -127,7 +132,9 @@ class AutoBypassSpec(Spec):
             *scalars("y_running_mean", "y_running_var", "season_step", *LEARNED),
             *vectors("x_center", "x_scale", "anchor_center", "anchor_var"),
             *vectors("filter_share", "filter_slow", "filter_fast", "filter_epsilon", size="n_lanes"),
-            *vectors("filter_scale_slope_sq", "filter_epsilon_slope_sq", "filter_failures", size="n_lanes"),
+            *vectors(
+                "filter_scale_slope_sq", "filter_epsilon_slope_sq", "filter_failures", "filter_strikes", size="n_lanes"
+            ),
             *vectors("filter_leverage", "filter_leverage_prec", "filter_leverage_effect", size="n_lanes"),
             *vectors("filter_fast_log", "filter_fast_prec", "filter_fast_effect", size="n_lanes"),
             *vectors("filter_fading_log", "filter_fading_prec", "filter_fading_effect", size="n_lanes"),
@@ -152,7 +159,8 @@ class AutoBypassSpec(Spec):
         "n_filters", "n_lanes", "n_flexible", "n_drifts", "n_fixed_rates", "n_milestones", "n_warm_up",
         "intercept", "period",
         "prior_var", "warm_up_widening", "change_scale", "change_tail",
-        "hyper_switching_rate", "failure_margin", "max_failures", "anchor_rate", "smallest_anchor_var",
+        "hyper_switching_rate", "failure_margin", "max_failures", "jump_distance", "max_strikes",
+        "anchor_rate", "smallest_anchor_var",
         "epsilon_start", "epsilon_rate", "smallest_epsilon", "largest_epsilon",
         "slope_rate", "scale_slope_sq_start", "epsilon_slope_sq_start", "largest_epsilon_slope",
         "prior_prec", "prec_decay", "largest_error", "largest_leverage", "smallest_fast_log", "largest_fast_log",

@@ -41,8 +41,9 @@ def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> Linear
     floor = RESOLUTION * abs(spec.layout.scalar(row, "last_y"))
     with np.errstate(over="ignore"):
         units = np.minimum(np.outer(unit, unit), LARGEST)
-        cov = np.clip(unpack(spec.filters_of(row, "filter_cov", n_features)) * units, -LARGEST, LARGEST)
-        drift = np.clip(_drift(spec, row, n_features) * units, -LARGEST, LARGEST)
+        drift, jump = _drift(spec, row, n_features)
+        cov = np.clip((unpack(spec.filters_of(row, "filter_cov", n_features)) + jump) * units, -LARGEST, LARGEST)
+        drift = np.clip(drift * units, -LARGEST, LARGEST)
     return LinearMixture(
         share=spec.filters_of(row, "filter_share", n_features),
         mean=spec.filters_of(row, "filter_mean", n_features) * unit,
@@ -76,8 +77,8 @@ def _fade(spec: AutoBypassSpec, fading_log: Floats) -> Floats:
     return np.clip(1.0 - (1.0 - decay) * np.exp(fading_log), 0.0, spec.largest_fast_decay)  # (102)
 
 
-def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
-    """Return what a step adds to the covariance of each filter's weights, in standard units."""
+def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, Floats]:
+    """Return what a step, and a jump that is due, add to the covariance of each filter's weights, in standard units."""
     offset, settings = int(spec.intercept), spec.filters()
     anchored = np.array([[setting.anchored] for setting in settings])
     moves = np.array([[float(setting.slopes_drift)] for setting in settings])
@@ -90,8 +91,10 @@ def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
     if spec.intercept:
         drift[:, 0, 0] = 1 + np.sum(center**2 * prec, axis=1)
         drift[:, 0, 1:] = drift[:, 1:, 0] = -center * prec  # (53)
-    q = np.array([setting.drift_var for setting in settings])
-    return np.asarray(drift * (q * np.exp(2 * spec.filters_of(row, "filter_slow", n_features)))[:, None, None])
+    drift *= np.exp(2 * spec.filters_of(row, "filter_slow", n_features))[:, None, None]
+    q, jump_var = (np.array([getattr(setting, name) for setting in settings]) for name in ("drift_var", "jump_var"))
+    jump_var[spec.filters_of(row, "filter_strikes", n_features) < spec.max_strikes] = 0.0
+    return q[:, None, None] * drift, jump_var[:, None, None] * drift  # (52), (116)
 
 
 def _units(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:

@@ -44,6 +44,13 @@ class Drift(NamedTuple):
     log_var: float
     """Log of the variance of a step, in units of the noise's scale squared."""
     kind: DriftKind
+    jump_log: float | None = None
+    """The same of a jump, which is taken for granted when the filter was far off several times in a row."""
+
+    @property
+    def fastest_log(self) -> float:
+        """Log of the variance of the largest step."""
+        return self.log_var if self.jump_log is None else self.jump_log
 
 
 class Setting(NamedTuple):
@@ -60,6 +67,8 @@ class Setting(NamedTuple):
     """Variance of a step of its weights, in units of the noise's scale squared,"""
     drift_log: float
     """and the log of that, as it is reported: whatever drifts less than `LIKELIEST_DRIFT_LOG` is as good as static."""
+    jump_var: float
+    """What a jump adds to that variance; 0 if its weights do not jump."""
     slow_rate: float
     fast_rate: float
     fast_decay: float
@@ -90,6 +99,7 @@ DRIFTS = (
     Drift(0.0, DriftKind.ANCHORED),
     Drift(1.75, DriftKind.ANCHORED),
     Drift(-3.5, DriftKind.FIXED),
+    Drift(-18.0, DriftKind.ANCHORED, jump_log=3.5),
     Drift(-3.5, DriftKind.LEVEL),
     Drift(-1.75, DriftKind.LEVEL),
     Drift(0.0, DriftKind.LEVEL),
@@ -121,7 +131,7 @@ def filters(intercept: bool) -> tuple[Setting, ...]:
     drifts = [*DRIFTS]
     if not intercept:
         drifts = [*(drift for drift in DRIFTS if drift.kind is not DriftKind.LEVEL), FASTEST_SLOPES]
-    steps = [max(0.0, (drift.log_var - LIKELIEST_DRIFT_LOG) / DRIFT_STEP) for drift in drifts]
+    steps = [max(0.0, (drift.fastest_log - LIKELIEST_DRIFT_LOG) / DRIFT_STEP) for drift in drifts]
     odds = [DRIFT_ODDS**step for step in steps]
     total = sum(odds) * len(NOISE_MODELS)
     return tuple(
@@ -132,6 +142,7 @@ def filters(intercept: bool) -> tuple[Setting, ...]:
             drift_index=DRIFT_LOGS.index(drift.log_var),
             drift_var=exp(drift.log_var),
             drift_log=max(drift.log_var, LIKELIEST_DRIFT_LOG),
+            jump_var=0.0 if drift.jump_log is None else exp(drift.jump_log),
             slow_rate=noise.slow_rate,
             fast_rate=noise.fast_rate,
             fast_decay=noise.fast_decay,

@@ -47,6 +47,8 @@ enum {
     HYPER_SWITCHING_RATE,
     FAILURE_MARGIN,
     MAX_FAILURES,
+    JUMP_DISTANCE,
+    MAX_STRIKES,
     ANCHOR_RATE,
     SMALLEST_ANCHOR_VAR,
     EPSILON_START,
@@ -91,6 +93,7 @@ enum {
     DRIFT_INDEX,        /* of its drift rate */
     DRIFT_VAR,          /* q, in units of the noise's scale squared */
     DRIFT_LOG,          /* log of that */
+    JUMP_VAR,           /* what a jump adds to it; 0 for none */
     SLOW_RATE,
     FAST_RATE,
     FAST_DECAY,
@@ -143,6 +146,7 @@ typedef struct Bank {
     double* scale_slope_sq;
     double* epsilon_slope_sq;
     double* failures;               /* how often a filter has failed of late */
+    double* strikes;                /* how many times in a row, up to the last observation, it was far off */
     Learned leverage;               /* of errors on the fast part */
     Learned fast_log;               /* log of the fast rate over its setting */
     Learned fading_log;             /* log of what fades of the fast part in a step, over its setting */

@@ -29,9 +29,11 @@ static inline void find_anchor(Bank* bank)
 /* The slow part of the noise's scale of the filters from k on, and the variance of their weights' drift. */
 static inline void find_drift(Bank* bank, ptrdiff_t k)
 {
-    vec scale = exponential(load(bank->slow + k));
+    vec scale = exponential(load(bank->slow + k)), q = load(setting(bank, DRIFT_VAR) + k);
+    mask jumps = at_most(fill(bank->constants[MAX_STRIKES]), load(bank->strikes + k));
+    if (any(jumps)) q += zero_unless(jumps, load(setting(bank, JUMP_VAR) + k));                 /* (116) */
     store(bank->scale + k, scale);
-    store(bank->drift_var + k, load(setting(bank, DRIFT_VAR) + k) * (scale * scale));           /* (52) */
+    store(bank->drift_var + k, q * (scale * scale));                                            /* (52) */
 }
 
 /* p = P @ z, h = z @ p and mean = z @ m, for a block of filters of `size` weights. */
@@ -215,6 +217,15 @@ INLINE void learn_block(Bank* bank, ptrdiff_t block, const ptrdiff_t size)
     subtract_outer(size, growth, factor, p, S);                                                 /* (46) */
 }
 
+/* Count how many times in a row the filters from k on were far off: equation (115). */
+static inline void count_strikes(Bank* bank, ptrdiff_t k)
+{
+    double far = bank->constants[JUMP_DISTANCE];
+    vec d = load(bank->d + k), var = load(bank->v + k) + load(bank->noise_var + k);
+    mask strikes = less(far * far * var, d * d);
+    store(bank->strikes + k, zero_unless(strikes, load(bank->strikes + k) + 1.0));
+}
+
 /* Let every filter learn from y, in standard units; `observed` is the same in the user's. nan lets time pass. */
 static void absorb_filters(Bank* bank, double y, double observed)
 {
@@ -223,12 +234,14 @@ static void absorb_filters(Bank* bank, double y, double observed)
     if (isnan(y)) {
         for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) {
             let_drift(bank, k, bank->size);
+            store(bank->strikes + k, fill(0.0));
             move_fast(bank, k, fast_decay(bank, k, load(bank->fading_log.value + k)), fill(0.0), fill(0.0), fill(0.0));
         }
         return;
     }
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) measure(bank, k, &seen);
     weigh_evidence(bank);
+    for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) count_strikes(bank, k);
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) learn_scale(bank, k, &seen);
     if (has_season(bank)) learn_season(bank);
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) learn_epsilon(bank, k, &seen);

@@ -127,7 +127,7 @@ def test_after_a_jump_failing_filters_go_on_from_the_best() -> None:
     X = rng.normal(size=(160, 2))
     y = np.where(np.arange(160) < 100, X @ [1.0, 2.0], X @ [-4.0, 5.0]) + 0.3 * rng.normal(size=160)
     model, state = AutoBypass(), warm_up.nothing_seen(2)
-    most_failures = 0
+    most_failures = most_strikes = 0
     for x, target in zip(X, y, strict=True):
         model.update(x, target)
         state, _ = warm_up.update(state, x, float(target), spec)
@@ -135,7 +135,11 @@ def test_after_a_jump_failing_filters_go_on_from_the_best() -> None:
             failures = [each.failures for each in state.bank.filters]
             assert field(model, "filter_failures") == approx(failures)
             most_failures = max(most_failures, *failures)
+            strikes = [each.strikes for each in state.bank.filters]
+            assert field(model, "filter_strikes") == approx(strikes)
+            most_strikes = max(most_strikes, *strikes)
     assert most_failures == spec.max_failures - 1  # so that some have given up
+    assert most_strikes >= spec.max_strikes  # and some have taken a jump for granted
     assert state.bank is not None
     assert field(model, "filter_mean")[0] == approx(state.bank.filters[0].weights.mean, rel=1e-5, abs=1e-6)
 

@@ -143,7 +143,7 @@ cdef void weights(const Step* step, Linear* out) noexcept nogil:
         out[k].cov = bank.S + cov_at(&bank, k, 0)
         out[k].stride = LANES
         out[k].offset = bank.intercept
-        out[k].drift_var = setting(&bank, DRIFT_VAR)[k] * exp(2.0 * bank.slow[k])           # (52)
+        out[k].drift_var = setting(&bank, DRIFT_VAR)[k] * exp(2.0 * bank.slow[k])           # (52), after any jump
         out[k].drift_var *= setting(&bank, SLOPES_DRIFT)[k]
         out[k].drift_divisor = bank.anchor_var if setting(&bank, ANCHORED)[k] != 0.0 else NULL      # (53)
         out[k].y_scale = bank.row[Y_SCALE] if bank.row[PHASE] != UNSCALED else 0.0

@@ -45,6 +45,8 @@ cdef extern from "bank.h" nogil:
         HYPER_SWITCHING_RATE
         FAILURE_MARGIN
         MAX_FAILURES
+        JUMP_DISTANCE
+        MAX_STRIKES
         ANCHOR_RATE
         SMALLEST_ANCHOR_VAR
         EPSILON_START
@@ -87,6 +89,7 @@ cdef extern from "bank.h" nogil:
         DRIFT_INDEX
         DRIFT_VAR
         DRIFT_LOG
+        JUMP_VAR
         SLOW_RATE
         FAST_RATE
         FAST_DECAY
@@ -131,6 +134,7 @@ cdef extern from "bank.h" nogil:
         double* scale_slope_sq
         double* epsilon_slope_sq
         double* failures
+        double* strikes
         Learned leverage, fast_log, fading_log
         double* level_slope
         double* level_prec
@@ -214,7 +218,8 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.scale_slope_sq = bank.epsilon + K
     bank.epsilon_slope_sq = bank.scale_slope_sq + K
     bank.failures = bank.epsilon_slope_sq + K
-    bank.leverage = _learned(bank.failures + K, K)
+    bank.strikes = bank.failures + K
+    bank.leverage = _learned(bank.strikes + K, K)
     bank.fast_log = _learned(bank.leverage.effect + K, K)
     bank.fading_log = _learned(bank.fast_log.effect + K, K)
     bank.level_slope = bank.fading_log.effect + K

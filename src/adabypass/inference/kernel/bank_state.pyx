@@ -31,6 +31,7 @@ def offsets(const double[::1] constants, double[::1] row, Py_ssize_t n_features)
         "filter_scale_slope_sq": bank.scale_slope_sq - bank.row,
         "filter_epsilon_slope_sq": bank.epsilon_slope_sq - bank.row,
         "filter_failures": bank.failures - bank.row,
+        "filter_strikes": bank.strikes - bank.row,
         "filter_leverage": bank.leverage.value - bank.row,
         "filter_leverage_prec": bank.leverage.prec - bank.row,
         "filter_leverage_effect": bank.leverage.effect - bank.row,

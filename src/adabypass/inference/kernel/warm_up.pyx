@@ -126,7 +126,7 @@ cdef void _reset(Bank* bank, double widening) noexcept nogil:
         for i in range(bank.n_rates):
             bank.rated_share[i * bank.n_lanes + k] = prior[k]
         bank.slow[k] = noise_of(<int64_t>setting(bank, FAMILY)[k]).start_log + log(widening)
-        bank.fast[k] = bank.failures[k] = bank.level_slope[k] = 0.0
+        bank.fast[k] = bank.failures[k] = bank.strikes[k] = bank.level_slope[k] = 0.0
         _forget(&bank.leverage, k, prec)
         _forget(&bank.fast_log, k, prec)
         _forget(&bank.fading_log, k, prec)

@@ -68,7 +68,7 @@ def start(units: Units, first_y: float, widening: float, spec: AutoBypassSpec) -
     size = n + spec.intercept
     prior = Weights(np.zeros(size), spec.prior_var * np.eye(size))
     slopes_sq, unknown = (spec.scale_slope_sq_start, spec.epsilon_slope_sq_start), Learned(0.0, spec.prior_prec, 0.0)
-    learned = spec.epsilon_start, *slopes_sq, 0, unknown, unknown, unknown, unknown
+    learned = spec.epsilon_start, *slopes_sq, 0, 0, unknown, unknown, unknown, unknown
     return Bank(
         units=units,
         filters=tuple(
@@ -100,7 +100,7 @@ def forecast(bank: Bank, x: Floats, spec: AutoBypassSpec) -> list[FilterForecast
     z, shared = standardise(bank, x, spec), bank.shared
     forecasts = []
     for each, setting in zip(bank.filters, spec.filters(), strict=True):
-        prior = drifted(each.weights, each.slow, setting, bank.anchor, spec)
+        prior = drifted(each, setting, bank.anchor, spec)
         mean = inner(z, prior.mean)
         scale = each.noise_scale(level_of(bank, mean, setting, spec), shared)
         forecasts.append(FilterForecast(mean, inner(z, prior.cov @ z), scale))
@@ -121,7 +121,7 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
     newest = Newest(y, bank.newest.n_repeats + 1 if y == bank.newest.y else 1)
     learned, says = [], []
     for each, setting in zip(bank.filters, spec.filters(), strict=True):
-        prior = drifted(each.weights, each.slow, setting, bank.anchor, spec)
+        prior = drifted(each, setting, bank.anchor, spec)
         level = level_of(bank, inner(z, prior.mean), setting, spec)
         posterior, seen = filters.learn(each, prior, z, standard, setting, level, shared)
         learned.append(filters.learn_noise(posterior, setting, seen, bank.n_seen, newest, shared.least_scale, spec))
@@ -138,7 +138,7 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
 def _let_time_pass(bank: Bank, spec: AutoBypassSpec) -> Bank:
     passed = (
         filters.move_fast(each, setting, 0.0, 0.0, 0.0, spec)._replace(
-            weights=drifted(each.weights, each.slow, setting, bank.anchor, spec)
+            weights=drifted(each, setting, bank.anchor, spec), strikes=0
         )
         for each, setting in zip(bank.filters, spec.filters(), strict=True)
     )
@@ -149,7 +149,7 @@ def widen_after_shocks(bank: Bank, learned: list[Filter], z: Floats, y: float, s
     """Return the bank with what its filters `learned`; after repeated shocks, with wider noise in every filter."""
     best = int(np.argmax(bank.shares))
     each, setting = bank.filters[best], spec.filters()[best]
-    prior = drifted(each.weights, each.slow, setting, bank.anchor, spec)
+    prior = drifted(each, setting, bank.anchor, spec)
     mean = inner(z, prior.mean)
     scale = each.noise_scale(level_of(bank, mean, setting, spec), bank.shared)
     distance = abs(y - mean) / sqrt(inner(z, prior.cov @ z) + scale**2 * each.unit_var(setting, bank.shared))

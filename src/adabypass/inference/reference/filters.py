@@ -100,6 +100,7 @@ class Filter(NamedTuple):
     scale_slope_sq: float
     epsilon_slope_sq: float
     failures: int
+    strikes: int
     leverage: Learned
     fast_log: Learned
     fading_log: Learned
@@ -122,9 +123,10 @@ class Filter(NamedTuple):
         return min(max(decay, 0.0), spec.largest_fast_decay)  # (102)
 
 
-def drifted(weights: Weights, slow: float, setting: Setting, anchor: Anchor, spec: AutoBypassSpec) -> Weights:
+def drifted(each: Filter, setting: Setting, anchor: Anchor, spec: AutoBypassSpec) -> Weights:
     """Return the weights a step of the random walk later: level and slopes drift independently about the anchor."""
-    q = setting.drift_var * exp(2 * slow)  # (52)
+    weights, jumps = each.weights, each.strikes >= spec.max_strikes
+    q = (setting.drift_var + (setting.jump_var if jumps else 0.0)) * exp(2 * each.slow)  # (52), (116)
     center, var = anchor
     if not setting.anchored:
         center, var = np.zeros_like(center), np.ones_like(var)
@@ -175,10 +177,12 @@ def learn_noise(
     rate, says = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence
     slope, scale_sq = normalised_slope(each, setting, seen, n_seen, newest, spec)
     slow = each.slow + max(setting.slow_rate, 1 / (n_seen + 3)) * slope  # (55)
+    strikes = each.strikes + 1 if abs(seen.error) > spec.jump_distance else 0  # (115)
     steepest = spec.largest_level_slope
     learned = learn_volatility(each, setting, slope, seen.error, spec)._replace(
         slow=max(slow, log(least)) if least > 0 else slow,  # (85)
         scale_slope_sq=scale_sq,
+        strikes=strikes,
         level_slope=each.level_slope.moved(slope, seen.level, -steepest, steepest, spec),
     )
     if setting.family is not Family.INSENSITIVE:
