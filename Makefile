@@ -42,7 +42,7 @@ demo: setup  ## Reproduce the paper's Nile study: its table, and its figure
 test: lint  ## Build, lint, and run every test but the slow ones
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow" -q
 
-test-hosts: setup  ## Test the adapters with libraries that need an environment of their own: statsforecast, the last scikit-learn
+test-hosts: setup  ## Test the adapters of sktime, skpro, statsforecast and the last scikit-learn, in environments of their own
 	@$(BIN)/python tools/test_hosts.py
 
 test-slow: setup  ## Run the slow tests: ten million steps

@@ -16,7 +16,13 @@ ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 PROMISED = [ROOT / "README.md", *ROOT.glob("docs/guides/*.md")]
 """Pages that show how the library is used, and so must have examples."""
-HOSTS = {"river.md": "river", "scikit-learn.md": "sklearn", "statsforecast.md": "statsforecast"}
+HOSTS = {
+    "river.md": "river",
+    "scikit-learn.md": "sklearn",
+    "skpro.md": "skpro",
+    "sktime.md": "sktime",
+    "statsforecast.md": "statsforecast",
+}
 """Guides to other libraries, and what their examples import."""
 
 

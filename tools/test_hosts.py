@@ -20,15 +20,19 @@ class Host(NamedTuple):
 
     requirements: tuple[str, ...]
     tests: tuple[str, ...]
-    guide: str
+    guides: tuple[str, ...]
 
 
 HOSTS = {
     "scikit-learn of the minor version before": Host(
         ("scikit-learn==1.8.*",), ("tests/adapters/test_sklearn.py", "tests/adapters/test_sklearn_use.py"),
-        "scikit-learn.md",
+        ("scikit-learn.md",),
     ),
-    "statsforecast": Host(("statsforecast>=2.0",), ("tests/adapters/test_statsforecast.py",), "statsforecast.md"),
+    "sktime and skpro": Host(
+        ("sktime>=1.0", "skpro>=2.16"), ("tests/adapters/test_sktime.py", "tests/adapters/test_skpro.py"),
+        ("sktime.md", "skpro.md"),
+    ),
+    "statsforecast": Host(("statsforecast>=2.0",), ("tests/adapters/test_statsforecast.py",), ("statsforecast.md",)),
 }  # fmt: skip
 
 
@@ -47,16 +51,26 @@ def requirements(*groups: str) -> list[str]:
 
 def test(name: str, host: Host, site: Path) -> None:
     """Make the environment of a host if it is not there, and run its tests."""
-    folder = FOLDER / host.guide.removesuffix(".md")
+    folder = FOLDER / host.guides[0].removesuffix(".md")
     python = folder / "bin" / "python"
     print(f"{name}: installing ...", flush=True)
     if not python.exists():
         venv.create(folder, with_pip=True)
     pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     run(*pip, *requirements("run"), *TOOLS, *host.requirements)
-    tests = [*host.tests, f"tests/test_docs.py::test_examples_print_what_they_say[docs/guides/{host.guide}]"]
+    guides = [f"tests/test_docs.py::test_examples_print_what_they_say[docs/guides/{guide}]" for guide in host.guides]
     # scikit-learn 1.8 gives pytest an iterator, which pytest 9 warns of.
-    run(python, "-m", "pytest", "-q", "-W", "ignore::pytest.PytestRemovedIn10Warning", *tests, PYTHONPATH=str(site))
+    run(
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "-W",
+        "ignore::pytest.PytestRemovedIn10Warning",
+        *host.tests,
+        *guides,
+        PYTHONPATH=str(site),
+    )
 
 
 if __name__ == "__main__":
