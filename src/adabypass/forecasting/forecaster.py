@@ -6,13 +6,13 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError, ShapeError
-from adabypass.forecasting.horizon import forecast_horizon
+from adabypass.forecasting.horizon import draw_paths
 from adabypass.forecasting.observations import check_exog, check_series, too_short
 from adabypass.forecasting.settings import check_names, check_settings
 from adabypass.forecasting.state import check_snapshot, describe
 from adabypass.inference.kernel.series import SeriesCell
 from adabypass.model.forecast import Forecast
-from adabypass.model.predictive import Predictive
+from adabypass.model.predictive import Predictive, from_components
 from adabypass.model.series_spec import LAYOUT, Missing
 from adabypass.model.trace import Trace
 from adabypass.regressors import AutoBypass, Regressor
@@ -267,8 +267,10 @@ class Forecaster(Savable):
         cell = twin._cell
         if cell is None:
             raise NotReadyError("this forecaster has learned nothing yet; let it see an observation after its lags.")
-        draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS) if method == "paths" else None
-        return forecast_horizon(twin.model, self._spec, cell.row, known, draws, as_rng(rng))
+        if method == "moments":
+            return Forecast(from_components(cell.forecast_steps(known), type(self._untrained).__name__))
+        draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
+        return draw_paths(twin.model, self._spec, cell.row, known, draws, as_rng(rng))
 
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         cell = self._cell

@@ -2,15 +2,17 @@
 
 An observation depends on the values before it: y = d'b + w'r + noise, where b are those values, newest first, and some
 of the regressors r are lags, A b. What is not known of b, because it lies ahead or was missing, is a Gaussian that is
-propagated from step to step. All components of the mixture are computed at once.
+propagated from step to step, in compiled code; or futures are drawn.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from adabypass.inference.kernel import mixture_ahead
+from adabypass.inference.kernel.ahead import Horizon
 from adabypass.model import noise
-from adabypass.model.component import COMPONENT, Components, split_flexible
+from adabypass.model.component import Components, split_flexible
 from adabypass.model.limits import LARGEST, LARGEST_RESPONSE
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.past import Design, Past
@@ -100,67 +102,10 @@ def moments(mixture: LinearMixture, design: Design, past: Past, features: Floats
     features : array (n_steps, n_features)
         What is known of the features at each step; what stands at the lags is overwritten.
     """
-    horizon, n_values = len(features), len(past.values)
-    n_parts, n_weights = mixture.mean.shape
-    if not mixture.is_known:
-        return _blank(mixture, horizon)
-    sequence = np.broadcast_to(np.concatenate([past.values[::-1], np.zeros(horizon)]), (n_parts, n_values + horizon))
-    sequence = sequence.copy()  # oldest first
-    n_unknown, (slot, n_slots) = len(past.unknown), _slots(past, horizon)
-    cov = np.zeros((n_parts, n_slots, n_slots))
-    cov[:, :n_unknown, :n_unknown] = past.cov
-    cross = np.zeros((n_parts, n_weights, n_slots))  # of the weights with what is not known
-    components = np.empty((horizon, n_parts), COMPONENT)
-    columns = design.positions
-    lags, base = design.lag_matrix(columns), design.base_weights(columns)
-    for step in range(horizon):
-        if step == 0:
-            stabilised = stabilise(mixture, design, past, horizon)
-            mixture = mixture._replace(cov=mixture.cov + mixture.drift)
-        else:
-            mixture = stabilised.of(mixture) if step == 1 else mixture
-            mixture = mixture.advance()
-        here = n_values + step
-        places = here - 1 - columns
-        unknown = slot[places]
-        A, d = _uncertain(mixture, design, columns[unknown >= 0])
-        u = unknown[unknown >= 0]
-        x = np.broadcast_to(features[step], (n_parts, features.shape[1])).copy()
-        x[:, design.lag_columns] = sequence[:, places] @ lags.T
-        r = mixture.regressors(x)
-        with np.errstate(over="ignore", invalid="ignore"):
-            W, C = cross[:, :, u], cov[:, u][:, :, u]
-            slope = mixture.mean @ A + d  # of y by each unknown value
-            own = mixture.y_center + np.sum(mixture.mean * r, axis=1) + np.einsum("kju,ju->k", W, A)
-            mean = own + sequence[:, places] @ base  # (62)
-            signal = _gain(mixture, C, W, A, d, r) + np.einsum("ki,kij,kj->k", r, mixture.cov, r)
-            signal = np.maximum(finite(signal), 0.0)
-            sequence[:, here] = finite(mean)
-            at = slot[here]
-            along = np.einsum("kjv,kj->kv", cross, r) + np.einsum("kvu,ku->kv", cov[:, :, u], slope)
-            cross[:, :, at] = np.einsum("kij,kj->ki", mixture.cov, r) + np.einsum("kju,ku->kj", W, slope)  # (63)
-            cross[:, :, at] = finite(cross[:, :, at] * (stabilised.shrink if step == 0 else 1.0))
-            cov[:, at, :] = cov[:, :, at] = finite(along)
-            scale = mixture.scale_at(finite(own))
-            cov[:, at, at] = finite(signal + np.nan_to_num(scale**2 * mixture.unit_var))
-        components["mean"][step], components["signal_var"][step] = sequence[:, here], signal
-        components["noise_scale"][step] = scale
-    components["weight"], components["epsilon"], components["family"] = mixture.share, mixture.epsilon, mixture.family
-    return split_flexible(components, mixture.normal_shares)
-
-
-def _slots(past: Past, horizon: int) -> tuple[Integers, int]:
-    """Return where each value of the sequence, oldest first, is kept among those that are not known; -1 if it is known.
-
-    A value that no lag reaches any more leaves its slot to a new one, so that a far horizon takes no more memory than a
-    near one. Returned with the number of slots.
-    """
-    n_values, n_unknown = len(past.values), len(past.unknown)
-    n_slots = max(min(n_unknown + horizon, n_values), 1)
-    slot = np.full(n_values + horizon, -1)
-    slot[n_values - 1 - past.unknown] = np.arange(n_unknown)  # oldest first, as `past` has them
-    slot[n_values:] = (n_unknown + np.arange(horizon)) % n_slots
-    return slot, n_slots
+    n = len(mixture.share)
+    ahead = Horizon(design, n, n, features.shape[1], mixture.intercept, len(features))
+    exog = np.ascontiguousarray(features[:, design.lag_columns.stop :])
+    return split_flexible(mixture_ahead.moments(ahead, mixture, past, exog), mixture.normal_shares)
 
 
 def paths(
@@ -196,34 +141,6 @@ def paths(
             y = sequence[:, places] @ base + own + mixture.scale_at(own, chosen) * eta
         sequence[:, n_values + step] = finite(y)
     return sequence[:, n_values:].copy()
-
-
-def _blank(mixture: LinearMixture, horizon: int) -> Components:
-    """Return forecasts about which nothing is known."""
-    components = np.zeros((horizon, len(mixture.share)), COMPONENT)
-    components["mean"], components["noise_scale"] = np.nan, np.inf
-    components["weight"], components["family"] = mixture.share, mixture.family
-    return split_flexible(components, mixture.normal_shares)
-
-
-def _uncertain(mixture: LinearMixture, design: Design, unknown: Integers) -> tuple[Floats, Floats]:
-    """Return how the regressors and the base depend on the unknown values: (n_weights, n_unknown) and (n_unknown,)."""
-    A = np.zeros((mixture.mean.shape[1], len(unknown)))
-    A[_lag_weights(mixture, design)] = design.lag_matrix(unknown)
-    return A, design.base_weights(unknown)
-
-
-def _gain(mixture: LinearMixture, C: Floats, W: Floats, A: Floats, d: Floats, r: Floats) -> Floats:
-    """Variance of base'b + w'r beyond r'Pr: equation (62), exact if weights and values are jointly Gaussian."""
-    C = np.broadcast_to(C, (len(mixture.mean), *C.shape[-2:]))
-    slope = mixture.mean @ A + d
-    with np.errstate(over="ignore", invalid="ignore"):
-        spread = np.einsum("iu,kuv,jv->kij", A, C, A)
-        crossed = np.einsum("kiu,ju->kij", W, A)
-        gain = np.einsum("ku,kuv,kv->k", slope, C, slope) + np.einsum("kij,kij->k", mixture.cov, spread)
-        gain = gain + np.einsum("kij,kji->k", crossed, crossed)
-        r = np.broadcast_to(r, mixture.mean.shape)
-        return np.asarray(gain + 2 * np.einsum("ki,kiu,ku->k", r, W, slope))
 
 
 def finite(values: Floats, largest: float = LARGEST) -> Floats:

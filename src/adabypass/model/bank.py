@@ -210,6 +210,10 @@ class AutoBypassSpec(Spec):
         return self.n_filters + self.n_flexible * (self.n_normals - 1)
 
     @property
+    def has_intercept(self) -> bool:
+        return self.intercept
+
+    @property
     def learned(self) -> tuple[str, ...]:
         return LEARNED
 

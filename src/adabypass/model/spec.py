@@ -64,6 +64,16 @@ class Spec(ABC):
         """Count the numbers at the row's start that a trace keeps: `n_seen` and the other scalars."""
         return 1 + len(self.layout.scalars)
 
+    @property
+    def log_score_at(self) -> int:
+        """Return which number of the row is the log score of the newest observation; -1 if the row does not hold it."""
+        return self.layout.position("log_score") if "log_score" in self.layout.scalars else -1
+
+    @property
+    def has_intercept(self) -> bool:
+        """Whether the weights begin with that of an intercept of the model's own."""
+        return False
+
     def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
         """Return the forecast, or the forecasts, that the kernel's numbers amount to.
 

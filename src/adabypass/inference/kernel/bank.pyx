@@ -11,6 +11,7 @@ from adabypass.model.families cimport GAUSSIAN, MODERATE, noise_of
 from adabypass.model.special cimport smaller
 from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE
 
+from adabypass.inference.kernel.bank_belief cimport believe
 from adabypass.inference.kernel.bank_state cimport (
     ANCHORED, Bank, DRIFT_VAR, FAMILY, LANES, LOG_SCORE, N_SEEN, NOISE_VAR, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT,
     UNSCALED, Y_CENTER, Y_SCALE, cov_at, mean_at, open_bank, setting,
@@ -150,4 +151,6 @@ cdef void weights(const Step* step, Linear* out) noexcept nogil:
         out[k].x_scale = bank.x_scale
 
 
-KERNEL = Kernel.of(forecast, absorb, weights, scale_up=False, learns_extra=True, describe=describe, weigh=weigh)
+KERNEL = Kernel.of(
+    forecast, absorb, weights, believe, scale_up=False, learns_extra=True, describe=describe, weigh=weigh
+)

@@ -3,13 +3,13 @@
 cimport numpy as cnp
 
 from adabypass.inference.kernel.maker cimport Maker
+from adabypass.inference.kernel.row_cell cimport RowCell
 from adabypass.inference.kernel.step cimport N_MATRICES, Kernel, Pending, Step, Weigh, Weights
 
 
-cdef class Cell:
+cdef class Cell(RowCell):
     cdef cnp.ndarray _row           # the model's memory; updates may be pending
     cdef readonly Py_ssize_t n_features
-    cdef readonly Py_ssize_t n_components
     cdef readonly bint is_running   # a copy of the row runs a stream, and will replace this one
     cdef Kernel kernel
     cdef cnp.ndarray constants

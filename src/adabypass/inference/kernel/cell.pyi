@@ -1,13 +1,13 @@
+from adabypass.inference.kernel.row_cell import RowCell
 from adabypass.inference.kernel.step import Kernel
 from adabypass.model.component import Components
 from adabypass.model.predictive import Predictive
 from adabypass.model.spec import Spec
 from adabypass.validation import Floats
 
-class Cell:
+class Cell(RowCell):
     row: Floats
     n_features: int
-    n_components: int
     is_running: bool
     def __init__(self, kernel: Kernel, spec: Spec, row: Floats, n_features: int) -> None: ...
     def start_run(self) -> Floats: ...

@@ -12,7 +12,7 @@ learns from that forecast, and does not make it again.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport NAN
+from libc.math cimport NAN, isnan
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
@@ -20,6 +20,7 @@ cimport numpy as cnp
 
 from adabypass.inference.kernel.arguments cimport all_finite, as_target, copy_plain, is_vector
 from adabypass.inference.kernel.maker cimport Maker
+from adabypass.inference.kernel.row_cell cimport RowCell, Seen
 from adabypass.inference.kernel.step cimport (
     LINE, N_MATRICES, Kernel, Linear, Step, Weigh, Weights, aim, next_line, settle, weight_cov, weight_mean,
 )
@@ -40,7 +41,7 @@ cdef enum:
     POSTPONE_FROM = 32              # features; below it a matrix is never far from the processor
 
 
-cdef class Cell:
+cdef class Cell(RowCell):
     """A row together with the kernel that moves it.
 
     Parameters
@@ -65,6 +66,8 @@ cdef class Cell:
         self.constants = constants
         self.n_features = n_features
         self.n_components = spec.n_components
+        self.n_inputs, self.row_size = n_features, row.shape[0]
+        self.log_score_at = spec.log_score_at
         self.n_head = spec.n_head
         self.n_scratch = spec.n_scratch(n_features)
         self.maker = Maker(spec, kernel.describe != NULL)
@@ -171,6 +174,28 @@ cdef class Cell:
             PyErr_CheckSignals()
         settle(&step)
         return kept, kept_weights, kept_components
+
+    cdef void bind(self, double* row) noexcept nogil:
+        self.newest.row = row
+        self.is_current = False
+
+    cdef bint forecast_row(self, const double* x, Seen* seen, Component* parts) noexcept nogil:
+        aim(&self.newest, x, self.kernel.scale_up)
+        self.kernel.forecast(&self.newest)
+        seen.mean, seen.var, seen.log_score = self.newest.mean, self.newest.var, NAN
+        if parts != NULL and self.kernel.describe != NULL:
+            self.kernel.describe(&self.newest, parts)
+        return True
+
+    cdef bint step_row(self, const double* x, double y, Seen* seen, Component* parts) noexcept nogil:
+        self.forecast_row(x, seen, parts)
+        self.kernel.absorb(&self.newest, y)
+        if self.log_score_at >= 0 and not isnan(y):
+            seen.log_score = self.newest.row[self.log_score_at]
+        return True
+
+    cdef void settle_row(self) noexcept nogil:
+        settle(&self.newest)
 
     cdef void begin(self, Step* step) noexcept:
         step.n = self.n_features

@@ -7,6 +7,7 @@ from adabypass.model.special cimport larger, smaller
 from adabypass.model.component cimport Component
 from adabypass.model.families cimport INSENSITIVE, noise_of
 from adabypass.simd.dispatch cimport KERNELS, Evidence
+from adabypass.inference.kernel.belief cimport Belief, believe_single
 from adabypass.inference.kernel.step cimport (
     Kernel, Linear, Step, add_diagonal, condition, project, saturate, single_component,
 )
@@ -75,4 +76,10 @@ cdef void weights(const Step* step, Linear* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + step.n, step.constants[DRIFT_VAR])
 
 
-KERNEL = Kernel.of(forecast, absorb, weights, scale_up=False, learns_extra=True, describe=describe)
+cdef void believe(Step* step, Belief* out) noexcept nogil:
+    cdef double* m = step.row + MEAN
+    cdef const double* hyper = step.constants
+    believe_single(out, m, m + step.n, hyper[DRIFT_VAR], hyper[NOISE_SCALE], hyper[EPSILON], INSENSITIVE, 0.0)
+
+
+KERNEL = Kernel.of(forecast, absorb, weights, believe, scale_up=False, learns_extra=True, describe=describe)

@@ -4,9 +4,11 @@ Features may stand divided by `step.scale` (37): then h, D and their parts are i
 noise's variance 1/β appears divided by it.
 """
 
-from libc.math cimport fabs, isnan
+from libc.math cimport fabs, isnan, sqrt
 
 from adabypass.model.special cimport Moments, bessel_ratio, larger, smaller, truncated_moments
+from adabypass.inference.kernel.belief cimport Belief, believe_single
+from adabypass.model.families cimport GAUSSIAN
 from adabypass.inference.kernel.step cimport (
     GRADIENT, LARGEST, LARGEST_WEIGHT, Kernel, Linear, Step, add_diagonal, condition, multiply, project, saturate,
     single_component, update,
@@ -200,5 +202,21 @@ cdef void ada_weights(const Step* step, Linear* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + 2 * step.n, 1.0 / step.row[DRIFT_PREC])
 
 
-BYPASS = Kernel.of(bypass_forecast, bypass_absorb, bypass_weights)
-ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, ada_weights)
+cdef void _believe(Step* step, const double* S, Belief* out) noexcept nogil:
+    """Gaussian noise of the mean and precision that were last inferred."""
+    cdef const double* row = step.row
+    believe_single(
+        out, row + MEAN, S, 1.0 / row[DRIFT_PREC], 1.0 / sqrt(row[NOISE_PREC]), 0.0, GAUSSIAN, row[NOISE_MEAN]
+    )
+
+
+cdef void bypass_believe(Step* step, Belief* out) noexcept nogil:
+    _believe(step, step.row + MEAN + step.n, out)
+
+
+cdef void ada_believe(Step* step, Belief* out) noexcept nogil:
+    _believe(step, step.row + MEAN + 2 * step.n, out)
+
+
+BYPASS = Kernel.of(bypass_forecast, bypass_absorb, bypass_weights, bypass_believe)
+ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, ada_weights, ada_believe)

@@ -1,9 +1,11 @@
 """SKF, the paper's benchmark, in place on rows: equations (34)-(36)."""
 
-from libc.math cimport isnan
+from libc.math cimport isnan, sqrt
 
 from adabypass.model.special cimport larger, smaller
 
+from adabypass.inference.kernel.belief cimport Belief, believe_single
+from adabypass.model.families cimport GAUSSIAN
 from adabypass.inference.kernel.step cimport (
     Kernel, Linear, Step, add_diagonal, condition, project, saturate, single_component,
 )
@@ -58,4 +60,9 @@ cdef void weights(const Step* step, Linear* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + step.n, step.row[DRIFT_VAR])
 
 
-KERNEL = Kernel.of(forecast, absorb, weights)
+cdef void believe(Step* step, Belief* out) noexcept nogil:
+    cdef double* m = step.row + MEAN
+    believe_single(out, m, m + step.n, step.row[DRIFT_VAR], sqrt(step.row[NOISE_VAR]), 0.0, GAUSSIAN, 0.0)
+
+
+KERNEL = Kernel.of(forecast, absorb, weights, believe)

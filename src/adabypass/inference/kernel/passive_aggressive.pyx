@@ -4,6 +4,8 @@ from libc.math cimport NAN, copysign, fabs, isnan
 
 from adabypass.model.special cimport larger, smaller
 
+from adabypass.inference.kernel.belief cimport Belief, believe_single
+from adabypass.model.families cimport GAUSSIAN
 from adabypass.inference.kernel.step cimport Kernel, Linear, Step, saturate, saturate_weight, single_component
 from adabypass.simd.dispatch cimport KERNELS
 
@@ -55,4 +57,8 @@ cdef void weights(const Step* step, Linear* out) noexcept nogil:
     single_component(out, step.row + MEAN, NULL, 0.0)
 
 
-KERNEL = Kernel.of(forecast, absorb, weights, scale_up=True)
+cdef void believe(Step* step, Belief* out) noexcept nogil:
+    believe_single(out, step.row + MEAN, NULL, 0.0, NAN, 0.0, GAUSSIAN, 0.0)
+
+
+KERNEL = Kernel.of(forecast, absorb, weights, believe, scale_up=True)

@@ -1,10 +1,11 @@
+from adabypass.inference.kernel.row_cell import RowCell
 from adabypass.inference.kernel.step import Kernel
 from adabypass.model.component import Components
 from adabypass.model.predictive import Predictive
 from adabypass.model.series_spec import SeriesSpec
 from adabypass.validation import Floats
 
-class SeriesCell:
+class SeriesCell(RowCell):
     row: Floats
     n_features: int
     n_exog: int
@@ -13,6 +14,7 @@ class SeriesCell:
     def __init__(self, kernel: Kernel, spec: SeriesSpec, row: Floats, n_exog: int) -> None: ...
     def start_run(self) -> Floats: ...
     def end_run(self) -> None: ...
+    def forecast_steps(self, exog: Floats) -> Components: ...
     def predict(self, exog: object, is_checked: bool = ...) -> Predictive | None: ...
     def step(self, y: object, exog: object, is_checked: bool = ..., want_forecast: bool = ...) -> Predictive | None: ...
     def run(

@@ -10,12 +10,14 @@ from libc.string cimport memcmp, memcpy
 
 cimport numpy as cnp
 
+from adabypass.inference.kernel.ahead cimport Horizon
 from adabypass.inference.kernel.arguments cimport all_finite, as_target, copy_plain, is_target, is_vector
 from adabypass.inference.kernel.cell cimport check_idle, rows_between_signals, write_weights
 from adabypass.inference.kernel.maker cimport Maker
 from adabypass.inference.kernel.past cimport (
     Design, N_UNKNOWN, Past, Workspace, base_of, extra_var, features, fill, fill_exog, is_ready, observe, open_past,
 )
+from adabypass.inference.kernel.row_cell cimport RowCell, Seen
 from adabypass.inference.kernel.stability cimport n_response
 from adabypass.inference.kernel.step cimport LARGEST, LINE, Kernel, Linear, Step, aim, next_line, saturate
 from adabypass.model.component cimport Component
@@ -30,7 +32,7 @@ from adabypass.model.row import aligned
 cnp.import_array()
 
 
-cdef class SeriesCell:
+cdef class SeriesCell(RowCell):
     """A forecaster's row together with the kernel of its model.
 
     Parameters
@@ -50,7 +52,9 @@ cdef class SeriesCell:
     cdef readonly bint is_running   # a copy of the row runs a series, and will replace this one
     cdef Kernel kernel
     cdef cnp.ndarray constants, lags, taps
-    cdef Py_ssize_t n_linears, n_components, n_head
+    cdef Py_ssize_t n_linears, n_head
+    cdef bint intercept             # whether the model has one of its own
+    cdef object design_spec
     cdef bint by_mean               # whether a missing exogenous value takes the column's mean, or its last value
     cdef Design design
     cdef Past past
@@ -79,6 +83,8 @@ cdef class SeriesCell:
         self.n_features = spec.n_features(n_exog)
         self.n_linears, self.n_components = spec.model.n_linears, spec.model.n_components
         self.n_head = spec.model.n_head
+        self.n_inputs, self.row_size, self.log_score_at = n_exog, row.shape[0], spec.model.log_score_at
+        self.intercept, self.design_spec = spec.model.has_intercept, spec.design
         self.by_mean = spec.missing == "mean"
         self.design.n_values = spec.design.n_values
         self.design.n_lags = self.lags.shape[0]
@@ -248,6 +254,65 @@ cdef class SeriesCell:
             PyErr_CheckSignals()
         return first, kept, kept_weights, kept_components
 
+    def forecast_steps(self, const double[:, ::1] exog):
+        """Return the components of forecasts of as many steps as `exog` (n_steps, n_exog) has rows; None before ready.
+        """
+        cdef Horizon ahead = self.new_horizon(exog.shape[0])
+        if exog.shape[1] != self.n_exog:
+            raise ValueError("exog must have as many columns as the forecaster")
+        parts = np.empty((exog.shape[0], self.n_components), dtype=COMPONENT)
+        cdef bint could = self.forecast_ahead(
+            ahead, &exog[0, 0] if self.n_exog else NULL, <Component*>cnp.PyArray_DATA(parts)
+        )
+        return parts if could else None
+
+    cdef void bind(self, double* row) noexcept nogil:
+        self.past = open_past(row, &self.design)
+        self.is_current = False
+
+    cdef bint forecast_row(self, const double* x, Seen* seen, Component* parts) noexcept nogil:
+        if not is_ready(&self.past, &self.design):
+            return False
+        if self.n_exog:
+            memcpy(self.exog, x, self.n_exog * sizeof(double))
+        fill_exog(&self.past, &self.design, self.exog, self.by_mean, False)
+        self._see(seen, parts)
+        return True
+
+    cdef bint step_row(self, const double* x, double y, Seen* seen, Component* parts) noexcept nogil:
+        cdef double target = y if isnan(y) else saturate(y)
+        if self.n_exog:
+            memcpy(self.exog, x, self.n_exog * sizeof(double))
+        fill_exog(&self.past, &self.design, self.exog, self.by_mean, True)
+        if not is_ready(&self.past, &self.design):
+            fill(&self.past, &self.design, target)
+            return False
+        self._see(seen, parts)
+        self._learn(&self.newest, target, seen.mean, seen.var)
+        if self.log_score_at >= 0 and not isnan(y):
+            seen.log_score = self.past.model[self.log_score_at]
+        return True
+
+    cdef Horizon new_horizon(self, Py_ssize_t n_steps):
+        return Horizon(
+            self.design_spec, self.n_linears, self.n_components, self.n_features, self.intercept, n_steps
+        )
+
+    cdef bint forecast_ahead(self, Horizon ahead, const double* x, Component* parts) noexcept nogil:
+        if not is_ready(&self.past, &self.design):
+            return False
+        self._begin(&self.newest)
+        self.kernel.believe(&self.newest, &ahead.belief)
+        ahead.forecast(&self.past, x, parts)
+        return True
+
+    cdef void _see(self, Seen* seen, Component* parts) noexcept nogil:
+        """Forecast with the exogenous values that were filled."""
+        self._forecast(&self.newest)
+        seen.mean, seen.var, seen.log_score = self._mean(&self.newest), self._var(&self.newest), NAN
+        if parts != NULL and self.kernel.describe != NULL:
+            self._describe(&self.newest, parts)
+
     cdef bint _load(self, object exog, bint is_checked) except -1:
         """Copy the exogenous values into the cell's memory; return whether they are checked, or plain and finite."""
         if exog is None and self.n_exog == 0:
@@ -268,8 +333,8 @@ cdef class SeriesCell:
         self._forecast(&self.newest)
         self.is_current = True
 
-    cdef void _forecast(self, Step* step) noexcept nogil:
-        """Forecast the next value, less what differencing took away from it."""
+    cdef void _begin(self, Step* step) noexcept nogil:
+        """Point a step at the model's row."""
         step.n = self.n_features
         step.row = self.past.model
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
@@ -278,6 +343,10 @@ cdef class SeriesCell:
         step.extra = NULL
         step.pending = NULL
         step.mean = step.var = NAN
+
+    cdef void _forecast(self, Step* step) noexcept nogil:
+        """Forecast the next value, less what differencing took away from it."""
+        self._begin(step)
         features(&self.past, &self.design, self.exog, self.memory)
         if self.past.head[N_UNKNOWN] > 0.0:
             extra_var(&self.past, &self.design, &self.work, step, self.kernel.weights, self.n_linears)

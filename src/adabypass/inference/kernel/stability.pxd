@@ -4,6 +4,10 @@ from adabypass.inference.kernel.past cimport Design, Workspace
 from adabypass.inference.kernel.step cimport Step, Weights
 
 
+cdef void growths(
+    const Design* design, Py_ssize_t m, const double* weights, double* response, Py_ssize_t n_steps, double* growth,
+    double* early,
+) noexcept nogil
 cdef Py_ssize_t n_response(const Design* design) noexcept nogil
 cdef void stabilised_gains(
     const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_linears,

@@ -22,7 +22,7 @@ cdef Py_ssize_t n_response(const Design* design) noexcept nogil:
     return max(max(design.capacity + 1, 2 * design.n_values), LEAST_STEPS)
 
 
-cdef void _growths(
+cdef void growths(
     const Design* design, Py_ssize_t m, const double* weights, double* response, Py_ssize_t n_steps, double* growth,
     double* early,
 ) noexcept nogil:
@@ -81,7 +81,7 @@ cdef double _most_growth(
         for i in range(design.n_lags):
             apart = work.weights[i * work.stride + k] - work.typical[i]
             doubt += linear.share * (apart * apart + weight_cov(linear, design.bias + i, design.bias + i))
-    _growths(design, 1, work.typical, work.response, n_steps, &growth, &early)
+    growths(design, 1, work.typical, work.response, n_steps, &growth, &early)
     return larger(growth - 2.0 * sqrt(doubt), 1.0)
 
 
@@ -103,7 +103,7 @@ cdef void stabilised_gains(
         # Weights that add up to 1 at most cannot explode: then only a large spread asks how fast an impulse fades.
         spreads = spreads or (design.n_lags > 0 and (work.size[k] > 1.0 or work.sd[k] > least_room))
     if spreads:
-        _growths(design, stride, work.weights, work.response, n_steps, work.growth, work.extra)
+        growths(design, stride, work.weights, work.response, n_steps, work.growth, work.extra)
         for k in range(K):
             grows = grows or work.growth[k] > 1.0
         if grows:

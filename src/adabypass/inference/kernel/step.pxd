@@ -1,5 +1,6 @@
 # What every model's step looks like: the one shape that lets a single loop drive them all.
 
+from adabypass.inference.kernel.belief cimport Belief
 from adabypass.model.component cimport Component
 from adabypass.model.special cimport larger, smaller
 from adabypass.simd.dispatch cimport Update
@@ -53,6 +54,7 @@ ctypedef void (*Forecast)(Step* step) noexcept nogil
 ctypedef void (*Absorb)(Step* step, double y) noexcept nogil
 ctypedef void (*Weights)(const Step* step, Linear* out) noexcept nogil      # of every component
 ctypedef void (*Describe)(Step* step, Component* out) noexcept nogil
+ctypedef void (*Believe)(Step* step, Belief* out) noexcept nogil             # for forecasts many steps ahead
 ctypedef void (*Weigh)(Step* step, double* mean, double* var) noexcept nogil
 
 
@@ -61,14 +63,15 @@ cdef class Kernel:
     cdef Absorb absorb
     cdef Weights weights
     cdef Describe describe      # NULL unless the forecast is a mixture
+    cdef Believe believe
     cdef Weigh weigh            # NULL unless the forecast is a mixture
     cdef bint scale_up          # whether tiny features are scaled as well as huge ones
     cdef bint learns_extra      # whether `extra` goes into what is learned (66), not only into the forecast
 
     @staticmethod
     cdef Kernel of(
-        Forecast forecast, Absorb absorb, Weights weights, bint scale_up=*, bint learns_extra=*, Describe describe=*,
-        Weigh weigh=*,
+        Forecast forecast, Absorb absorb, Weights weights, Believe believe, bint scale_up=*, bint learns_extra=*,
+        Describe describe=*, Weigh weigh=*,
     )
 
 

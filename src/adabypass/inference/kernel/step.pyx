@@ -22,13 +22,14 @@ cdef class Kernel:
 
     @staticmethod
     cdef Kernel of(
-        Forecast forecast, Absorb absorb, Weights weights, bint scale_up=False, bint learns_extra=False,
-        Describe describe=NULL, Weigh weigh=NULL,
+        Forecast forecast, Absorb absorb, Weights weights, Believe believe, bint scale_up=False,
+        bint learns_extra=False, Describe describe=NULL, Weigh weigh=NULL,
     ):
         cdef Kernel kernel = Kernel.__new__(Kernel)
         kernel.forecast = forecast
         kernel.absorb = absorb
         kernel.weights = weights
+        kernel.believe = believe
         kernel.describe = describe
         kernel.weigh = weigh
         kernel.scale_up = scale_up

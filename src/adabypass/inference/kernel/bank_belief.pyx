@@ -1,0 +1,111 @@
+"""What a bank of filters believes about the observations to come: `AutoBypassSpec.linear_mixture`, compiled."""
+
+from libc.math cimport exp, fabs, isnan, sqrt
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from adabypass.inference.kernel.bank_state cimport (
+    ANCHORED, Bank, DRIFT_VAR, FAMILY, FAST_DECAY, LARGEST_FAST_DECAY, LAST_Y, PHASE, SEASON_STEP, SLOPES_DRIFT, UNSCALED, Y_CENTER,
+    Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, cov_at, mean_at, open_bank, setting,
+)
+from adabypass.inference.kernel.step cimport LARGEST, saturate
+from adabypass.inference.kernel.warm_up cimport start_component
+from adabypass.model.component cimport Component
+from adabypass.model.families cimport Noise, noise_of
+from adabypass.model.special cimport larger, smaller
+from adabypass.simd.dispatch cimport MOST_FLEXIBLE
+
+from adabypass.model import limits
+
+cdef double LARGEST_UNIT = limits.LARGEST_UNIT
+cdef double RESOLUTION = limits.RESOLUTION
+
+
+cdef void believe(Step* step, Belief* out) noexcept nogil:
+    """Fill the belief of all filters, in the user's units."""
+    cdef Bank bank = open_bank(step)
+    cdef Py_ssize_t i, k
+    cdef double y_scale = bank.row[Y_SCALE], floor = RESOLUTION * fabs(bank.row[LAST_Y])
+    cdef double center = 0.0, flexible_var = 0.0
+    cdef const Noise* noise
+    cdef double* unit = bank.z          # scratch: of each weight
+    out.n_flexible, out.season_log, out.period, out.season_step = bank.n_flexible, NULL, bank.period, 0
+    if bank.row[PHASE] == UNSCALED:
+        _believe_start(&bank, out)
+        return
+    out.is_known = True
+    for k in range(MOST_FLEXIBLE):
+        out.normal_share[k] = bank.normal_share[k]
+        center += bank.normal_share[k] * bank.flexible.center[k]
+        flexible_var += bank.normal_share[k] * (
+            bank.flexible.sq[k] + bank.flexible.center[k] * bank.flexible.center[k]
+        )
+    flexible_var -= center * center
+    out.season_log, out.season_step = bank.season_log, <Py_ssize_t>bank.row[SEASON_STEP]
+    out.y_center = bank.row[Y_CENTER]
+    out.level_center = bank.row[Y_CENTER] + y_scale * bank.row[Y_RUNNING_MEAN]
+    out.level_unit = y_scale * sqrt(bank.row[Y_RUNNING_VAR])
+    if bank.intercept:
+        unit[0] = y_scale
+    for i in range(bank.n):
+        out.x_center[i] = bank.x_center[i]
+        unit[bank.intercept + i] = smaller(y_scale / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
+    for k in range(bank.n_filters):
+        out.share[k] = bank.share[k]
+        out.family[k] = <int64_t>setting(&bank, FAMILY)[k]
+        noise = noise_of(out.family[k])
+        out.epsilon[k] = bank.epsilon[k] if noise.has_epsilon else 0.0
+        out.unit_var[k] = flexible_var if k < bank.n_flexible else noise.var(noise, out.epsilon[k])
+        out.noise_scale[k] = larger(y_scale * exp(bank.slow[k] + bank.fast[k]), floor)                      # (85)
+        out.fading[k] = bank.fast[k]
+        out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.fading_log.value[k])           # (102)
+        out.fade[k] = larger(smaller(out.fade[k], bank.constants[LARGEST_FAST_DECAY]), 0.0)
+        out.level_slope[k] = bank.level_slope[k]
+        _believe_weights(&bank, k, unit, out)
+
+
+cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, Belief* out) noexcept nogil:
+    """Mean and covariance of a filter's weights, and what a step of time adds to it: equation (53)."""
+    cdef Py_ssize_t i, j, at = 0, first = bank.intercept
+    cdef bint is_anchored = setting(bank, ANCHORED)[k] != 0.0
+    cdef double q = setting(bank, DRIFT_VAR)[k] * exp(2.0 * bank.slow[k]), moves = setting(bank, SLOPES_DRIFT)[k]
+    cdef double units, prec, center, of_intercept = 1.0
+    cdef double* cov = out.cov + k * bank.n_packed
+    cdef double* drift = out.drift + k * bank.n_packed
+    memset(drift, 0, bank.n_packed * sizeof(double))
+    for i in range(bank.size):
+        out.mean[k * bank.size + i] = bank.m[mean_at(bank, k, i)] * unit[i]
+        for j in range(i + 1):
+            units = smaller(unit[i] * unit[j], LARGEST)
+            cov[at] = saturate(bank.S[cov_at(bank, k, at)] * units)
+            at += 1
+        if i < first:
+            continue
+        prec = moves / bank.anchor_var[i - first] if is_anchored else moves
+        drift[at - 1] = saturate(q * prec * units)
+        if bank.intercept:
+            center = bank.anchor_center[i - first] if is_anchored else 0.0
+            of_intercept += center * center * prec
+            drift[at - 1 - i] = saturate(-q * center * prec * smaller(unit[i] * unit[0], LARGEST))
+    if bank.intercept:
+        drift[0] = saturate(q * of_intercept * smaller(unit[0] * unit[0], LARGEST))
+
+
+cdef void _believe_start(const Bank* bank, Belief* out) noexcept nogil:
+    """Before the scale of y is known: the components of equation (83), whatever the features."""
+    cdef Component part
+    cdef Py_ssize_t i, k
+    memset(out.mean, 0, bank.n_filters * bank.size * sizeof(double))
+    memset(out.cov, 0, bank.n_filters * bank.n_packed * sizeof(double))
+    memset(out.drift, 0, bank.n_filters * bank.n_packed * sizeof(double))
+    for i in range(bank.n):
+        out.x_center[i] = 0.0
+    for k in range(bank.n_filters):
+        start_component(bank, k, &part)
+        out.share[k], out.noise_scale[k], out.epsilon[k], out.family[k] = (
+            part.weight, part.noise_scale, part.epsilon, part.family
+        )
+        out.unit_var[k] = noise_of(part.family).var(noise_of(part.family), part.epsilon)
+        out.fading[k] = out.fade[k] = out.level_slope[k] = 0.0
+    out.level_center, out.level_unit, out.y_center = 0.0, 1.0, part.mean
+    out.is_known = not isnan(part.mean)

@@ -1,0 +1,4 @@
+class RowCell:
+    n_inputs: int
+    n_components: int
+    row_size: int
