@@ -8,6 +8,7 @@ from adabypass.model.noise import Family
 from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive, StudentT
 from adabypass.model.trace import Change, Scores, Trace
 from adabypass.panel.forecasts import forecast
+from adabypass.panel.panel import Panel
 from adabypass.regressors import (
     AdaBypass,
     AutoBypass,
@@ -35,6 +36,7 @@ __all__ = [
     "Mixture",
     "Naive",
     "Normal",
+    "Panel",
     "PassiveAggressive",
     "Point",
     "Predictive",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adabypass import AdaBypass, Baseline, Bypass, Drift, Forecaster, Naive, Regressor, SeasonalNaive, SequentialKalman
+from adabypass import AdaBypass, Baseline, Bypass, Drift, Forecaster, Naive, Panel, Regressor, SeasonalNaive, SequentialKalman
 from adabypass.validation import Floats
 from tests.checks.regressors import REGRESSORS
 
@@ -33,9 +33,10 @@ def stream(n: int, seed: int = 0) -> tuple[Floats, Floats]:
     return X, y
 
 
-def learn(name: str, model: Regressor | Forecaster | Baseline, X: Floats, y: Floats) -> list[object]:
+def learn(name: str, model: Regressor | Forecaster | Baseline | Panel, X: Floats, y: Floats) -> list[object]:
     """Let a model see a part of a stream, step by step; return the bits of its forecasts."""
     seen: list[object] = []
+    assert not isinstance(model, Panel)
     for x, each in zip(X, y, strict=True):
         if isinstance(model, Forecaster | Baseline):
             forecast = model.step(each, x if name in WITH_EXOG else None)

@@ -5,7 +5,7 @@ from math import isnan
 from pathlib import Path
 from unittest import mock
 
-from adabypass import Baseline, Forecaster, Regressor
+from adabypass import Baseline, Forecaster, Panel, Regressor
 from tests.cli.in_process import run
 from tests.storage.cases import EVERY, learn, stream
 
@@ -27,7 +27,7 @@ def trained() -> dict[str, Regressor | Forecaster | Baseline]:
     return models
 
 
-def continued(name: str, model: Regressor | Forecaster | Baseline) -> list[object]:
+def continued(name: str, model: Regressor | Forecaster | Baseline | Panel) -> list[object]:
     """Return the forecasts of a model that goes on."""
     X, y = stream(N_AFTER, seed=1)
     return learn(name, model, X, y)

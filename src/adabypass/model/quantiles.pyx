@@ -215,8 +215,11 @@ def sf(const Component[:, ::1] forecasts, const double[::1] y):
     return _each(forecasts, y, False)
 
 
-def quantile(const Component[:, ::1] forecasts, const double[::1] q):
-    """Return the value below which Y falls with probability q; a search begins where the one before it ended."""
+def quantile(const Component[:, ::1] forecasts, const double[::1] q, Py_ssize_t restart=0):
+    """Return the value below which Y falls with probability q; a search begins where the one before it ended.
+
+    It begins anew after every `restart` forecasts, unless that is 0: then what is found does not depend on those before.
+    """
     out = np.empty(forecasts.shape[0])
     cdef double[::1] values = out
     cdef Py_ssize_t t
@@ -230,7 +233,7 @@ def quantile(const Component[:, ::1] forecasts, const double[::1] q):
             if not is_known(&forecasts[t, 0]):
                 values[t] = NAN
                 continue
-            if t == 0 or q[t] != q[t - 1] or isnan(deviate):
+            if t == 0 or q[t] != q[t - 1] or isnan(deviate) or (restart > 0 and t % restart == 0):
                 deviate = larger(smaller(ndtri(q[t]), 8.0), -8.0)
             _spread(&forecasts[t, 0], forecasts.shape[1], &mix)
             values[t] = _quantile(&mix, q[t], &deviate, SETTLED)

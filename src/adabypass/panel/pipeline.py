@@ -1,18 +1,17 @@
 """From a table to results: each series by itself, those that fail reported beside the others' results."""
 
 from collections.abc import Callable, Sequence
-from numbers import Real
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from adabypass.errors import AdabypassError, ParameterError
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.model.forecast import Forecast
+from adabypass.panel.ahead import check_levels
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.tables import Column, ZonedTimes
-from adabypass.validation import as_tuple, shown
 
 T = TypeVar("T")
 _SIDES = ("lower", "upper")
@@ -144,23 +143,6 @@ def as_forecaster(given: Forecaster | Baseline | Regressor | None) -> Forecaster
             "AutoBypass()."
         )
     return Forecaster(None if given is None else given.copy())  # the copy, since a forecaster's model starts anew
-
-
-def check_levels(levels: object) -> tuple[float, ...]:
-    """Return the levels of intervals, checked: numbers between 0 and 1 that give columns of different names."""
-    found: tuple[Any, ...] | None = (levels,) if isinstance(levels, Real) else as_tuple(levels)
-    if found is None:
-        raise ParameterError(f"levels is {shown(levels)}, but must be a list of numbers between 0 and 1: [0.9], say.")
-    names: dict[str, float] = {}
-    for level in found:
-        is_number = isinstance(level, Real) and not isinstance(level, bool)
-        if not (is_number and 0 < level < 1):
-            raise ParameterError(f"a level is {shown(level)}, but must be a number between 0 and 1: 0.9 means 90 %.")
-        name = f"{100 * float(level):g}"
-        if name in names:
-            raise ParameterError(f"the levels {names[name]} and {level} are both written as {name} %; leave one out.")
-        names[name] = float(level)
-    return tuple(names.values())
 
 
 def _concatenate(parts: Sequence[Column]) -> Column:

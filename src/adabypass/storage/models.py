@@ -8,6 +8,8 @@ from adabypass.files import FilePath
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.forecasting.baselines import BASELINES
 from adabypass.forecasting.state import KIND
+from adabypass.panel.panel import Panel
+from adabypass.panel.state import KIND as PANEL
 from adabypass.regressors import KINDS, Regressor
 from adabypass.snapshots import container
 from adabypass.snapshots.container import Snapshot
@@ -15,18 +17,19 @@ from adabypass.snapshots.header import Header
 from adabypass.snapshots.versions import upgraded
 from adabypass.validation import shown
 
-SAVED: Mapping[str, type[Regressor] | type[Forecaster] | type[Baseline]] = {
+SAVED: Mapping[str, type[Regressor] | type[Forecaster] | type[Baseline] | type[Panel]] = {
     **KINDS,
     KIND: Forecaster,
     **BASELINES,
+    PANEL: Panel,
 }
 """The classes of saved objects, by the name that a header has for them."""
 STREAM = "Stream"
 """Kind of the snapshot of a stream's state, which `adabypass stream --state` keeps."""
 
 
-def load(path: FilePath) -> Regressor | Forecaster | Baseline:
-    """Load a model or a forecaster that was saved with `save`; it goes on to the same numbers, bit for bit.
+def load(path: FilePath) -> Regressor | Forecaster | Baseline | Panel:
+    """Load a model, a forecaster or a panel that was saved with `save`; it goes on to the same numbers, bit for bit.
 
     Nothing in the file is executed. A file that is damaged, foreign, or of a newer format is refused with a
     `StateError`, before memory is taken for what it claims to hold.
@@ -54,7 +57,7 @@ def load(path: FilePath) -> Regressor | Forecaster | Baseline:
     return _restored(container.read(path))
 
 
-def from_bytes(data: object) -> Regressor | Forecaster | Baseline:
+def from_bytes(data: object) -> Regressor | Forecaster | Baseline | Panel:
     """Return the model or forecaster that `to_bytes` made bytes of, as `load` does of a file.
 
     Parameters
@@ -64,7 +67,7 @@ def from_bytes(data: object) -> Regressor | Forecaster | Baseline:
     return _restored(container.from_bytes(data))
 
 
-def _restored(snapshot: Snapshot) -> Regressor | Forecaster | Baseline:
+def _restored(snapshot: Snapshot) -> Regressor | Forecaster | Baseline | Panel:
     snapshot = upgraded(snapshot)
     header = Header(snapshot.header, snapshot.name)
     kind = header.text("kind")

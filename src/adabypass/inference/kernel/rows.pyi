@@ -24,6 +24,7 @@ def step_rows(
     X: Floats,
     seen: Floats,
     parts: Components,
+    n_forecast: Integers,
 ) -> None: ...
 def forecast_rows(
     cell: RowCell, rows: RowStore, which: Integers, X: Floats, seen: Floats, parts: Components

@@ -114,10 +114,14 @@ def step_rows(
     const double[:, ::1] X,             # (n_observations, n_inputs)
     double[:, ::1] seen,                # out  (n_observations, 3) mean, variance, log score; or no rows
     Component[:, ::1] parts,            # out  (n_observations, n_components); or no rows
+    Py_ssize_t[::1] n_forecast,         # out  (n,) how many observations of each could be forecast
 ):
-    """Forecast each observation, then learn it, series after series; nan where none could be forecast yet."""
+    """Forecast each observation, then learn it, series after series.
+
+    Where none could be forecast yet, the mean is nan and the variance infinite.
+    """
     cdef Py_ssize_t i, j, t, n = y.shape[0], n_which = which.shape[0], n_inputs = cell.n_inputs
-    cdef bint keep = seen.shape[0] > 0, keep_parts = parts.shape[0] > 0, is_sound = begin.shape[0] == n_which + 1
+    cdef bint keep = seen.shape[0] > 0, keep_parts = parts.shape[0] > 0, is_sound = begin.shape[0] == n_which + 1 == n_forecast.shape[0] + 1
     cdef Seen found
     cdef bint could
     _check(cell, rows, which)
@@ -134,6 +138,7 @@ def step_rows(
     with nogil:
         for i in range(n_which):
             cell.bind(rows.at(which[i]))
+            n_forecast[i] = 0
             for j in range(begin[i], begin[i + 1]):
                 t = order[j]
                 if not 0 <= t < n:
@@ -141,9 +146,10 @@ def step_rows(
                 could = cell.step_row(
                     &X[t, 0] if n_inputs else NULL, y[t], &found, &parts[t, 0] if keep_parts else NULL
                 )
+                n_forecast[i] += could
                 if keep:
                     seen[t, 0] = found.mean if could else NAN
-                    seen[t, 1] = found.var if could else NAN
+                    seen[t, 1] = found.var if could else INFINITY
                     seen[t, 2] = found.log_score if could else NAN
                 if keep_parts and not could:
                     _blank(&parts[t, 0], cell.n_components)
@@ -158,7 +164,7 @@ def forecast_rows(
     double[:, ::1] seen,                # out  (n, 3)
     Component[:, ::1] parts,            # out  (n, n_components); or no rows
 ):
-    """Forecast the next observation of each row; nan where it is not possible yet."""
+    """Forecast the next observation of each row; mean nan and variance infinite where it is not possible yet."""
     cdef Py_ssize_t i, n = which.shape[0], n_inputs = cell.n_inputs
     cdef bint keep_parts = parts.shape[0] > 0, could
     cdef Seen found
@@ -172,7 +178,7 @@ def forecast_rows(
             cell.bind(rows.at(which[i]))
             could = cell.forecast_row(&X[i, 0] if n_inputs else NULL, &found, &parts[i, 0] if keep_parts else NULL)
             seen[i, 0] = found.mean if could else NAN
-            seen[i, 1] = found.var if could else NAN
+            seen[i, 1] = found.var if could else INFINITY
             seen[i, 2] = NAN
             if keep_parts and not could:
                 _blank(&parts[i, 0], cell.n_components)

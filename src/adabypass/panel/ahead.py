@@ -1,0 +1,89 @@
+"""Forecasts of many series, many steps ahead: a part of the series at a time, since distributions take much memory."""
+
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from adabypass.errors import ParameterError
+from adabypass.inference.kernel.row_cell import RowCell
+from adabypass.inference.kernel.rows import RowStore, forecast_rows_ahead
+from adabypass.model import quantiles
+from adabypass.model.component import COMPONENT
+from adabypass.model.mixtures import CHUNK, Mixture
+from adabypass.model.predictive import Predictive
+from adabypass.panel.kinds import RowKind
+from adabypass.panel.results import Id, PanelForecast
+from adabypass.panel.threads import work_through
+from adabypass.validation import Floats, as_tuple, shown
+
+PART_BYTES = 1 << 23
+"""Bytes of the components that a thread holds at a time."""
+
+
+def forecast_ahead(
+    kind: RowKind,
+    store: RowStore,
+    which: "np.ndarray[Any, np.dtype[np.intp]]",
+    X: Floats,
+    cells: list[RowCell],
+    ids: Sequence[Id],
+    levels: tuple[float, ...],
+    progress: Callable[[int], None] | None,
+) -> PanelForecast:
+    """Forecast the series of these rows as many steps as X (n_series, n_steps, n_inputs) has."""
+    n, n_steps = X.shape[:2]
+    moments = np.empty((2, n, n_steps))
+    bounds = np.empty((len(levels), 2, n, n_steps))
+    is_point = np.zeros(1, bool)
+    n_parts = cells[0].n_components
+    size = max(1, min(PART_BYTES // (n_steps * n_parts * COMPONENT.itemsize), -(-n // len(cells))))
+
+    def work(cell: RowCell, part: slice) -> int:
+        n_here = int(part.stop - part.start)
+        parts = np.empty((n_here, n_steps, n_parts), COMPONENT)
+        forecast_rows_ahead(cell, store, which[part], X[part], parts)
+        found = kind.predictive_ahead(parts.reshape(-1, n_parts))
+        moments[0, part] = np.reshape(found.mean, (n_here, n_steps))
+        if found.is_point:
+            is_point[0] = True
+            return n_here
+        moments[1, part] = np.reshape(found.sd, (n_here, n_steps))
+        for i, level in enumerate(levels):
+            bounds[i, :, part] = _interval(found, level, n_here, n_steps)
+        return n_here
+
+    parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    work_through(parts, cells, work, progress)
+    if is_point[0]:
+        return PanelForecast(ids, moments[0], None, {})
+    intervals = {level: (bounds[i, 0], bounds[i, 1]) for i, level in enumerate(levels)}
+    return PanelForecast(ids, moments[0], moments[1], intervals)
+
+
+def _interval(found: Predictive, level: float, n: int, n_steps: int) -> Floats:
+    """Return the interval of every step of `n` series, (2, n, n_steps), each series as if it were alone."""
+    if isinstance(found, Mixture) and n_steps <= CHUNK:
+        sides = ((1 - level) / 2, (1 + level) / 2)
+        values = [quantiles.quantile(found.components, np.full(n * n_steps, q), n_steps) for q in sides]
+        return np.reshape(values, (2, n, n_steps))
+    each = [found[i * n_steps : (i + 1) * n_steps].interval(level) for i in range(n)]
+    return np.array(each).reshape(n, 2, n_steps).swapaxes(0, 1)
+
+
+def check_levels(levels: object) -> tuple[float, ...]:
+    """Return the levels of intervals, checked: numbers between 0 and 1 that give columns of different names."""
+    found: tuple[Any, ...] | None = (levels,) if isinstance(levels, Real) else as_tuple(levels)
+    if found is None:
+        raise ParameterError(f"levels is {shown(levels)}, but must be a list of numbers between 0 and 1: [0.9], say.")
+    names: dict[str, float] = {}
+    for level in found:
+        is_number = isinstance(level, Real) and not isinstance(level, bool)
+        if not (is_number and 0 < level < 1):
+            raise ParameterError(f"a level is {shown(level)}, but must be a number between 0 and 1: 0.9 means 90 %.")
+        name = f"{100 * float(level):g}"
+        if name in names:
+            raise ParameterError(f"the levels {names[name]} and {level} are both written as {name} %; leave one out.")
+        names[name] = float(level)
+    return tuple(names.values())

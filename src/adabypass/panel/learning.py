@@ -1,0 +1,120 @@
+"""The passes through the rows of a panel: what is learned, and what is forecast one step ahead."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from adabypass.errors import NotFiniteError
+from adabypass.inference.kernel.row_cell import RowCell
+from adabypass.inference.kernel.rows import RowStore, forecast_rows, step_rows
+from adabypass.model.component import COMPONENT, Components
+from adabypass.panel.threads import CHUNK, chunks, work_through
+from adabypass.validation import Floats
+
+Rows: TypeAlias = np.ndarray[Any, np.dtype[np.intp]]
+Record: TypeAlias = tuple[Floats, Components]
+"""Mean, variance and log score of each forecast, and its components: each with no rows if it is not wanted."""
+
+
+def forecast_next(store: RowStore, cells: list[RowCell], which: Rows, X: Floats) -> Record:
+    """Forecast the next observation of every row."""
+    seen, parts = np.empty((len(which), 3)), np.empty((len(which), cells[0].n_components), COMPONENT)
+
+    def work(cell: RowCell, part: slice) -> int:
+        forecast_rows(cell, store, which[part], X[part], seen[part], parts[part])
+        return int(part.stop - part.start)
+
+    work_through(chunks(np.arange(len(which) + 1), len(cells)), cells, work, None)
+    return seen, parts
+
+
+def learn(
+    store: RowStore, cells: list[RowCell], row_of: Rows, y: Floats, X: Floats, keep: bool, keep_parts: bool
+) -> Record:
+    """Forecast, then learn, observations that belong to the rows `row_of`, in any order of rows.
+
+    Those of one row are learned in the order in which they came, by one thread.
+    """
+    order = np.argsort(row_of, kind="stable").astype(np.intp)
+    which, first = np.unique(row_of[order], return_index=True)
+    begin = np.append(first, len(order)).astype(np.intp)
+    return learn_sorted(store, cells, which, begin, order, y, X, keep, keep_parts)[0]
+
+
+def learn_sorted(
+    store: RowStore,
+    cells: list[RowCell],
+    which: Rows,
+    begin: Rows,
+    order: Rows,
+    y: Floats,
+    X: Floats,
+    keep: bool,
+    keep_parts: bool,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Record, Rows]:
+    """Learn observations that are sorted by row; return the record, and how many of each row could be forecast.
+
+    Parameters
+    ----------
+    which : array (n,)
+        Rows.
+    begin : array (n + 1,)
+        Where in `order` the observations of each row begin.
+    order : array
+        Numbers of the observations.
+    """
+    seen = np.empty((len(y) if keep else 0, 3))
+    parts = np.empty((len(y) if keep_parts else 0, cells[0].n_components), COMPONENT)
+    n_forecast = np.zeros(len(which), np.intp)
+
+    def work(cell: RowCell, part: slice) -> int:
+        bounds = begin[part.start : part.stop + 1]
+        step_rows(cell, store, which[part], bounds, order, y, X, seen, parts, n_forecast[part])
+        return int(bounds[-1] - bounds[0])
+
+    work_through(chunks(begin, len(cells)), cells, work, progress)
+    return (seen, parts), n_forecast
+
+
+def learn_rectangle(
+    store: RowStore,
+    cells: list[RowCell],
+    which: Rows,
+    y: Floats,
+    X: Floats,
+    keep: bool,
+    progress: Callable[[int], None] | None,
+) -> Floats:
+    """Learn a rectangle of observations (n_series, n_steps), a part of the series at a time, to save memory.
+
+    Returns mean, variance and log score of each forecast, (n_series * n_steps, 3), or no rows.
+    """
+    n_series, n_steps = y.shape
+    seen = np.empty((y.size if keep else 0, 3))
+
+    def work(cell: RowCell, part: slice) -> int:
+        n = part.stop - part.start
+        place = slice(part.start * n_steps, part.stop * n_steps)
+        targets = y[part].reshape(-1).copy()
+        check_targets(targets)  # again: the caller may have changed them
+        step_rows(
+            cell, store, which[part], np.arange(n + 1) * n_steps, np.arange(n * n_steps), targets, X[place],
+            seen[place] if keep else seen, np.empty((0, cell.n_components), COMPONENT), np.empty(n, np.intp),
+        )  # fmt: skip
+        return int(n * n_steps)
+
+    work_through(chunks(np.arange(n_series + 1) * n_steps, len(cells)), cells, work, progress)
+    return seen
+
+
+def check_targets(y: Floats) -> None:
+    """Check that no observation is infinite, a part at a time."""
+    flat = y.reshape(-1)
+    for start in range(0, len(flat), 64 * CHUNK):
+        infinite = np.flatnonzero(np.isinf(flat[start : start + 64 * CHUNK]))
+        if len(infinite):
+            at = start + int(infinite[0])
+            place = ", ".join(str(int(i)) for i in np.unravel_index(at, y.shape))
+            raise NotFiniteError(f"y[{place}] is {flat[at]}, but must be finite, or nan if the observation is missing.")
