@@ -72,7 +72,7 @@ def test_a_learned_forecaster_is_copied_and_forgets() -> None:
 def test_progress_is_reported_for_every_series_failures_included() -> None:
     panel, done = SeriesTable(tables.from_frame(WITH_A_SHORT_ONE), Columns()), list[int]()
     found = forecast_series(panel, 1, progress=done.append)
-    assert done == [1, 1, 1]
+    assert sum(done) == 3
     assert [failure.series for failure in found.failures] == ["short"]
     assert found.first[0].name == "a"
 

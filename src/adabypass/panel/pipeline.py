@@ -1,7 +1,7 @@
 """From a table to results: each series by itself, those that fail reported beside the others' results."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from adabypass.errors import AdabypassError, ParameterError
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.model.forecast import Forecast
 from adabypass.panel.ahead import check_levels
+from adabypass.panel.batch import Batch, Failure
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.tables import Column, ZonedTimes
@@ -17,17 +18,8 @@ T = TypeVar("T")
 _SIDES = ("lower", "upper")
 FILL_MISSING = 'choose missing="mean" or missing="last"'
 """How Python's interface advises about a missing exogenous value; a command has words of its own."""
-
-
-class Failure(NamedTuple):
-    """A series that could not be processed."""
-
-    series: str
-    """Its id; "" if the table holds one series."""
-    error: AdabypassError
-
-    def __str__(self) -> str:
-        return f'series "{self.series}": {self.error}' if self.series else str(self.error)
+BATCH = 4096
+"""Series whose forecasters are in memory at a time."""
 
 
 class Outcome(NamedTuple, Generic[T]):
@@ -76,61 +68,53 @@ def each_series(
         if progress is not None:
             progress(1)
     if not results:
-        first = failures[0]
-        many = f"none of the {len(failures)} series could be processed; the first: " if len(failures) > 1 else ""
-        raise type(first.error)(f"{many}{first}") from first.error
+        _raise_first(failures)
     return Outcome(results, failures)
 
 
 def forecast_series(
-    panel: SeriesTable,
+    table: SeriesTable,
     horizon: int,
     forecaster: Forecaster | Baseline | Regressor | None = None,
     levels: float | Sequence[float] = (0.9,),
     *,
+    n_threads: int | None = None,
     progress: Callable[[int], None] | None = None,
     remedy: str = FILL_MISSING,
 ) -> Forecasts:
-    """Forecast every series of a panel, each with a forecaster of its own.
+    """Forecast every series of a table, each as by a forecaster of its own, in compiled code.
 
     Parameters
     ----------
-    panel : SeriesTable
-        The series of a table.
+    table : SeriesTable
     horizon : int
     forecaster : Forecaster, Baseline or Regressor, optional
         Each series gets a copy of it that has seen nothing. A new `Forecaster()` if None.
     levels : sequence of numbers between 0 and 1
         Probabilities of the intervals.
+    n_threads : int, optional
+        By default as many as there are processors.
     progress : function, optional
-        Called after each series with the number of series done since the last call: 1.
+        Called now and then with the number of series done since the last call.
     remedy : str
         What the error about a missing exogenous value advises besides filling it.
     """
     levels = check_levels(levels)
-    panel.columns.check_against(["mean", "sd", *(f"{side}_{100 * level:g}" for level in levels for side in _SIDES)])
+    table.columns.check_against(["mean", "sd", *(f"{side}_{100 * level:g}" for level in levels for side in _SIDES)])
     template = as_forecaster(forecaster).copy()
     template.reset()
-    first: list[tuple[Series, Forecast]] = []
-
-    def work(series: Series) -> dict[str, Column]:
-        each = template.copy()
-        if each.missing == "raise":
-            series.check_exog(horizon, remedy)
-        each.run(series.y, series.exog, keep_predictive=False)
-        ahead = each.forecast(horizon, series.exog_ahead(horizon))
-        time = series.as_column(series.following(horizon))
-        if not first:
-            first.append((series, ahead))
-        return {panel.columns.time or "step": time, **ahead.columns(levels)}
-
-    outcome = each_series(panel, work, progress)
+    batch = Batch(template, horizon, levels, n_threads, progress, remedy)
+    failures: list[Failure] = []
+    for start in range(0, len(table), BATCH):
+        failures += batch.forecast(table, table.names[start : start + BATCH])
+    if batch.first is None:
+        _raise_first(failures)
     columns: dict[str, Column] = {}
-    if panel.columns.id is not None:
-        columns[panel.columns.id] = panel.ids([series.name for series, _ in outcome.results], horizon)
-    parts = [part for _, part in outcome.results]
-    columns |= {name: _concatenate([part[name] for part in parts]) for name in parts[0]}
-    return Forecasts(columns, outcome.failures, first[0])
+    if table.columns.id is not None:
+        columns[table.columns.id] = table.ids(batch.names, horizon)
+    columns[table.columns.time or "step"] = _concatenate(batch.times)
+    columns |= {name: np.concatenate([part[name] for part in batch.parts]) for name in batch.parts[0]}
+    return Forecasts(columns, failures, batch.first)
 
 
 def as_forecaster(given: Forecaster | Baseline | Regressor | None) -> Forecaster | Baseline:
@@ -143,6 +127,13 @@ def as_forecaster(given: Forecaster | Baseline | Regressor | None) -> Forecaster
             "AutoBypass()."
         )
     return Forecaster(None if given is None else given.copy())  # the copy, since a forecaster's model starts anew
+
+
+def _raise_first(failures: list[Failure]) -> NoReturn:
+    """Raise the error of the first of all series, since none could be processed."""
+    first = failures[0]
+    many = f"none of the {len(failures)} series could be processed; the first: " if len(failures) > 1 else ""
+    raise type(first.error)(f"{many}{first}") from first.error
 
 
 def _concatenate(parts: Sequence[Column]) -> Column:

@@ -109,6 +109,7 @@ class SeriesTable:
         self._times = None if self.columns.time is None else table.zoned_times(self.columns.time)
         exog = [table.numbers(name) for name in self.columns.exog]
         self._exog = np.column_stack(exog) if exog else None
+        self._grids: dict[tuple[str, bytes], timegrid.Grid] = {}
         self._rows = {"": np.arange(len(table))} if self.columns.id is None else _rows_by_id(table, self.columns.id)
 
     def __len__(self) -> int:
@@ -138,7 +139,7 @@ class SeriesTable:
             raise NotEnoughDataError(f'there is nothing to learn from: every "{columns.target}" is blank.')
         grid, times = None, None if self._times is None else self._times.take(rows)
         if times is not None:  # the rows ahead too, so that each value goes with its time
-            grid = _grid(times, columns, rows, self.table.source)
+            grid = self._grid(times, rows)
             y, x = grid.fill(y), None if x is None else grid.fill(x)
             on_grid = np.full(len(y), -1)
             on_grid[grid.position] = rows
@@ -157,30 +158,49 @@ class SeriesTable:
             name, y, x, time, future, columns, rows, self.table, grid.frequency, times.zone, times.as_text
         )  # fmt: skip
 
-
-def _grid(times: Times, columns: Columns, rows: Any, source: str) -> timegrid.Grid:
-    freq = columns.freq
-    if freq is None and len(times.values) == 1:  # a single time has no frequency, and needs none
-        freq = 1 if times.values.dtype.kind != "M" else np.timedelta64(1, "D")
-    numbers = [int(row) + 1 for row in rows]
-    return timegrid.regular(times.values, freq, name=str(columns.time), rows=numbers, zone=times.zone, source=source)
+    def _grid(self, times: Times, rows: Any) -> timegrid.Grid:
+        """Return the grid of a series; series with the same times share it, as those of a panel mostly do."""
+        values, freq = times.values, self.columns.freq
+        key = (values.dtype.str, values.tobytes())
+        if times.zone is None and key in self._grids:
+            return self._grids[key]
+        if freq is None and len(values) == 1:  # a single time has no frequency, and needs none
+            freq = 1 if values.dtype.kind != "M" else np.timedelta64(1, "D")
+        numbers, source = [int(row) + 1 for row in rows], self.table.source
+        grid = timegrid.regular(
+            values, freq, name=str(self.columns.time), rows=numbers, zone=times.zone, source=source
+        )  # fmt: skip
+        if times.zone is None:
+            self._grids[key] = grid
+        return grid
 
 
 def _rows_by_id(table: Table, column: str) -> dict[str, Any]:
     """Return the rows of each series; refuse a row without an id, and ids that would be written alike."""
     cells = table.cells(column)
     names = text(cells)
-    objects = None if isinstance(cells, np.ndarray) and cells.dtype.kind != "O" else as_list(cells)
-    rows: dict[str, list[int]] = {}
+    is_typed = isinstance(cells, np.ndarray) and cells.dtype.kind != "O"
+    objects = None if is_typed else as_list(cells)
+    index: dict[str, int] = {}
+    codes = np.array([index.setdefault(name, len(index)) for name in names], dtype=np.intp)
+    is_mixed = objects is not None and len({isinstance(each, str) for each in objects}) > 1
+    if is_mixed or any(not name.strip() for name in index):
+        _refuse_ids(table, column, names, objects)
+    order = np.argsort(codes, kind="stable")
+    rows = np.split(order, np.cumsum(np.bincount(codes, minlength=len(index)))[:-1]) if index else []
+    return dict(zip(index, rows, strict=True))
+
+
+def _refuse_ids(table: Table, column: str, names: list[str], objects: list[Any] | None) -> None:
+    """Refuse the first row without an id, or whose id is text where another that is written alike is not."""
+    first: dict[str, int] = {}
     for row, name in enumerate(names):
         if not name.strip():
             table.raise_bad_cell(column, row, "is blank, but every row needs the id of its series; fill it")
-        found = rows.setdefault(name, [])
-        if found and objects is not None and isinstance(objects[row], str) != isinstance(objects[found[0]], str):
-            pair = objects[row], objects[found[0]]
-            now, before = ("text" if isinstance(each, str) else type(each).__name__ for each in pair)
+        before = first.setdefault(name, row)
+        if objects is not None and isinstance(objects[row], str) != isinstance(objects[before], str):
+            pair = objects[row], objects[before]
+            now, then = ("text" if isinstance(each, str) else type(each).__name__ for each in pair)
             table.raise_bad_cell(
-                column, row, f"{name} is {now} here, but {before} in row {found[0] + 1}; make all ids of one type"
+                column, row, f"{name} is {now} here, but {then} in row {before + 1}; make all ids of one type"
             )
-        found.append(row)
-    return {name: np.array(each) for name, each in rows.items()}

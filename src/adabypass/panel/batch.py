@@ -1,0 +1,121 @@
+"""Some series of a table at a time: run, and forecast, as one panel."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from adabypass.errors import AdabypassError
+from adabypass.forecasting import Forecaster
+from adabypass.forecasting.observations import too_short
+from adabypass.model.forecast import Forecast
+from adabypass.panel.panel import Panel
+from adabypass.panel.series import Series, SeriesTable
+from adabypass.tables import Column
+from adabypass.validation import Floats
+
+
+class Failure(NamedTuple):
+    """A series that could not be processed."""
+
+    series: str
+    """Its id; "" if the table holds one series."""
+    error: AdabypassError
+
+    def __str__(self) -> str:
+        return f'series "{self.series}": {self.error}' if self.series else str(self.error)
+
+
+class Ready(NamedTuple):
+    """A series that can be run, and the exogenous values to come."""
+
+    series: Series
+    exog_ahead: Floats | None
+
+
+class Batch:
+    """Forecasts of the series of a table, collected batch after batch.
+
+    Parameters
+    ----------
+    template : Forecaster
+        That has seen nothing.
+    horizon, levels, n_threads, progress, remedy
+        As of `forecast_series`.
+    """
+
+    def __init__(
+        self,
+        template: Forecaster,
+        horizon: int,
+        levels: tuple[float, ...],
+        n_threads: int | None,
+        progress: Callable[[int], None] | None,
+        remedy: str,
+    ) -> None:
+        self._template, self._horizon, self._levels, self._n_threads = template, horizon, levels, n_threads
+        self._progress, self._remedy = progress, remedy
+        self.names: list[str] = []
+        """Of the series that were forecast."""
+        self.times: list[Column] = []
+        """What follows the times of each."""
+        self.parts: list[dict[str, Floats]] = []
+        """Columns of the forecasts of each batch."""
+        self.first: tuple[Series, Forecast] | None = None
+        """The first series that was forecast, and its forecast."""
+        self._following: dict[tuple[int, int], Column] = {}
+
+    def forecast(self, table: SeriesTable, names: list[str]) -> list[Failure]:
+        """Forecast these series; return those that could not be."""
+        failed: dict[str, AdabypassError] = {}
+        ready: list[Ready] = []
+        for name in names:
+            try:
+                ready.append(self._prepared(table.series(name)))
+            except AdabypassError as error:
+                failed[name] = error
+        if ready:
+            failed |= self._run(ready)
+        if self._progress is not None and failed:
+            self._progress(len(failed))
+        return [Failure(name, failed[name]) for name in names if name in failed]
+
+    def _prepared(self, series: Series) -> Ready:
+        """Return a series with the exogenous values to come; refuse one whose values are missing."""
+        if self._template.missing == "raise":
+            series.check_exog(self._horizon, self._remedy)
+        return Ready(series, series.exog_ahead(self._horizon))
+
+    def _run(self, ready: list[Ready]) -> dict[str, AdabypassError]:
+        """Run and forecast series as one panel; return the errors of those that are too short."""
+        panel = Panel(self._template, n_threads=self._n_threads)
+        exog = [each.series.exog for each in ready if each.series.exog is not None]
+        n_forecast = panel._run_series([each.series.y for each in ready], np.concatenate(exog) if exog else None)
+        done = np.flatnonzero(n_forecast)
+        if len(done):
+            ahead = [each.exog_ahead for each in (ready[i] for i in done) if each.exog_ahead is not None]
+            table = np.array(ahead) if ahead else None
+            found = panel.forecast(
+                self._horizon, table, ids=done, levels=self._levels, progress=self._progress
+            )  # fmt: skip
+            self.parts.append(found.columns())
+            for i in done.tolist():
+                self.names.append(ready[i].series.name)
+                self.times.append(self._times(ready[i].series))
+        if len(done) and self.first is None:
+            first = ready[int(done[0])]
+            single = panel[int(done[0])]
+            assert isinstance(single, Forecaster)
+            self.first = first.series, single.forecast(self._horizon, first.exog_ahead)
+        n_needed = panel._kind.n_needed
+        short = (ready[i].series for i in np.flatnonzero(n_forecast == 0).tolist())
+        return {series.name: too_short(series.y, n_needed) for series in short}
+
+    def _times(self, series: Series) -> Column:
+        """Return the times that follow a series; those that end together share them."""
+        if series.time is None or series.zone is not None:
+            return series.as_column(series.following(self._horizon))
+        key = id(series.frequency), len(series.y)  # the frequency is kept by the table
+        if key not in self._following:
+            self._following[key] = series.as_column(series.following(self._horizon))
+        return self._following[key]
