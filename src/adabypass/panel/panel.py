@@ -5,15 +5,18 @@ from typing import Any
 
 import numpy as np
 
+from adabypass import tables
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.files import FilePath
 from adabypass.forecasting import Forecaster
 from adabypass.panel import learning
 from adabypass.panel.ahead import check_levels, forecast_ahead
+from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.ids import check_distinct, check_ids, find
 from adabypass.panel.kinds import kind_of
 from adabypass.panel.learning import Record, Rows
 from adabypass.panel.results import Id, PanelForecast, PanelTrace
+from adabypass.panel.series import SeriesTable
 from adabypass.panel.series_rows import SeriesRows
 from adabypass.regressors import Regressor
 from adabypass.validation import Floats, check_array, check_flag, check_function, check_int
@@ -145,6 +148,44 @@ class Panel(SeriesRows):
             seen = learning.learn_rectangle(rows.store, cells, which, table, checked, keep_trace, progress)
         return self._trace(chosen, table.copy(), seen, None) if keep_trace else None
 
+    def run_frame(
+        self,
+        data: Any,
+        *,
+        target: str = TARGET,
+        time: str | None = None,
+        id: str | None = None,
+        exog: str | Sequence[str] = (),
+        keep_trace: bool = True,
+        progress: Progress | None = None,
+    ) -> PanelTrace | None:
+        """Predict, then update, for every row of a long data frame, series by series in the order of time.
+
+        Parameters
+        ----------
+        data : pandas, polars or pyarrow frame, or dict of arrays
+            One row for each observation. A gap in the times of a series is a missing observation.
+        target, time, id : str
+            Names of columns: `y`, and `ds` and `unique_id` if they are there.
+        exog : list of str
+            Columns that come with each observation: exogenous values, or the features of a model.
+        keep_trace, progress
+            As of `run`. The trace has a value for each time of each series, gaps included.
+        """
+        check_flag(keep_trace, "keep_trace")
+        check_function(progress, "progress")
+        table = SeriesTable(tables.from_frame(data), Columns(target, time, id, as_names(exog, "exog")))
+        names = table.names
+        every = [table.series(name) for name in names]
+        chosen = check_distinct(check_ids(table.ids(names, 1) if table.columns.id is not None else [""]))
+        inputs = [each.exog for each in every if each.exog is not None]
+        y, begin = _joined([each.y for each in every])
+        checked = self._kind.check_inputs(np.concatenate(inputs) if inputs else None, len(y), self._n_inputs)
+        seen, _ = self._learn_joined(chosen, y, begin, checked, keep_trace, progress)[0]
+        if not keep_trace:
+            return None
+        return self._trace(np.repeat(np.array(chosen, object), np.diff(begin)).tolist(), y, seen, None)
+
     def forecast(
         self,
         horizon: int,
@@ -201,13 +242,18 @@ class Panel(SeriesRows):
 
     def _run_series(self, series: Sequence[Floats], X: Floats | None) -> Rows:
         """Learn whole series of any length, ids 0, 1, 2 ...; return how many observations of each could be forecast."""
-        y = np.concatenate(series)
+        y, begin = _joined(series)
         table = self._kind.check_inputs(X, len(y), self._n_inputs)
-        begin = np.cumsum([0, *map(len, series)], dtype=np.intp)
+        return self._learn_joined(list(range(len(series))), y, begin, table, False, None)[1]
+
+    def _learn_joined(
+        self, ids: list[Id], y: Floats, begin: Rows, X: Floats, keep: bool, progress: Progress | None
+    ) -> tuple[Record, Rows]:
+        """Learn whole series, one after the other in `y`: where each begins says `begin`."""
         with self._exclusive():
-            rows, which = self._rows_of(list(range(len(series))), table.shape[1])
+            rows, which = self._rows_of(ids, X.shape[1])
             cells, order = self._workers(len(y)), np.arange(len(y))
-            return learning.learn_sorted(rows.store, cells, which, begin, order, y, table, False, False)[1]
+            return learning.learn_sorted(rows.store, cells, which, begin, order, y, X, keep, False, progress)
 
     def _trace(self, ids: list[Id], y: Floats, seen: Floats, parts: Any) -> PanelTrace:
         predictive = self._kind.predictive(seen, parts)
@@ -233,3 +279,8 @@ def _flat_inputs(X: object, shape: tuple[int, ...]) -> Floats:
     if table.shape[:2] != shape or table.ndim not in (2, 3):
         raise ShapeError(f"X has shape {table.shape}, but must be ({shape[0]}, {shape[1]}, n): series, steps, numbers.")
     return table.reshape(shape[0] * shape[1], -1)
+
+
+def _joined(series: Sequence[Floats]) -> tuple[Floats, Rows]:
+    """Return series one after the other, and where each begins."""
+    return np.concatenate(series), np.cumsum([0, *map(len, series)], dtype=np.intp)

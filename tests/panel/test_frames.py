@@ -1,0 +1,76 @@
+"""A panel learns from a long data frame what the forecasters learn from its series."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+
+from adabypass import AutoBypass, Forecaster, Panel, forecast
+from adabypass.errors import TimeOrderError
+from tests.panel.test_panel import walks
+
+DAYS = np.arange("2024-01-01", "2024-03-01", dtype="M8[D]")
+
+
+def long_frame() -> pd.DataFrame:
+    y = walks(3, len(DAYS), missing=0.0)
+    ids, days = np.repeat(["b", "a", "c"], len(DAYS)), np.tile(DAYS, 3)
+    return pd.DataFrame({"unique_id": ids, "ds": days, "y": y.reshape(-1)}).sort_values(["ds", "unique_id"])
+
+
+@pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+def test_a_long_frame_is_learned_series_by_series(convert: object) -> None:
+    frame = long_frame()
+    given = convert(frame.drop(frame.index[[17, 40]]))  # type: ignore[operator]
+    panel = Panel(Forecaster(lags=2), n_threads=2)
+    trace = panel.run_frame(given)
+    assert trace is not None
+    assert panel.ids == ["a", "b", "c"]
+    for name in panel.ids:
+        y = frame[frame.unique_id == name].y.to_numpy().copy()
+        y[[i for i, row in enumerate(frame[frame.unique_id == name].index) if row in frame.index[[17, 40]]]] = np.nan
+        single = Forecaster(lags=2)
+        expected = single.run(y, keep_predictive=False)
+        chosen = np.array(trace.ids) == name
+        assert_array_equal(trace.y[chosen], y)
+        assert_array_equal(trace.mean[chosen][2:], expected.mean)
+        assert panel[name].to_bytes() == single.to_bytes()
+
+
+def test_a_frame_goes_on_where_the_last_one_ended() -> None:
+    frame = long_frame()
+    halves, whole = Panel(Forecaster(lags=1)), Panel(Forecaster(lags=1))
+    for part in (frame[frame.ds < "2024-02-01"], frame[frame.ds >= "2024-02-01"]):
+        halves.run_frame(part, keep_trace=False)
+    whole.run_frame(frame, keep_trace=False)
+    assert halves.to_bytes() == whole.to_bytes()
+
+
+def test_columns_of_a_frame_are_the_features_of_a_model() -> None:
+    rng = np.random.default_rng(2)
+    frame = {"unique_id": [1, 2] * 30, "y": rng.normal(size=60), "u": rng.normal(size=60), "v": rng.normal(size=60)}
+    panel = Panel(AutoBypass())
+    panel.run_frame(frame, exog=["u", "v"])
+    model = AutoBypass()
+    model.run(np.column_stack([frame["u"], frame["v"]])[1::2], np.asarray(frame["y"])[1::2])
+    assert panel[2].to_bytes() == model.to_bytes()
+
+
+def test_times_out_of_order_are_refused_and_nothing_is_learned() -> None:
+    panel = Panel(Forecaster(lags=1))
+    with pytest.raises(TimeOrderError):
+        panel.run_frame({"unique_id": list("aabb"), "ds": [1, 2, 2, 1], "y": [1.0, 2.0, 3.0, 4.0]})
+    assert len(panel) == 0
+
+
+def test_many_series_of_a_frame_are_forecast_as_by_themselves() -> None:
+    frame = long_frame()
+    found = forecast(frame, 5, Forecaster(lags=1), levels=(0.8,))
+    for name in "abc":
+        single = Forecaster(lags=1)
+        single.run(frame[frame.unique_id == name].y.to_numpy())
+        own = single.forecast(5)
+        rows = found[found.unique_id == name]
+        assert_array_equal(rows["mean"], own.mean)
+        assert_array_equal(rows["upper_80"], own.interval(0.8)[1])
