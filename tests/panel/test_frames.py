@@ -49,11 +49,11 @@ def test_a_frame_goes_on_where_the_last_one_ended() -> None:
 
 def test_columns_of_a_frame_are_the_features_of_a_model() -> None:
     rng = np.random.default_rng(2)
-    frame = {"unique_id": [1, 2] * 30, "y": rng.normal(size=60), "u": rng.normal(size=60), "v": rng.normal(size=60)}
+    y, X = rng.normal(size=60), rng.normal(size=(60, 2))
     panel = Panel(AutoBypass())
-    panel.run_frame(frame, exog=["u", "v"])
+    panel.run_frame({"unique_id": [1, 2] * 30, "y": y, "u": X[:, 0], "v": X[:, 1]}, exog=["u", "v"])
     model = AutoBypass()
-    model.run(np.column_stack([frame["u"], frame["v"]])[1::2], np.asarray(frame["y"])[1::2])
+    model.run(X[1::2], y[1::2])
     assert panel[2].to_bytes() == model.to_bytes()
 
 

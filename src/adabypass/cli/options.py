@@ -8,8 +8,8 @@ import click
 from adabypass.cli import terminal
 from adabypass.errors import ParameterError
 from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
+from adabypass.panel.batch import Failure
 from adabypass.panel.columns import Columns
-from adabypass.panel.pipeline import Failure
 from adabypass.regressors import (
     AdaBypass,
     AutoBypass,

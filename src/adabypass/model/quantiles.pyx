@@ -218,7 +218,7 @@ def sf(const Component[:, ::1] forecasts, const double[::1] y):
 def quantile(const Component[:, ::1] forecasts, const double[::1] q, Py_ssize_t restart=0):
     """Return the value below which Y falls with probability q; a search begins where the one before it ended.
 
-    It begins anew after every `restart` forecasts, unless that is 0: then what is found does not depend on those before.
+    It begins anew after every `restart` forecasts, unless that is 0, and then depends on none of those before.
     """
     out = np.empty(forecasts.shape[0])
     cdef double[::1] values = out

@@ -9,8 +9,9 @@ import numpy as np
 from adabypass import tables
 from adabypass.errors import ParameterError, SeriesWarning
 from adabypass.forecasting import Baseline, Forecaster
+from adabypass.panel.batch import Failure
 from adabypass.panel.columns import TARGET, Columns, as_names
-from adabypass.panel.pipeline import Failure, forecast_series
+from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.timegrid.freq import Freq

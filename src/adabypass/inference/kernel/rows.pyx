@@ -121,7 +121,8 @@ def step_rows(
     Where none could be forecast yet, the mean is nan and the variance infinite.
     """
     cdef Py_ssize_t i, j, t, n = y.shape[0], n_which = which.shape[0], n_inputs = cell.n_inputs
-    cdef bint keep = seen.shape[0] > 0, keep_parts = parts.shape[0] > 0, is_sound = begin.shape[0] == n_which + 1 == n_forecast.shape[0] + 1
+    cdef bint keep = seen.shape[0] > 0, keep_parts = parts.shape[0] > 0
+    cdef bint is_sound = begin.shape[0] == n_which + 1 == n_forecast.shape[0] + 1
     cdef Seen found
     cdef bint could
     _check(cell, rows, which)
