@@ -84,7 +84,7 @@ def test_every_public_model_can_be_saved() -> None:
     public = {name for name in adabypass.__all__ if isinstance(getattr(adabypass, name), type)}
     kinds = (Regressor, Forecaster, Baseline)
     models = {name for name in public if issubclass(getattr(adabypass, name), kinds)} - {"Regressor", "Baseline"}
-    assert models == set(SAVED)
+    assert models == set(SAVED) - {"Panel"}
     assert {type(make()).__name__ for make in EVERY.values()} == models
 
 

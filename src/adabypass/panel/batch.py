@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.errors import AdabypassError
-from adabypass.forecasting import Forecaster
+from adabypass.forecasting import Baseline, Forecaster
 from adabypass.forecasting.observations import too_short
 from adabypass.model.forecast import Forecast
 from adabypass.panel.panel import Panel
@@ -38,7 +38,7 @@ class Batch:
 
     Parameters
     ----------
-    template : Forecaster
+    template : Forecaster or Baseline
         That has seen nothing.
     horizon, levels, n_threads, progress, remedy
         As of `forecast_series`.
@@ -46,7 +46,7 @@ class Batch:
 
     def __init__(
         self,
-        template: Forecaster,
+        template: Forecaster | Baseline,
         horizon: int,
         levels: tuple[float, ...],
         n_threads: int | None,
@@ -75,7 +75,7 @@ class Batch:
             except AdabypassError as error:
                 failed[name] = error
         if ready:
-            failed |= self._run(ready)
+            failed |= self._run(ready) if isinstance(self._template, Forecaster) else self._run_singly(ready)
         if self._progress is not None and failed:
             self._progress(len(failed))
         return [Failure(name, failed[name]) for name in names if name in failed]
@@ -88,6 +88,7 @@ class Batch:
 
     def _run(self, ready: list[Ready]) -> dict[str, AdabypassError]:
         """Run and forecast series as one panel; return the errors of those that are too short."""
+        assert isinstance(self._template, Forecaster)
         panel = Panel(self._template, n_threads=self._n_threads)
         exog = [each.series.exog for each in ready if each.series.exog is not None]
         n_forecast = panel._run_series([each.series.y for each in ready], np.concatenate(exog) if exog else None)
@@ -110,6 +111,25 @@ class Batch:
         n_needed = panel._kind.n_needed
         short = (ready[i].series for i in np.flatnonzero(n_forecast == 0).tolist())
         return {series.name: too_short(series.y, n_needed) for series in short}
+
+    def _run_singly(self, ready: list[Ready]) -> dict[str, AdabypassError]:
+        """Run and forecast one series after another: baselines, which have no compiled cell."""
+        failed: dict[str, AdabypassError] = {}
+        for series, exog_ahead in ready:
+            twin = self._template.copy()
+            try:
+                twin.run(series.y, series.exog, keep_predictive=False)
+                ahead = twin.forecast(self._horizon, exog_ahead)
+            except AdabypassError as error:
+                failed[series.name] = error
+                continue
+            self.names.append(series.name)
+            self.times.append(self._times(series))
+            self.parts.append(ahead.columns(self._levels))
+            self.first = self.first or (series, ahead)
+            if self._progress is not None:
+                self._progress(1)
+        return failed
 
     def _times(self, series: Series) -> Column:
         """Return the times that follow a series; those that end together share them."""

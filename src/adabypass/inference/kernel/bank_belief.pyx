@@ -5,8 +5,8 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DRIFT_VAR, FAMILY, FAST_DECAY, LARGEST_FAST_DECAY, LAST_Y, PHASE, SEASON_STEP, SLOPES_DRIFT, UNSCALED, Y_CENTER,
-    Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, cov_at, mean_at, open_bank, setting,
+    ANCHORED, Bank, DRIFT_VAR, FAMILY, FAST_DECAY, LARGEST_FAST_DECAY, LAST_Y, PHASE, SEASON_STEP, SLOPES_DRIFT,
+    UNSCALED, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, cov_at, mean_at, open_bank, setting,
 )
 from adabypass.inference.kernel.step cimport LARGEST, saturate
 from adabypass.inference.kernel.warm_up cimport start_component
