@@ -4,7 +4,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adabypass import AdaBypass, Baseline, Bypass, Drift, Forecaster, Naive, Panel, Regressor, SeasonalNaive, SequentialKalman
+from adabypass import (
+    AdaBypass,
+    Baseline,
+    Bypass,
+    Drift,
+    Forecaster,
+    Naive,
+    Panel,
+    Regressor,
+    SeasonalNaive,
+    SequentialKalman,
+)
 from adabypass.validation import Floats
 from tests.checks.regressors import REGRESSORS
 
