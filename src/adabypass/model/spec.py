@@ -5,7 +5,8 @@ A spec never changes. What does change while the model learns lives in the row (
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from math import inf, isfinite
 from numbers import Real
 from typing import Any, ClassVar, Literal, get_args
@@ -17,10 +18,11 @@ from adabypass.model import noise
 from adabypass.model.component import Components
 from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_COUNT, LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC
 from adabypass.model.predictive import Insensitive, Normal, Point, Predictive
-from adabypass.model.row import Layout, check_count, scalars, set_diagonal, symmetric_matrices, vectors
+from adabypass.model.row import Field, Layout, check_count, scalars, set_diagonal, symmetric_matrices, vectors
 from adabypass.validation import Floats, shown
 
 Variant = Literal["PA", "PA-I", "PA-II"]
+Covariance = Literal["full", "diagonal"]
 
 BYPASS_SCALARS = scalars("n_seen", "drift_prec", "noise_prec", "noise_mean", "noise_mean_var", "a", "b", "epsilon")
 
@@ -68,6 +70,11 @@ class Spec(ABC):
     def log_score_at(self) -> int:
         """Return which number of the row is the log score of the newest observation; -1 if the row does not hold it."""
         return self.layout.position("log_score") if "log_score" in self.layout.scalars else -1
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether the covariance of the weights is kept as its diagonal, so that features may be many, and sparse."""
+        return False
 
     @property
     def has_intercept(self) -> bool:
@@ -124,11 +131,45 @@ class Spec(ABC):
 
     def hyperparameters(self) -> dict[str, Any]:
         """Return the hyperparameters by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def changed(self) -> dict[str, Any]:
         """Return the hyperparameters that differ from their defaults."""
-        return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) != field.default}
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
+
+
+@dataclass(frozen=True)
+class GaussianSpec(Spec):
+    """Hyperparameters of a model that believes in one Gaussian over its weights.
+
+    If its covariance is diagonal, the row ends with `var` less `common_var`, to which drift is added for all at once.
+    """
+
+    covariance: Covariance = field(default="full", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.covariance, str) or self.covariance not in get_args(Covariance):
+            raise ParameterError(f"covariance is {shown(self.covariance)}, but must be 'full' or 'diagonal'.")
+        if self.is_diagonal:
+            kept = tuple(each for each in self.layout.fields if not each.is_symmetric)
+            object.__setattr__(self, "layout", _diagonal_layout(kept))
+
+    @property
+    def is_diagonal(self) -> bool:
+        return self.covariance == "diagonal"
+
+    def hyperparameters(self) -> dict[str, Any]:
+        values = super().hyperparameters()
+        if not self.is_diagonal:
+            del values["covariance"]  # so that files say what they said before there was a choice
+        return values
+
+    def widened(self, row: Floats, n_features: int, more: int, were_zero: bool = False) -> Floats:
+        wide = super().widened(row, n_features, more, were_zero)
+        if self.is_diagonal:
+            dims = self.dims(n_features + more)
+            self.layout.view(wide, "var", **dims)[n_features:] -= self.layout.view(wide, "common_var", **dims)
+        return wide
 
 
 @dataclass(frozen=True)
@@ -159,7 +200,7 @@ class PassiveAggressiveSpec(Spec):
 
 
 @dataclass(frozen=True)
-class BypassSpec(Spec):
+class BypassSpec(GaussianSpec):
     """Hyperparameters of BYPASS."""
 
     a: float = 1000.0
@@ -170,6 +211,7 @@ class BypassSpec(Spec):
     layout: ClassVar[Layout] = Layout((*BYPASS_SCALARS, *vectors("mean"), *symmetric_matrices("cov")))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("a", "b", "epsilon"):
             _check_positive(self, name)
         _check_sweeps(self.max_sweeps)
@@ -202,6 +244,8 @@ class AdaBypassSpec(BypassSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.is_diagonal:
+            raise ParameterError("covariance is 'diagonal', but AdaBypass keeps a full one; use Bypass.")
         _check_positive(self, "aggressiveness", zero=True)
         _check_positive(self, "omega_min")
 
@@ -215,7 +259,7 @@ class AdaBypassSpec(BypassSpec):
 
 
 @dataclass(frozen=True)
-class SequentialKalmanSpec(Spec):
+class SequentialKalmanSpec(GaussianSpec):
     """Hyperparameters of the sequential Kalman filter."""
 
     noise_var: float = 1.0
@@ -225,6 +269,7 @@ class SequentialKalmanSpec(Spec):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_positive(self, "noise_var")
         if not isinstance(self.adapt_noise, bool):
             raise ParameterError(f"adapt_noise is {shown(self.adapt_noise)}, but must be True or False.")
@@ -237,7 +282,7 @@ class SequentialKalmanSpec(Spec):
 
 
 @dataclass(frozen=True)
-class EvidenceBypassSpec(Spec):
+class EvidenceBypassSpec(GaussianSpec):
     """Hyperparameters of the exact-evidence filter."""
 
     drift: float = 1e-3
@@ -248,6 +293,7 @@ class EvidenceBypassSpec(Spec):
     forecast_type: ClassVar[type] = Insensitive
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_positive(self, "drift", zero=True)
         for name in ("noise_scale", "epsilon", "prior_var"):
             _check_positive(self, name)
@@ -257,7 +303,10 @@ class EvidenceBypassSpec(Spec):
 
     def new_row(self, n_features: int) -> Floats:
         row = super().new_row(n_features)
-        set_diagonal(self.layout.view(row, "cov", n_features=n_features), self.prior_var)
+        if self.is_diagonal:
+            self.layout.view(row, "var", n_features=n_features)[:] = self.prior_var
+        else:
+            set_diagonal(self.layout.view(row, "cov", n_features=n_features), self.prior_var)
         return row
 
     def constants(self) -> tuple[float, ...]:
@@ -269,6 +318,12 @@ class EvidenceBypassSpec(Spec):
         signal_var = components["signal_var"]
         many = signal_var.ndim == 2
         return Insensitive(mean, signal_var[:, 0] if many else float(signal_var[0]), self.noise_scale, self.epsilon)
+
+
+@lru_cache(maxsize=8)
+def _diagonal_layout(fields: tuple[Field, ...]) -> Layout:
+    """Return the layout of a row whose covariance is diagonal: one for each kind of model."""
+    return Layout((*fields, *vectors("var"), Field("common_var", lambda **_: (1,))))
 
 
 def _check_positive(spec: Spec, name: str, *, zero: bool = False) -> None:

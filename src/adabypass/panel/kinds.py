@@ -242,6 +242,8 @@ def kind_of(given: Forecaster | Regressor | None) -> RowKind:
     """Return how the series of a panel are forecast."""
     if given is None or isinstance(given, Forecaster):
         return ForecasterRows(Forecaster() if given is None else given)
+    if isinstance(given, Regressor) and given._spec.is_diagonal:
+        raise ParameterError(f"{given!r} has a diagonal covariance; a panel holds models whose covariance is full.")
     if isinstance(given, Regressor):
         return ModelRows(given)
     raise ParameterError(

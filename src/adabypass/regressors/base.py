@@ -1,6 +1,6 @@
 """What every model has in common."""
 
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from adabypass.model.predictive import Predictive
 from adabypass.model.read_only import ReadOnly
 from adabypass.model.spec import Spec
 from adabypass.model.trace import Trace
+from adabypass.regressors import sparse_use
 from adabypass.regressors.state import check_row, check_spec, describe_spec
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
@@ -20,8 +21,7 @@ from adabypass.snapshots.savable import Savable
 from adabypass.snapshots.versions import heading
 from adabypass.validation import Floats, check_features, check_flag, check_int, check_stream, check_target, check_width
 
-MOST_FEATURES = 30_000
-"""A covariance of so many weights takes 3.6 GB."""
+MOST_FEATURES = sparse_use.MOST_FEATURES
 
 
 class Weights(NamedTuple):
@@ -30,7 +30,7 @@ class Weights(NamedTuple):
     mean: Floats
     """Shape (n_features,)."""
     cov: Floats | None
-    """Shape (n_features, n_features); None where the model holds a point."""
+    """Shape (n_features, n_features); None where the model holds a point, or the variances alone."""
 
 
 class Regressor(Savable):
@@ -45,11 +45,12 @@ class Regressor(Savable):
     _spec_type: ClassVar[type[Spec]]
     _spec: Spec
     _cell: Cell | None
+    """Or a `SparseCell`, if the covariance is diagonal; None until the number of features is known."""
 
     def __init__(self, spec: Spec, n_features: int | None) -> None:
         self._spec = spec
         if n_features is not None:
-            n_features = check_int(n_features, "n_features", minimum=1, maximum=MOST_FEATURES)
+            n_features = check_int(n_features, "n_features", minimum=1, maximum=sparse_use.most_features(self._spec))
         self._given_features = n_features
         self._cell = None
         self.reset()
@@ -70,7 +71,10 @@ class Regressor(Savable):
         Parameters
         ----------
         x : array (n_features,) of finite numbers; a plain number if there is one feature
+            With `covariance="diagonal"` also a dict of index and value, or a row of a sparse matrix of SciPy.
         """
+        if self._spec.is_diagonal:
+            return cast(Predictive, sparse_use.predict(self, x))
         cell = self._cell
         if cell is None:
             x = check_features(x, None)
@@ -86,6 +90,9 @@ class Regressor(Savable):
         y : number
             nan if the observation is missing: then only time passes.
         """
+        if self._spec.is_diagonal:
+            sparse_use.step(self, x, y, want_forecast=False)
+            return
         cell = self._cell
         if cell is None:
             x, y = check_features(x, None), check_target(y)  # a refused y must not fix the number of features
@@ -101,6 +108,8 @@ class Regressor(Savable):
         y : number
             nan if the observation is missing.
         """
+        if self._spec.is_diagonal:
+            return cast(Predictive, sparse_use.step(self, x, y))
         cell = self._cell
         if cell is None:
             x, y = check_features(x, None), check_target(y)
@@ -130,6 +139,8 @@ class Regressor(Savable):
         """
         check_flag(keep_weights, "keep_weights")
         check_flag(keep_predictive, "keep_predictive")
+        if self._spec.is_diagonal:
+            return sparse_use.run(self, X, y, keep_weights, keep_predictive)
         table, targets = check_stream(X, y)  # which may run any code: from here on the model is looked at
         before, n_features = self._cell, table.shape[1]
         check_width(table, self.n_features)
@@ -189,7 +200,7 @@ class Regressor(Savable):
             Whether they were 0 in every row so far, as a feature is that is absent from sparse rows. If not, nothing is
             known of them. It makes a difference where a model has units of its own: AutoBypass.
         """
-        more = check_int(k, "k", minimum=1, maximum=MOST_FEATURES)
+        more = check_int(k, "k", minimum=1, maximum=sparse_use.most_features(self._spec))
         check_flag(were_zero, "were_zero")
         cell = self._cell
         if cell is None:
@@ -197,7 +208,9 @@ class Regressor(Savable):
                 "this model has no features to add to yet; give it n_features, or let it meet its first x."
             )
         self._check_idle()
-        n_features = check_int(cell.n_features + more, "the number of features", minimum=1, maximum=MOST_FEATURES)
+        n_features = check_int(
+            cell.n_features + more, "the number of features", minimum=1, maximum=sparse_use.most_features(self._spec)
+        )
         self._cell = self._new_cell(self._spec.widened(cell.row, cell.n_features, more, were_zero), n_features)
 
     @property
@@ -226,6 +239,20 @@ class Regressor(Savable):
         cov = layout.matrix(row, "cov", n_features=n)
         cov.flags.writeable = False
         return Weights(mean, cov)
+
+    @property
+    def weights_var(self) -> Floats | None:
+        """Variance of each weight, as a read-only copy; None where the model holds a point."""
+        cov = self.weights.cov
+        if self._spec.is_diagonal:
+            layout, row, n = self._spec.layout, self._cell.row, self._cell.n_features  # type: ignore[union-attr]
+            var: Floats = layout.view(row, "var", n_features=n) + layout.view(row, "common_var", n_features=n)
+        elif cov is None:
+            return None
+        else:
+            var = cov.diagonal().copy()
+        var.flags.writeable = False
+        return var
 
     def linear_mixture(self) -> LinearMixture:
         """Return what is believed about the observations to come, in a form that can be carried many steps ahead."""
@@ -271,8 +298,9 @@ class Regressor(Savable):
         if header.text("kind") != kind:
             header.refuse(f"it holds {header.text('kind')[:40]!r}, not {kind}; use adabypass.load or from_bytes")
         spec = check_spec(header, self._spec_type, kind)
+        most = sparse_use.most_features(spec)
         given, n_features = (
-            header.whole_or_none(key, minimum=1, maximum=MOST_FEATURES) for key in ("given_features", "n_features")
+            header.whole_or_none(key, minimum=1, maximum=most) for key in ("given_features", "n_features")
         )
         cell = None
         if n_features is not None:
@@ -281,7 +309,7 @@ class Regressor(Savable):
                 spec.check_row(row, n_features)
             except StateError as error:
                 header.refuse(str(error).rstrip("."))
-            cell = Cell(self._kernel, spec, row, n_features)
+            cell = sparse_use.cell_type(spec)(self._kernel, spec, row, n_features)
         self._spec, self._given_features, self._cell = spec, given, cell
 
     @classmethod
@@ -315,7 +343,8 @@ class Regressor(Savable):
         return cell
 
     def _new_cell(self, row: Floats, n_features: int) -> Cell:
-        return Cell(self._kernel, self._spec, row, n_features)
+        cell: Cell = sparse_use.cell_type(self._spec)(self._kernel, self._spec, row, n_features)
+        return cell
 
 
 def _short(value: object) -> str:

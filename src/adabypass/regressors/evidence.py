@@ -3,7 +3,7 @@
 from adabypass.inference.kernel import evidence
 from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.noise import Family
-from adabypass.model.spec import EvidenceBypassSpec
+from adabypass.model.spec import Covariance, EvidenceBypassSpec
 from adabypass.regressors.base import Regressor
 
 
@@ -20,6 +20,8 @@ class EvidenceBypass(Regressor):
         Half-width of the noise's flat top, in units of `noise_scale`.
     prior_var : number above 0
         Variance of the weights before anything is seen.
+    covariance : "full" or "diagonal"
+        Of the weights: "diagonal" takes them for uncorrelated, for many thousand features, most of which are 0.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -42,9 +44,10 @@ class EvidenceBypass(Regressor):
         epsilon: float = 1.25,
         *,
         prior_var: float = 1.0,
+        covariance: Covariance = "full",
         n_features: int | None = None,
     ) -> None:
-        super().__init__(EvidenceBypassSpec(drift, noise_scale, epsilon, prior_var), n_features)
+        super().__init__(EvidenceBypassSpec(drift, noise_scale, epsilon, prior_var, covariance=covariance), n_features)
 
     def linear_mixture(self) -> LinearMixture:
         mean, cov = self.weights

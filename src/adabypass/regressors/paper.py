@@ -4,7 +4,14 @@ import numpy as np
 
 from adabypass.inference.kernel import govi, kalman, passive_aggressive
 from adabypass.model.linear_mixture import LinearMixture, single
-from adabypass.model.spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
+from adabypass.model.spec import (
+    AdaBypassSpec,
+    BypassSpec,
+    Covariance,
+    PassiveAggressiveSpec,
+    SequentialKalmanSpec,
+    Variant,
+)
 from adabypass.regressors.base import Regressor
 
 
@@ -58,6 +65,8 @@ class SequentialKalman(Regressor):
         Variance of the noise, in the squared units of y.
     adapt_noise : bool
         Whether that variance is only where a running estimate starts.
+    covariance : "full" or "diagonal"
+        Of the weights: "diagonal" takes them for uncorrelated, for many thousand features, most of which are 0.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -72,8 +81,15 @@ class SequentialKalman(Regressor):
     _kernel = kalman.KERNEL
     _spec_type = SequentialKalmanSpec
 
-    def __init__(self, noise_var: float = 1.0, adapt_noise: bool = False, *, n_features: int | None = None) -> None:
-        super().__init__(SequentialKalmanSpec(noise_var, adapt_noise), n_features)
+    def __init__(
+        self,
+        noise_var: float = 1.0,
+        adapt_noise: bool = False,
+        *,
+        covariance: Covariance = "full",
+        n_features: int | None = None,
+    ) -> None:
+        super().__init__(SequentialKalmanSpec(noise_var, adapt_noise, covariance=covariance), n_features)
 
     def linear_mixture(self) -> LinearMixture:
         mean, cov = self.weights
@@ -95,6 +111,8 @@ class Bypass(Regressor):
         How many sweeps of the fixed point a step may take. None runs it to convergence; 2 gives the paper's table.
     tol : number from 0
         The fixed point has converged when a sweep moves nothing by more than this, relative to its size.
+    covariance : "full" or "diagonal"
+        As of `SequentialKalman`.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -117,9 +135,10 @@ class Bypass(Regressor):
         *,
         max_sweeps: int | None = None,
         tol: float = 1e-8,
+        covariance: Covariance = "full",
         n_features: int | None = None,
     ) -> None:
-        super().__init__(BypassSpec(a, b, epsilon, max_sweeps, tol), n_features)
+        super().__init__(BypassSpec(a, b, epsilon, max_sweeps, tol, covariance=covariance), n_features)
 
     def linear_mixture(self) -> LinearMixture:
         return _variational(self)

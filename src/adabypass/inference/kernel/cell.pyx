@@ -198,7 +198,8 @@ cdef class Cell(RowCell):
         settle(&self.newest)
 
     cdef void begin(self, Step* step) noexcept:
-        step.n = self.n_features
+        step.n = step.n_total = self.n_features
+        step.is_diagonal = False
         step.row = <double*>cnp.PyArray_DATA(self._row)
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = self.memory + self.n_features

@@ -9,7 +9,7 @@ from adabypass.model.families cimport INSENSITIVE, noise_of
 from adabypass.simd.dispatch cimport KERNELS, Evidence
 from adabypass.inference.kernel.belief cimport Belief, believe_single
 from adabypass.inference.kernel.step cimport (
-    Kernel, Linear, Step, add_diagonal, condition, project, saturate, single_component,
+    Kernel, Linear, Step, add_drift, condition, project, saturate, single_component,
 )
 
 from adabypass.model import limits
@@ -57,7 +57,7 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     if not isnan(y):
         step.row[N_SEEN] += 1.0
     if isnan(y) or h <= SMALLEST_V:
-        add_diagonal(step.n, drift_var, S)
+        add_drift(step, drift_var, S)
         return
     d = smaller(larger(saturate(y - step.mean) / noise_scale, -LARGEST_D), LARGEST_D)
     v = smaller(larger(_signal_var(step) / noise_scale / noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)

@@ -10,7 +10,7 @@ from adabypass.model.special cimport Moments, bessel_ratio, larger, smaller, tru
 from adabypass.inference.kernel.belief cimport Belief, believe_single
 from adabypass.model.families cimport GAUSSIAN
 from adabypass.inference.kernel.step cimport (
-    GRADIENT, LARGEST, LARGEST_WEIGHT, Kernel, Linear, Step, add_diagonal, condition, multiply, project, saturate,
+    GRADIENT, LARGEST, LARGEST_WEIGHT, Kernel, Linear, Step, add_drift, condition, multiply, project, saturate,
     single_component, update,
 )
 from adabypass.simd.dispatch cimport KERNELS, GradientMove, Update
@@ -152,7 +152,7 @@ cdef inline void _absorb(Step* step, double y, double* S, double* psi, double* G
     cdef Surprise seen
     cdef double h, noise, D, error
     if isnan(y):
-        add_diagonal(step.n, 1.0 / theta.alpha, S)                                      # (29)
+        add_drift(step, 1.0 / theta.alpha, S)                                      # (29)
         return
     seen.e = saturate(y - step.product)
     if psi != NULL:
@@ -160,7 +160,7 @@ cdef inline void _absorb(Step* step, double y, double* S, double* psi, double* G
     seen.s = step.prior_var
     seen.n = step.square
     seen.k = KERNELS.dot(step.n, u, u)
-    seen.n_features = step.n
+    seen.n_features = step.n_total
     seen.scale = step.scale
     seen.noise_unit = 1.0 / step.scale / step.scale
     seen.a, seen.b, seen.epsilon = row[A], row[B], row[EPSILON]

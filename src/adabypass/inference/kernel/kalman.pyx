@@ -7,7 +7,7 @@ from adabypass.model.special cimport larger, smaller
 from adabypass.inference.kernel.belief cimport Belief, believe_single
 from adabypass.model.families cimport GAUSSIAN
 from adabypass.inference.kernel.step cimport (
-    Kernel, Linear, Step, add_diagonal, condition, project, saturate, single_component,
+    Kernel, Linear, Step, add_drift, condition, project, saturate, single_component,
 )
 
 from adabypass.model import limits
@@ -39,7 +39,7 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     cdef double* S = m + step.n
     cdef double R = step.row[NOISE_VAR], q = 0.0, error, unexplained, noise, D
     if isnan(y):
-        add_diagonal(step.n, step.row[DRIFT_VAR], S)
+        add_drift(step, step.row[DRIFT_VAR], S)
         return
     error = saturate(y - step.mean) / step.scale
     noise = R / step.scale / step.scale

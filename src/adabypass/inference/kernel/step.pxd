@@ -21,7 +21,9 @@ ctypedef struct Pending:
 
 ctypedef struct Step:
     # One observation on its way through a model. `forecast` fills what `absorb` then uses.
-    Py_ssize_t n                # in     number of features
+    Py_ssize_t n                # in     number of features: of those that are given, if the covariance is diagonal
+    Py_ssize_t n_total          # in     number of all features
+    bint is_diagonal            # in     whether the covariance is kept as its diagonal alone
     double* row                 # inout  the model's memory (model/row.py)
     const double* constants     # in     hyperparameters that never change (model/spec.py)
     const double* x             # in     features, divided by `scale`
@@ -133,11 +135,11 @@ cdef inline double weight_drift(const Linear* linear, Py_ssize_t i) noexcept nog
     )
 
 
-cdef inline void add_diagonal(Py_ssize_t n, double amount, double* A) noexcept nogil:
-    """A += amount * eye(n)"""
+cdef inline void add_drift(Step* step, double amount, double* S) noexcept nogil:
+    """S += amount * eye(n)"""
     cdef Py_ssize_t i, at = 0
-    for i in range(n):
-        A[at + i] += amount
+    for i in range(step.n):
+        S[i if step.is_diagonal else at + i] += amount
         at += i + 1
 
 

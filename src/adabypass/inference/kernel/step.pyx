@@ -86,7 +86,11 @@ cdef void project(Step* step, const double* m, double* S) noexcept nogil:
 
     Writes S @ x and S's diagonal, which `condition` needs, to the first 2 n numbers of scratch memory.
     """
-    cdef Projection seen = KERNELS.project(
+    cdef Projection seen
+    if step.is_diagonal:
+        _project_diagonal(step, m, S)
+        return
+    seen = KERNELS.project(
         step.n, m, _take(step, COVARIANCE), S, step.x, step.scratch, step.scratch + step.n
     )
     step.prior_var, step.square, step.product = seen.prior_var, seen.square, saturate(step.scale * seen.product)
@@ -100,10 +104,39 @@ cdef void condition(
     On entry the scratch memory is as `project` left it; on exit it begins with p = P @ x. The mean moves by `move` p,
     and `explained` p p' / D is taken off P; all in the units in which x stands.
     """
+    if step.is_diagonal:
+        _condition_diagonal(step, m, S, drift_var, D, move, explained)
+        return
     cdef Conditioning by = Conditioning(drift_var, (step.n + 4) * ROUNDING, D, move, LARGEST_WEIGHT, explained)
     cdef double factor = KERNELS.condition(step.n, &by, step.x, step.scratch, step.scratch + step.n, m)
     cdef Update change = Update(factor, -1.0, step.scratch, NULL, step.scratch + step.n)
     update(step, COVARIANCE, &change, S)
+
+
+cdef void _project_diagonal(Step* step, const double* m, const double* S) noexcept nogil:
+    """The same of a covariance that is kept as its diagonal: equation (170)."""
+    cdef Py_ssize_t i, n = step.n
+    cdef double product = 0.0
+    step.prior_var = step.square = 0.0
+    for i in range(n):
+        step.scratch[i], step.scratch[n + i] = S[i] * step.x[i], S[i]
+        step.prior_var += step.x[i] * step.scratch[i]
+        step.square += step.x[i] * step.x[i]
+        product += step.x[i] * m[i]
+    step.product = saturate(step.scale * product)
+
+
+cdef void _condition_diagonal(
+    Step* step, double* m, double* S, double drift_var, double D, double move, double explained
+) noexcept nogil:
+    """The same of a covariance that is kept as its diagonal: equations (26) and (171)."""
+    cdef Py_ssize_t i, n = step.n
+    cdef double P, p
+    for i in range(n):
+        P = step.scratch[n + i] + drift_var
+        step.scratch[i] = p = step.scratch[i] + drift_var * step.x[i]
+        m[i] = saturate_weight(m[i] + move * p)
+        S[i] = larger(P * (1.0 - explained * smaller(p * step.x[i] / D, 1.0)), 0.0)
 
 
 cdef void aim(Step* step, const double* x, bint scale_up) noexcept nogil:

@@ -1,0 +1,19 @@
+from adabypass.inference.kernel.step import Kernel
+from adabypass.model.component import Components
+from adabypass.model.predictive import Predictive
+from adabypass.model.spec import Spec
+from adabypass.validation import Floats, Integers
+
+class SparseCell:
+    row: Floats
+    n_features: int
+    n_components: int
+    is_running: bool
+    def __init__(self, kernel: Kernel, spec: Spec, row: Floats, n_features: int) -> None: ...
+    def start_run(self) -> Floats: ...
+    def end_run(self) -> None: ...
+    def predict(self, indices: Integers, values: Floats) -> Predictive: ...
+    def step(self, indices: Integers, values: Floats, y: object, want_forecast: bool = ...) -> Predictive: ...
+    def run(
+        self, begin: Integers, indices: Integers, values: Floats, y: Floats, keep_components: bool
+    ) -> tuple[Floats, Components]: ...

@@ -1,0 +1,214 @@
+"""A row whose covariance is diagonal, and the way in for Python: features that are mostly 0.
+
+Only the weights of the features that are given take part in a step. They are gathered into a short row, on which the
+kernel works as on any other, and put back. Drift widens all weights alike, so it is added to one number, `common_var`,
+which every variance is less: equation (172).
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport NAN, isfinite
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
+
+cimport numpy as cnp
+
+from adabypass.inference.kernel.arguments cimport as_target, is_vector
+from adabypass.inference.kernel.cell cimport check_idle
+from adabypass.inference.kernel.maker cimport Maker
+from adabypass.inference.kernel.step cimport LARGEST, LINE, Kernel, Linear, Step, aim, next_line
+from adabypass.model.component cimport Component
+from adabypass.model.special cimport smaller
+
+import numpy as np
+
+from adabypass.model.component import COMPONENT
+
+cnp.import_array()
+
+cdef double LARGEST_SHARE = 1e6     # of the variances in the common one, beyond which digits would be lost
+cdef enum:
+    BETWEEN_SIGNALS = 4096          # rows
+
+
+cdef class SparseCell:
+    """A row with a diagonal covariance, together with the kernel that moves it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    spec : Spec
+        Whose covariance is diagonal.
+    row : float64 array
+        Taken over.
+    n_features : int
+    """
+
+    cdef readonly cnp.ndarray row
+    cdef readonly Py_ssize_t n_features
+    cdef readonly Py_ssize_t n_components
+    cdef readonly bint is_running
+    cdef Kernel kernel
+    cdef cnp.ndarray constants
+    cdef Py_ssize_t n_head, capacity, n_given
+    cdef Maker maker
+    cdef double* memory
+    cdef Py_ssize_t* indices        # of the features that are given
+    cdef double* values             # and their values
+    cdef double* compact            # the short row: scalars, means, variances
+    cdef Step newest
+
+    def __cinit__(self, Kernel kernel not None, spec, cnp.ndarray row not None, Py_ssize_t n_features):
+        if n_features < 1 or not is_vector(row) or not cnp.PyArray_ISWRITEABLE(row) or not spec.is_diagonal:
+            raise TypeError("row must be a contiguous, writeable vector of float64, of a spec that is diagonal")
+        if row.shape[0] != spec.row_size(n_features) or row.shape[0] != spec.n_head + 2 * n_features + 1:
+            raise ValueError(f"row has {row.shape[0]} numbers, but this model needs {spec.row_size(n_features)}")
+        self.kernel, self.row, self.n_features = kernel, row, n_features
+        self.constants = np.array(spec.constants(), dtype=np.float64)
+        self.n_components, self.n_head = spec.n_components, spec.n_head
+        self.maker = Maker(spec, kernel.describe != NULL)
+        self._make_room(16)
+
+    def __dealloc__(self):
+        free(self.memory)
+
+    cdef int _make_room(self, Py_ssize_t n) except -1:
+        """Let there be memory for so many features at once: their indices and values, the short row, and scratch."""
+        cdef double* memory
+        if n <= self.capacity:
+            return 0
+        n = min(max(n, 2 * self.capacity), self.n_features if self.n_features > n else n)
+        memory = <double*>realloc(self.memory, (8 * n + self.n_head + LINE) * sizeof(double))
+        if memory == NULL:
+            raise MemoryError()
+        self.memory, self.capacity = memory, n
+        self.indices = <Py_ssize_t*>memory
+        self.values = memory + n
+        self.compact = self.values + 2 * n          # after room for the scaled features
+        return 0
+
+    def start_run(self):
+        """Refuse whatever would change the row, until `end_run`; return a copy of the row."""
+        check_idle(self.is_running)
+        self.is_running = True
+        return self.row.copy()
+
+    def end_run(self):
+        """Let the row be changed again."""
+        self.is_running = False
+
+    def predict(self, const Py_ssize_t[::1] indices, const double[::1] values):
+        """Return the forecast of the observation at the features `indices`, whose values these are; others are 0."""
+        components = self.maker.new_components()
+        self._load(indices, values)
+        self._forecast()
+        if components is not None:
+            self.kernel.describe(&self.newest, <Component*>cnp.PyArray_DATA(components))
+        return self.maker.make(self.newest.mean, self.newest.var, components)
+
+    def step(self, const Py_ssize_t[::1] indices, const double[::1] values, y, bint want_forecast=True):
+        """Forecast `y` as `predict` does, then learn from it; nan is a missing observation."""
+        cdef double target = as_target(y), mean, var
+        components = self.maker.new_components() if want_forecast else None
+        self._load(indices, values)
+        check_idle(self.is_running)
+        self._forecast()
+        mean, var = self.newest.mean, self.newest.var
+        if components is not None:
+            self.kernel.describe(&self.newest, <Component*>cnp.PyArray_DATA(components))
+        self._learn(target)
+        return self.maker.make(mean, var, components) if want_forecast else None
+
+    def run(
+        self, const Py_ssize_t[::1] begin, const Py_ssize_t[::1] indices, const double[::1] values,
+        const double[::1] y, bint keep_components,
+    ):
+        """Take `step` for rows in compressed form. Cell and arrays are this call's own, and checked.
+
+        Returns
+        -------
+        history, components
+            As `Cell.run` returns them.
+        """
+        cdef Py_ssize_t t, n_rows = y.shape[0]
+        if begin.shape[0] != n_rows + 1 or indices.shape[0] != values.shape[0]:
+            raise ValueError("rows must say where they begin, and every index needs a value")
+        keep_components = keep_components and self.kernel.describe != NULL
+        kept = np.empty((n_rows, 2 + self.n_head))
+        kept_components = np.empty((n_rows if keep_components else 0, self.n_components), dtype=COMPONENT)
+        cdef double[:, ::1] history = kept
+        cdef Component[:, ::1] components = kept_components
+        for t in range(n_rows):
+            if not 0 <= begin[t] <= begin[t + 1] <= indices.shape[0]:
+                raise ValueError("rows must begin where the one before ends")
+            self._load(indices[begin[t]:begin[t + 1]], values[begin[t]:begin[t + 1]])
+            self._forecast()
+            history[t, 0], history[t, 1] = self.newest.mean, self.newest.var
+            if keep_components:
+                self.kernel.describe(&self.newest, &components[t, 0])
+            self._learn(y[t])
+            memcpy(&history[t, 2], cnp.PyArray_DATA(self.row), self.n_head * sizeof(double))
+            if t % BETWEEN_SIGNALS == 0:
+                PyErr_CheckSignals()
+        return kept, kept_components
+
+    cdef int _load(self, const Py_ssize_t[::1] indices, const double[::1] values) except -1:
+        """Copy features into the cell's memory, and check them there; from then on no Python code may run."""
+        cdef Py_ssize_t k, before = -1, n = indices.shape[0]
+        if values.shape[0] != n:
+            raise ValueError("every index needs a value")
+        self._make_room(max(n, 1))
+        for k in range(n):
+            self.indices[k], self.values[k] = indices[k], values[k]
+            if not before < self.indices[k] < self.n_features or not isfinite(self.values[k]):
+                raise ValueError("indices must ascend and be those of features, and values be finite")
+            before = self.indices[k]
+        if n == 0:              # no feature at all is one that is 0
+            self.indices[0], self.values[0], n = 0, 0.0, 1
+        self.n_given = n
+        return 0
+
+    cdef void _forecast(self) noexcept nogil:
+        """Gather the weights of the features that were loaded, and forecast."""
+        cdef Step* step = &self.newest
+        cdef Py_ssize_t k, n = self.n_given
+        cdef double* row = <double*>cnp.PyArray_DATA(self.row)
+        cdef double* mean = row + self.n_head
+        cdef double* var = mean + self.n_features
+        cdef double common = var[self.n_features]
+        memcpy(self.compact, row, self.n_head * sizeof(double))
+        for k in range(n):
+            self.compact[self.n_head + k] = mean[self.indices[k]]
+            self.compact[self.n_head + n + k] = var[self.indices[k]] + common
+        step.n, step.n_total, step.is_diagonal = n, self.n_features, True
+        step.row = self.compact
+        step.constants = <const double*>cnp.PyArray_DATA(self.constants)
+        step.scaled = self.values + self.capacity
+        step.scratch = next_line(self.compact + self.n_head + 2 * n)
+        step.extra, step.pending = NULL, NULL
+        step.mean = step.var = NAN
+        aim(step, self.values, self.kernel.scale_up)
+        self.kernel.forecast(step)
+
+    cdef void _learn(self, double y) noexcept nogil:
+        """Learn from `y`, after `_forecast`, and put the weights back."""
+        cdef Linear linear
+        cdef Py_ssize_t i, k, n = self.n_given
+        cdef double* row = <double*>cnp.PyArray_DATA(self.row)
+        cdef double* mean = row + self.n_head
+        cdef double* var = mean + self.n_features
+        cdef double* common = var + self.n_features
+        cdef double smallest = LARGEST
+        self.kernel.absorb(&self.newest, y)
+        self.kernel.weights(&self.newest, &linear)
+        common[0] = smaller(common[0] + linear.drift_var, LARGEST)                          # (172)
+        memcpy(row, self.compact, self.n_head * sizeof(double))
+        for k in range(n):
+            mean[self.indices[k]] = self.compact[self.n_head + k]
+            var[self.indices[k]] = self.compact[self.n_head + n + k] - common[0]
+            smallest = smaller(smallest, self.compact[self.n_head + n + k])
+        if common[0] > LARGEST_SHARE * smallest:
+            for i in range(self.n_features):
+                var[i] += common[0]
+            for k in range(n):          # exactly, where a difference has lost digits
+                var[self.indices[k]] = self.compact[self.n_head + n + k]
+            common[0] = 0.0
