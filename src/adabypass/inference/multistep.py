@@ -48,8 +48,8 @@ def stabilise(mixture: LinearMixture, design: Design, past: Past, horizon: int) 
     apart = np.sum((mixture.mean[:, at] - typical) ** 2, axis=1)
     doubt = mixture.share @ (apart + np.trace(mixture.cov[:, at[:, None], at], axis1=1, axis2=2))
     # Growth is taken for real where two standard deviations less of it would still be growth.
-    bound = max(float(_growth(typical[None], orders, n_steps)[0]) - 2.0 * float(doubt) ** 0.5, 1.0)
-    growth = _growth(mean[:, at], orders, n_steps)
+    bound = max(float(growth_factor(typical[None], orders, n_steps)[0]) - 2.0 * float(doubt) ** 0.5, 1.0)
+    growth = growth_factor(mean[:, at], orders, n_steps)
     mean[:, at] *= np.minimum(bound / growth, 1.0)[:, None] ** orders  # (64)
     if mixture.intercept or design.bias:
         here = _recent_mean(design, past) - mixture.x_center[at - mixture.intercept]
@@ -84,7 +84,7 @@ def _response(weights: Floats, orders: Integers, n_steps: int) -> Floats:
     return answer[:, longest:]
 
 
-def _growth(weights: Floats, orders: Integers, n_steps: int) -> Floats:
+def growth_factor(weights: Floats, orders: Integers, n_steps: int) -> Floats:
     """Factor by which an impulse grows in a step, in the long run; below 1 it dies away."""
     if len(orders) == 1:
         return np.asarray(np.maximum(np.abs(weights[:, 0]), 1e-300) ** (1.0 / orders[0]))

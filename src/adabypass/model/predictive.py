@@ -17,6 +17,7 @@ from adabypass.model.normal import Normal
 from adabypass.model.point import Point
 from adabypass.model.protocol import Number, Predictive
 from adabypass.model.student import StudentT
+from adabypass.model.student_mixture import StudentMixture
 from adabypass.validation import Floats
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Point",
     "Predictive",
     "StudentT",
+    "StudentMixture",
     "concatenate",
     "from_components",
 ]
@@ -71,6 +73,8 @@ def concatenate(forecasts: Sequence[Predictive]) -> Predictive:
         if all((each.noise_scale, each.epsilon) == (first.noise_scale, first.epsilon) for each in alike):
             mean, signal_var = _joined([each.mean for each in alike]), _joined([each.signal_var for each in alike])
             return Insensitive(mean, signal_var, first.noise_scale, first.epsilon)
+    if students := _all_of(StudentMixture, forecasts):
+        return students[0].joined(students[1:])
     drawn = _all_of(Empirical, forecasts)
     if len({len(each.draws) for each in drawn}) == 1:
         return Empirical(np.concatenate([each.draws for each in drawn], axis=1))

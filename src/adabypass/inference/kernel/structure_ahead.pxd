@@ -1,0 +1,15 @@
+# Many steps ahead under one structure: equations (140)-(142).
+
+from adabypass.inference.kernel.structure_filter cimport Filter
+
+cdef struct Future:
+    Py_ssize_t horizon
+    const double* season        # (horizon, n_season)
+    Py_ssize_t n_season
+    const double* exog          # (horizon, n_exog)
+    Py_ssize_t n_exog
+    const double* values        # past ones, newest first
+    double* scratch             # of `ahead_size` numbers
+
+cdef Py_ssize_t ahead_size(Py_ssize_t n, Py_ssize_t longest) noexcept nogil
+cdef void forecast_ahead(const Filter* f, const Future* future, double* means, double* variances) noexcept nogil

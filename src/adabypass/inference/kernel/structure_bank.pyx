@@ -1,0 +1,311 @@
+"""All structures on one row: units, evidence and shares, equations (130), (139) and (140)."""
+
+from libc.math cimport M_PI, M_SQRT2, NAN, cos, exp, fabs, fmod, isnan, log, sin
+from libc.string cimport memcpy, memmove
+
+from adabypass.inference.kernel.structure_filter cimport (
+    Filter, Surprise, advance, fill_regressors, forecast, learn, reset, scale_var,
+)
+from adabypass.inference.kernel.step cimport saturate
+from adabypass.model.special cimport larger, smaller
+
+from adabypass.model import structures as design
+from adabypass.model.structure_spec import LAYOUT
+
+cdef double EVIDENCE_POWER = design.EVIDENCE_POWER
+cdef double EVIDENCE_DISCOUNT = design.EVIDENCE_DISCOUNT
+cdef double LEAST_EVIDENCE = design.LEAST_EVIDENCE
+cdef double FARTHEST = design.FARTHEST
+cdef double LARGEST_VALUE = design.LARGEST_VALUE
+cdef double SCALE_DISCOUNT = design.SCALE_DISCOUNT
+cdef double ZERO_SHARE_FROM = design.ZERO_SHARE_FROM
+cdef double SEASON_FROM = design.SEASON_FROM
+cdef double N_UNCOUNTED = design.N_UNCOUNTED
+cdef Py_ssize_t N_START = design.N_START
+cdef Py_ssize_t LAGS_FROM = design.LAGS_FROM
+
+assert LAYOUT.position("n_counted") == N_COUNTED
+
+
+cdef void fill_season(const Bank* bank, double t, double* out) noexcept nogil:
+    """Write the waves of the season at time t."""
+    cdef const double* wave = bank.waves
+    cdef double turn
+    for _ in range(bank.n_waves):
+        turn = 2.0 * M_PI * fmod(wave[1] * fmod(t, wave[0]), wave[0]) / wave[0]
+        if wave[2] != 0.0:
+            out[0] = M_SQRT2 * cos(turn)
+            out[1] = M_SQRT2 * sin(turn)
+            out += 2
+        else:
+            out[0] = cos(turn)
+            out += 1
+        wave += 3
+
+
+cdef double in_units(const Bank* bank, double value, Py_ssize_t column) noexcept nogil:
+    """Return an exogenous value in the units of its column."""
+    return larger(-FARTHEST, smaller((value - bank.exog_center[column]) / bank.exog_unit[column], FARTHEST))
+
+
+cdef bint _is_awake(const Bank* bank, const Filter* f) noexcept nogil:
+    """Whether a filter can forecast: one with lags needs them, one of the log needs values above 0."""
+    if f.is_log and bank.head[IS_POSITIVE] == 0.0:
+        return False
+    return f.n_lags == 0 or (bank.head[N_VALUES] >= f.n_values and bank.head[N_MISSING] == 0.0)
+
+
+cdef bint _has_share(const Bank* bank, const Filter* f) noexcept nogil:
+    """Whether a filter has seen enough to have a share in the forecast."""
+    if not _is_awake(bank, f):
+        return False
+    if f.n_season > 0 and bank.head[N_STEPS] < SEASON_FROM * bank.first_period:
+        return False
+    return f.n_lags == 0 or bank.head[N_SEEN] >= f.n_values + LAGS_FROM
+
+
+cdef void fill_shares(const Bank* bank, double* out) noexcept nogil:
+    """Write the mixture weights: equation (140)."""
+    cdef Py_ssize_t k
+    cdef double best = -1e300, total = 0.0
+    for k in range(bank.n_structures):
+        if _has_share(bank, bank.filters + k):
+            best = larger(best, bank.filters[k].evidence[0])
+    for k in range(bank.n_structures):
+        out[k] = exp(bank.filters[k].evidence[0] - best) if _has_share(bank, bank.filters + k) else 0.0
+        total += out[k]
+    for k in range(bank.n_structures):
+        out[k] /= total
+
+
+cdef void describe(Bank* bank, const double* exog, const Table* out) noexcept nogil:
+    """Write the components of the forecast of the next observation, in the units of the series or of its log."""
+    cdef Py_ssize_t k, i
+    cdef Filter* f
+    cdef Surprise found
+    cdef double unit
+    cdef const double* values
+    fill_shares(bank, out.shares)
+    fill_season(bank, bank.head[N_STEPS], bank.season)
+    for i in range(bank.n_exog):
+        bank.exog[i] = in_units(bank, exog[i], i)
+    for k in range(bank.n_structures):
+        f = bank.filters + k
+        out.means[k], out.scales[k], out.dofs[k] = 0.0, 1.0, larger(f.dof[0], 1.0)
+        if out.shares[k] == 0.0 or bank.head[IS_SCALED] == 0.0:
+            continue
+        values = bank.log_values if f.is_log else bank.values
+        fill_regressors(f, bank.season, bank.exog, values, bank.x)
+        if f.has_slope:
+            bank.x[1] = f.damping  # T'x: the state itself stays where it is
+        forecast(f, bank.x, values, bank.cov_x, &found)
+        unit = bank.head[LOG_UNIT if f.is_log else UNIT]
+        out.means[k] = saturate(bank.head[LOG_CENTER if f.is_log else CENTER] + unit * found.mean)
+        out.scales[k] = saturate(unit * (scale_var(f) * (found.var + _step_var(f, bank.x))) ** 0.5)
+
+
+cdef double _step_var(const Filter* f, const double* x) noexcept nogil:
+    """x @ Q @ x: what a step of the state adds to the variance of a forecast."""
+    cdef Py_ssize_t i, at = 1 + f.has_slope
+    cdef double season = 0.0, exog = 0.0, lags = 0.0
+    for i in range(at, at + f.n_season):
+        season += x[i] * x[i]
+    at += f.n_season
+    for i in range(at, at + f.n_exog):
+        exog += x[i] * x[i]
+    for i in range(at + f.n_exog, f.n):
+        lags += x[i] * x[i]
+    return f.level_var + season * f.season_var + exog * f.exog_var + lags * f.lag_var
+
+
+cdef double zero_share(const Bank* bank) noexcept nogil:
+    """Probability that the next observation is exactly 0; 0 where that is rare: equation (143)."""
+    cdef double share = bank.head[N_ZERO] / larger(bank.head[N_COUNTED], 1e-300)
+    return share if share >= ZERO_SHARE_FROM else 0.0
+
+
+cdef void observe(Bank* bank, double y, const double* exog) noexcept nogil:
+    """Learn the next observation; nan if it is missing. Zeros of a series with many count by themselves."""
+    cdef double* head = bank.head
+    if head[N_SEEN] == 0.0 and isnan(y):
+        return
+    head[N_STEPS] += 1.0
+    if not isnan(y):
+        y = larger(-LARGEST_VALUE, smaller(y, LARGEST_VALUE))
+        head[N_SEEN] += 1.0
+        head[N_ZERO] = SCALE_DISCOUNT * head[N_ZERO] + (y == 0.0)
+        head[N_COUNTED] = SCALE_DISCOUNT * head[N_COUNTED] + 1.0
+        if y == 0.0 and zero_share(bank) > 0.0:
+            y = NAN
+        elif head[IS_SCALED] != 0.0 and fabs(y - head[CENTER]) > FARTHEST * head[UNIT]:
+            head[N_FIRST] = head[IS_SCALED] = 0.0  # the units have changed beyond all bounds
+    if head[N_FIRST] == N_START and head[IS_SCALED] != 0.0:
+        _move(bank, y, exog, head[N_STEPS] - 1.0)
+    elif head[N_FIRST] > 0.0 or not isnan(y):
+        _start(bank, y, exog)
+
+
+cdef void _start(Bank* bank, double y, const double* exog) noexcept nogil:
+    """Take one of the first observations, by which units are set."""
+    cdef Py_ssize_t n, width = 1 + bank.n_exog
+    cdef double* head = bank.head
+    if head[N_FIRST] == N_START:  # all were equal so far
+        memmove(bank.start, bank.start + width, (N_START - 1) * width * sizeof(double))
+        head[N_FIRST] -= 1.0
+    n = <Py_ssize_t>head[N_FIRST]
+    bank.start[n * width] = y
+    if bank.n_exog > 0:
+        memcpy(bank.start + n * width + 1, exog, bank.n_exog * sizeof(double))
+    head[N_FIRST] += 1.0
+    n += 1
+    if n == 2 or n == 3 or n == 5 or n == 8 or n == N_START or head[IS_SCALED] == 0.0:
+        if _set_units(bank):
+            _replay(bank)
+    else:
+        _move(bank, y, exog, head[N_STEPS] - 1.0)
+
+
+cdef bint _set_units(Bank* bank) noexcept nogil:
+    """Take units from the first observations; return whether any two of them differ."""
+    cdef Py_ssize_t i, c, n = <Py_ssize_t>bank.head[N_FIRST], width = 1 + bank.n_exog, count = 0
+    cdef double y, last = 0.0, total = 0.0, log_total = 0.0, first = 0.0, mean, spread
+    cdef bint is_positive = True
+    for i in range(n):
+        y = bank.start[i * width]
+        if isnan(y):
+            continue
+        is_positive = is_positive and y > 0.0
+        if count == 0:
+            first = y
+        else:
+            total += smaller(fabs(y - last), 1e300) / N_START
+            if is_positive:
+                log_total += fabs(log(y) - log(last)) / N_START
+        last = y
+        count += 1
+    bank.head[IS_POSITIVE] = is_positive
+    if count < 2 or total <= 1e-14 * fabs(first) or total < 1e-290:
+        return False
+    bank.head[CENTER], bank.head[UNIT] = first, smaller(total, 1e290) * N_START / (count - 1)
+    bank.head[LOG_CENTER] = log(first) if is_positive else 0.0
+    bank.head[LOG_UNIT] = larger(log_total * N_START / (count - 1), 1e-12) if is_positive else 1.0
+    for c in range(bank.n_exog):
+        mean = spread = 0.0
+        for i in range(n):
+            mean += bank.start[i * width + 1 + c] / n
+        for i in range(n):
+            spread += fabs(bank.start[i * width + 1 + c] - mean) / n
+        if not spread > 1e-14 * fabs(mean):
+            spread = fabs(mean)
+        bank.exog_center[c] = mean
+        bank.exog_unit[c] = spread if spread > 1e-290 else 1.0
+    bank.head[IS_SCALED] = 1.0
+    return True
+
+
+cdef void _replay(Bank* bank) noexcept nogil:
+    """Learn the first observations again, in the units that they have set."""
+    cdef Py_ssize_t i, k, n = <Py_ssize_t>bank.head[N_FIRST], width = 1 + bank.n_exog
+    for k in range(bank.n_structures):
+        reset(bank.filters + k)
+    bank.head[N_VALUES] = bank.head[N_MISSING] = 0.0
+    for i in range(n):
+        _move(bank, bank.start[i * width], bank.start + i * width + 1, bank.head[N_STEPS] - n + i)
+
+
+cdef void _move(Bank* bank, double y, const double* exog, double t) noexcept nogil:
+    """Move every filter a step on, to time t, with the observation y."""
+    cdef Py_ssize_t i, k
+    cdef double* head = bank.head
+    cdef double z = 0.0, log_z = 0.0
+    cdef const double* values
+    cdef Filter* f
+    cdef Surprise found
+    cdef bint is_seen = not isnan(y)
+    if is_seen:
+        z = (y - head[CENTER]) / head[UNIT]
+        if y <= 0.0:
+            head[IS_POSITIVE] = 0.0
+        elif head[IS_POSITIVE] != 0.0:
+            log_z = (log(y) - head[LOG_CENTER]) / head[LOG_UNIT]
+    fill_season(bank, t, bank.season)
+    for i in range(bank.n_exog):
+        bank.exog[i] = in_units(bank, exog[i], i)
+    for k in range(bank.n_structures):
+        f = bank.filters + k
+        advance(f)
+        bank.scores[k] = NAN  # asleep
+        if not is_seen or not _is_awake(bank, f):
+            continue
+        values = bank.log_values if f.is_log else bank.values
+        fill_regressors(f, bank.season, bank.exog, values, bank.x)
+        forecast(f, bank.x, values, bank.cov_x, &found)
+        learn(f, bank.cov_x, log_z if f.is_log else z, &found)
+        bank.scores[k] = found.log_density
+        if f.is_log:
+            bank.scores[k] -= log_z * head[LOG_UNIT] + head[LOG_CENTER] + log(head[LOG_UNIT] / head[UNIT])
+    if is_seen:
+        if head[N_VALUES] >= N_UNCOUNTED:
+            _weigh(bank)
+        head[N_MISSING] = 0.0
+    else:
+        head[N_MISSING] += 1.0
+        _mean_values(bank, &z, &log_z)
+    _push(bank, z, log_z)
+
+
+cdef void _weigh(Bank* bank) noexcept nogil:
+    """Add the log scores to the evidence: equation (139). A filter that is asleep has the mixture's score."""
+    cdef Py_ssize_t k
+    cdef Filter* f
+    cdef double best = -1e300, best_score = -1e300, total = 0.0, mixed = 0.0, share, score, largest = -1e300
+    for k in range(bank.n_structures):
+        if not isnan(bank.scores[k]):
+            best = larger(best, bank.filters[k].evidence[0])
+            best_score = larger(best_score, bank.scores[k])
+    for k in range(bank.n_structures):
+        if not isnan(bank.scores[k]):
+            share = exp(bank.filters[k].evidence[0] - best)
+            total += share
+            mixed += share * exp(bank.scores[k] - best_score)
+    mixed = best_score + larger(log(mixed / total), LEAST_EVIDENCE) if mixed > 0.0 else best_score + LEAST_EVIDENCE
+    for k in range(bank.n_structures):
+        f = bank.filters + k
+        score = mixed if isnan(bank.scores[k]) else larger(bank.scores[k], best_score + LEAST_EVIDENCE)
+        f.evidence[0] = EVIDENCE_DISCOUNT * f.evidence[0] + EVIDENCE_POWER * (score - best_score)
+        largest = larger(largest, f.evidence[0])
+    for k in range(bank.n_structures):
+        bank.filters[k].evidence[0] -= largest
+
+
+cdef void _mean_values(Bank* bank, double* z, double* log_z) noexcept nogil:
+    """Expect a value that is missing: the mean of the structures without lags, of the series and of its log."""
+    cdef Py_ssize_t i, k
+    cdef Filter* f
+    cdef double[2] best = [-1e300, -1e300]
+    cdef double[2] total = [0.0, 0.0]
+    cdef double[2] mean = [0.0, 0.0]
+    cdef double share, own
+    for k in range(bank.n_structures):
+        if bank.filters[k].n_lags == 0:
+            best[bank.filters[k].is_log] = larger(best[bank.filters[k].is_log], bank.filters[k].evidence[0])
+    for k in range(bank.n_structures):
+        f = bank.filters + k
+        if f.n_lags > 0:
+            continue
+        fill_regressors(f, bank.season, bank.exog, bank.values, bank.x)
+        share, own = exp(f.evidence[0] - best[f.is_log]), 0.0
+        for i in range(f.n):
+            own += f.mean[i] * bank.x[i]
+        total[f.is_log] += share
+        mean[f.is_log] += share * own
+    z[0], log_z[0] = mean[0] / total[0], mean[1] / total[1]
+
+
+cdef void _push(Bank* bank, double z, double log_z) noexcept nogil:
+    """Let the newest value join those that lags reach."""
+    memmove(bank.values + 1, bank.values, (bank.longest - 1) * sizeof(double))
+    memmove(bank.log_values + 1, bank.log_values, (bank.longest - 1) * sizeof(double))
+    bank.values[0] = larger(-FARTHEST, smaller(z, FARTHEST))
+    bank.log_values[0] = larger(-FARTHEST, smaller(log_z, FARTHEST))
+    bank.head[N_VALUES] = smaller(bank.head[N_VALUES] + 1.0, <double>bank.longest)

@@ -1,0 +1,154 @@
+"""The structures of the automatic forecaster: what each filter assumes of a series.
+
+docs/decisions/0010 explains each number.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+LEVEL_GAINS = (0.05, 0.2, 0.5, 1.0)
+"""Share of a surprise that goes to the level, in the long run: from a level that hardly moves to a random walk."""
+LEAST_NOISE = 0.001
+"""Variance of the noise beside a random walk, in units of the variance of a one-step error."""
+DAMPING = 0.9
+"""Share of a damped slope that is left a step later."""
+DAMPED_SLOPE_GAIN = 0.1
+"""Standard deviation of a step of a damped slope, over that of a step of the level."""
+SEASON_STEP = 0.03
+"""Standard deviation of a step of a harmonic's weight, in units of the one-step error."""
+LAG_LEVEL_VAR = 1e-3
+LAG_WEIGHT_VAR = 1e-5
+"""Variances of a step of the intercept and of the weights of a regression on lags."""
+EXOG_STEP_VAR = 1e-5
+"""Variance of a step of the weight of an exogenous column of unit scale."""
+LEVEL_PRIOR_VAR = 1.0
+SLOPE_PRIOR_VAR = 0.1
+SEASON_PRIOR_VAR = 1.0
+LAG_PRIOR_VAR = 0.25
+EXOG_PRIOR_VAR = 100.0
+"""Variances before anything is learned, in units of the variance of a one-step error."""
+LEAST_STEP = 1e-7
+"""Share of the prior's variance by which every number of a state drifts at least, so that no filter stops learning."""
+SCALE_DISCOUNT = 0.97
+"""Share of its past that the scale of the noise remembers a step later."""
+PRIOR_DOF = 2.0
+"""Degrees of freedom of the scale before anything is learned, when its mean is the unit of the series."""
+LARGEST_SURPRISE = 6.0
+"""A squared error counts for no more than this many variances in the scale of the noise."""
+EVIDENCE_POWER = 0.5
+EVIDENCE_DISCOUNT = 0.99
+"""Each log score is multiplied by the first; the sum of those before by the second."""
+LEAST_EVIDENCE = -50.0
+"""No log score counts for less than this below the best one."""
+N_UNCOUNTED = 3
+"""So many first observations do not count as evidence."""
+N_START = 12
+"""The unit of a series is the mean size of the differences of so many first observations."""
+ZERO_SHARE_FROM = 0.2
+"""From this share of zeros on, in the discounted past, 0 has a probability of its own."""
+SEASON_FROM = 1.5
+"""After so many periods a season has a share in the forecast."""
+LAGS_FROM = 5
+"""After so many observations more than its longest lag a regression has a share in the forecast."""
+FARTHEST = 1e6
+"""A value this many units from the first one starts the forecaster anew."""
+LARGEST_VALUE = 1e290
+"""Observations are kept within plus or minus this."""
+LARGEST_STATE_VAR = 1e12
+"""A filter that knows less than this starts anew."""
+LEAST_STATE_VAR = 1e-14
+LEAST_SCALE_VAR = 1e-20
+"""Least variance of a number of the state, and least squared scale of the noise, in units of the series."""
+LONGEST_LAG = 400
+"""Periods beyond it have harmonics, but no lags."""
+MANY_HARMONICS, FEW_HARMONICS, LONG_PERIOD = 8, 4, 48
+"""Harmonics of a period up to, and beyond, the last number."""
+MOST_LAGS = 6
+
+
+class Structure(NamedTuple):
+    """What one filter assumes of the series."""
+
+    is_log: bool
+    """Whether it forecasts the log of the series."""
+    gain: float = 0.0
+    """Of the level; 0 of a regression on lags."""
+    slope: str = "none"
+    """"none", "steady" or "damped"."""
+    has_season: bool = False
+    lags: tuple[int, ...] = ()
+    lag_prior: tuple[float, ...] = ()
+    """Expected weights of the lags, before anything is learned."""
+    difference: bool = False
+    """Whether the lags are those of the differences."""
+
+    @property
+    def n_values(self) -> int:
+        """Number of past values that it needs."""
+        return max(self.lags, default=0) + int(self.difference)
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        if self.lags:
+            name = f"lags {', '.join(map(str, self.lags))}" + " of differences" * self.difference
+        else:
+            name = "level" + f" and {self.slope} slope" * (self.slope != "none")
+        return name + " with season" * self.has_season + " of the log" * self.is_log
+
+
+class Harmonic(NamedTuple):
+    """A wave of a season: a cosine and, but for the fastest wave of an even period, a sine."""
+
+    period: float
+    order: int
+
+    @property
+    def has_sine(self) -> bool:
+        """Whether the sine differs from 0 somewhere."""
+        return 2 * self.order != self.period
+
+
+@cache
+def harmonics(periods: tuple[float, ...]) -> tuple[Harmonic, ...]:
+    """Return the waves of these periods; those that a shorter period has already are left out."""
+    found: list[Harmonic] = []
+    for period in sorted(periods):
+        most = MANY_HARMONICS if period <= LONG_PERIOD else FEW_HARMONICS
+        for order in range(1, min(int(period // 2), most) + 1):
+            if all(abs(order / period - wave.order / wave.period) > 1e-12 for wave in found):
+                found.append(Harmonic(period, order))
+    return tuple(found)
+
+
+def _lag_sets(periods: tuple[float, ...]) -> list[Structure]:
+    """Return the regressions on lags, of the series itself."""
+    seasons = [int(period) for period in sorted(periods) if period == int(period) and period < LONGEST_LAG]
+    sets = [((1,), (1.0,)), ((1, 2), (1.0, 0.0))]
+    if seasons:
+        s = seasons[0]
+        sets.append(((1, s, s + 1), (0.5, 1.0, -0.5)))
+        if s > 2:
+            sets.append(((1, 2, s, s + 1), (0.5, 0.0, 1.0, -0.5)))
+    if len(seasons) > 1 and seasons[0] > 2:
+        s, long = seasons[:2]
+        sets.append(((1, 2, s, s + 1, long, long + 1), (0.5, 0.0, 0.5, -0.25, 0.5, -0.25)))
+    found = [Structure(False, lags=lags, lag_prior=prior) for lags, prior in sets]
+    if periods:
+        found.append(Structure(False, lags=(1, 2), lag_prior=(0.5, 0.0), has_season=True))
+    found.append(Structure(False, lags=(1, 2), lag_prior=(0.0, 0.0), difference=True, has_season=bool(periods)))
+    return found
+
+
+@cache
+def structures(periods: tuple[float, ...]) -> tuple[Structure, ...]:
+    """Return every structure of a series with these periods: first of the series itself, then of its log."""
+    seasons = (False, True) if periods else (False,)
+    plain = [
+        Structure(False, gain, slope, has_season)
+        for gain in LEVEL_GAINS
+        for slope in ("none", "steady", "damped")
+        for has_season in seasons
+    ]
+    plain += _lag_sets(periods)
+    return (*plain, *(each._replace(is_log=True) for each in plain))

@@ -1,0 +1,1 @@
+# Mixtures of Student's t distributions, of the values or of their logs.

@@ -1,0 +1,44 @@
+"""The periods that a series of some frequency may have: a day, a week, a year."""
+
+import numpy as np
+
+from adabypass.timegrid.frequencies import (
+    Frequency,
+    LocalFrequency,
+    MonthlyFrequency,
+    RegularFrequency,
+    WorkdayFrequency,
+)
+
+DAY, WEEK = 86_400.0, 604_800.0
+DAYS_A_YEAR = 365.25
+SHORTEST, LONGEST = 2, 400
+"""Periods, in steps, that are taken."""
+
+
+def periods_of(frequency: Frequency | None) -> tuple[float, ...] | None:
+    """Return the periods of a series with such a time between observations, in steps; None of numbers.
+
+    Examples
+    --------
+    >>> from adabypass import timegrid
+    >>> days = np.arange("2024-01-01", "2024-03-01", dtype="M8[D]")
+    >>> periods_of(timegrid.regular(days).frequency)
+    (7, 365.25)
+    """
+    if isinstance(frequency, LocalFrequency):
+        frequency = frequency.local
+    if isinstance(frequency, WorkdayFrequency):
+        return (5,)
+    if isinstance(frequency, MonthlyFrequency):
+        return _whole([12 / frequency.step])
+    if isinstance(frequency, RegularFrequency) and isinstance(frequency.span, np.timedelta64):
+        seconds = round(float(frequency.span / np.timedelta64(1, "s")) / frequency.steps, 6)
+        named = {WEEK: (52,), DAY: (7, DAYS_A_YEAR)}
+        return named.get(seconds) or _whole([DAY / seconds, WEEK / seconds])
+    return None
+
+
+def _whole(periods: list[float]) -> tuple[float, ...]:
+    """Return the periods that are whole numbers of steps, neither too short nor too long."""
+    return tuple(int(each) for each in periods if SHORTEST <= each <= LONGEST and each == int(each))
