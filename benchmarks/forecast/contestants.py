@@ -21,8 +21,13 @@ def seasonal_naive(problem: Problem) -> Baseline:
     return SeasonalNaive(problem.period) if len(problem.train) >= problem.period + 3 else Naive()
 
 
+def automatic(problem: Problem) -> Forecaster:
+    """Return the forecaster that chooses by itself, with the periods that times of this frequency would suggest."""
+    return Forecaster(period={"hourly": [24, 168], "weekly": [52]}.get(problem.frequency, [problem.period]))
+
+
 RIVALS = (
-    Rival("Forecaster()", ours(lambda problem: Forecaster())),
+    Rival("Forecaster()", ours(automatic)),
     Rival("Forecaster, lags by hand", ours(by_hand)),
     Rival("Naive (ours)", ours(lambda problem: Naive())),
     Rival("SeasonalNaive (ours)", ours(seasonal_naive)),

@@ -2,10 +2,10 @@
 
 from adabypass.datasets import load_dataset
 from adabypass.evaluation import compare, evaluate
-from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
+from adabypass.forecasting import AutoForecaster, Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.model.forecast import Forecast
 from adabypass.model.noise import Family
-from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive, StudentT
+from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive, StudentMixture, StudentT
 from adabypass.model.trace import Change, Scores, Trace
 from adabypass.panel.forecasts import forecast
 from adabypass.panel.panel import Panel
@@ -24,6 +24,7 @@ from adabypass.storage import from_bytes, load
 __all__ = [
     "AdaBypass",
     "AutoBypass",
+    "AutoForecaster",
     "Baseline",
     "Bypass",
     "Change",
@@ -44,6 +45,7 @@ __all__ = [
     "Scores",
     "SeasonalNaive",
     "SequentialKalman",
+    "StudentMixture",
     "StudentT",
     "Trace",
     "compare",

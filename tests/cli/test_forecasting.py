@@ -129,7 +129,9 @@ def test_a_score_says_of_how_many_forecasts_it_is(tmp_path: Path) -> None:
     path, out = tmp_path / "short.csv", tmp_path / "scores.csv"
     path.write_text("y\n" + "".join(f"{i % 7}\n" for i in range(60)))
     for horizon, n in (("7", 32), ("38", 1)):
-        done = run("evaluate", str(path), "--horizon", horizon, "--models", "auto,skf", "--out", str(out))
+        done = run(
+            "evaluate", str(path), "--horizon", horizon, "--lags", "1", "--models", "auto,skf", "--out", str(out)
+        )
         assert done.stdout.startswith(f"60 observations, {horizon} steps ahead: {n} of {n + 20} forecasts scored;")
         assert tables.read(out).numbers("n_scored").tolist() == [n] * 2
         assert tables.read(out).numbers("n_skipped").tolist() == [20] * 2

@@ -21,7 +21,7 @@ def test_answers_are_the_forecasts_made_before() -> None:
     rows = answers(
         run("stream", given="year,y\n" + "".join(f"{i},{value!r}\n" for i, value in enumerate(y.tolist()))).stdout
     )
-    trace = Forecaster().run(y)
+    trace = Forecaster(lags=1).run(y)
     low, high = trace.predictive.interval(0.9)
     assert rows[0] == {"y": y[0], "mean": None, "sd": None, "lower_90": None, "upper_90": None}
     assert rows[1] == rows[0] | {"y": y[1]}  # nothing is known before the second value is learned
@@ -110,7 +110,7 @@ def test_json_lines_gaps_and_other_models() -> None:
 
 def test_series_are_learned_apart_and_exogenous_columns_are_used() -> None:
     rng = np.random.default_rng(0)
-    lines, alone = ["key,x,y"], Forecaster()
+    lines, alone = ["key,x,y"], Forecaster(lags=1)
     means = []
     for _ in range(60):
         for key, slope in (("a", 2.0), ("b", -2.0)):

@@ -272,7 +272,7 @@ def test_numbers_in_a_state_are_those_of_the_library(tmp_path: Path) -> None:
     done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 100)))
     found = folder.read(tmp_path / "s")
     assert found is not None
-    forecaster = Forecaster()
+    forecaster = Forecaster(lags=1)
     for y in NILE[:100]:
         forecaster.step(y)
     assert np.array_equal(found.snapshot.arrays["rows"][0], forecaster.__getstate__()["row"], equal_nan=True)

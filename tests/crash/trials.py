@@ -119,7 +119,7 @@ class Trial:
 
     def _load(self, path: Path) -> SavedStream:
         case = self.case
-        template = Forecaster(exog=list(case.exog) or None)
+        template = Forecaster(lags=1, exog=list(case.exog) or None)
         wanted = Wanted(("mean", "sd", "interval"), LEVEL, (), 0.001, case.key, case.time)
         columns = {"target": "y", "id": case.key, "time": case.time}
         answerer = Answerer(wanted, template, len(case.exog), None)

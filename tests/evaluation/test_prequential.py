@@ -12,7 +12,7 @@ from adabypass.evaluation import difference, prequential
 
 def test_one_step_ahead_is_what_run_gives() -> None:
     y = load_dataset("nile").y
-    result, trace = evaluate(AutoBypass(), y), Forecaster().run(y)
+    result, trace = evaluate(AutoBypass(), y), Forecaster(lags=1).run(y)
     assert result.skip == 20
     assert dict(result.scores()) == dict(trace.scores(skip=20))
     assert result.losses(loss="log") == approx(-trace.log_score[20:])
@@ -35,7 +35,7 @@ def test_forecasts_many_steps_ahead_are_scored_at_their_targets() -> None:
 
 
 def test_the_forecaster_stays_as_it_was() -> None:
-    forecaster = Forecaster()
+    forecaster = Forecaster(lags=1)
     evaluate(forecaster, load_dataset("nile").y[:50])
     assert forecaster.n_seen == 0
 
@@ -44,7 +44,7 @@ def test_exogenous_values_are_known_at_the_target() -> None:
     rng = np.random.default_rng(0)
     rain = rng.normal(size=300)
     y = 2 * rain + rng.normal(0, 0.1, 300)
-    assert evaluate(Forecaster(), y, rain, horizon=4).scores(4)["rmse"] < 0.2
+    assert evaluate(Forecaster(lags=1), y, rain, horizon=4).scores(4)["rmse"] < 0.2
 
 
 def test_a_frame_holds_a_series() -> None:
@@ -127,8 +127,8 @@ def test_long_series_are_forecast_from_as_many_origins_as_are_affordable(monkeyp
 def test_forecasts_of_any_age_are_scored_by_their_own_distribution() -> None:
     """A young forecaster's forecasts may be of another type; the later ones must not be changed by it."""
     y = load_dataset("nile").y[:80]
-    result = evaluate(Forecaster(), y, horizon=2, skip=0)
-    alone = Forecaster()
+    result = evaluate(Forecaster(lags=1), y, horizon=2, skip=0)
+    alone = Forecaster(lags=1)
     alone.run(y[:70])
     number = result.origins.tolist().index(70)
     low, high = result.trace(2).predictive[number].interval(0.9)

@@ -38,13 +38,13 @@ def test_exogenous_values_of_another_length_are_refused() -> None:
 @pytest.mark.parametrize("every", [None, 7])
 def test_exogenous_values_are_as_many_as_observations(every: int | None) -> None:
     with pytest.raises(ShapeError, match=r"exog has shape \(30, 2\), but must be \(40, n_exog\)"):
-        evaluate(Forecaster(), NILE[:40], np.ones((30, 2)), every=every)
+        evaluate(Forecaster(lags=1), NILE[:40], np.ones((30, 2)), every=every)
 
 
 @pytest.mark.parametrize(
     ("forecasters", "words"),
     [
-        (Forecaster(), "forecasters is Forecaster"),
+        (Forecaster(lags=1), "forecasters is Forecaster"),
         ("auto", "forecasters is 'auto'"),
         (np.ones(2), "forecasters is arr"),
     ],

@@ -27,7 +27,7 @@ def noise(n: int, seed: int) -> Floats:
 
 def test_alarms_come_within_the_gap_after_a_change_that_a_trace_finds_too() -> None:
     y = noise(1500, 1) * np.where(np.arange(1500) < 700, 1.0, 6.0)
-    trace = Forecaster().run(y)
+    trace = Forecaster(lags=1).run(y)
     found = [number for number, kind in alarms(trace) if kind == "noise" and 690 <= number < 760]
     listed = [change.at for change in trace.changes() if change.kind == "noise" and 680 <= change.at < 740]
     assert len(found) == len(listed) == 1
@@ -36,7 +36,7 @@ def test_alarms_come_within_the_gap_after_a_change_that_a_trace_finds_too() -> N
 
 def test_false_alarms_are_as_rare_as_those_of_a_trace() -> None:
     n = 20_000
-    trace = Forecaster().run(noise(n, 2), keep_predictive=False)
+    trace = Forecaster(lags=1).run(noise(n, 2), keep_predictive=False)
     assert len(alarms(trace)) <= n / 500
 
 

@@ -103,7 +103,7 @@ def test_copies_and_pickles_go_their_own_way() -> None:
 
 @pytest.mark.parametrize("backend", ["pandas", "polars"])
 def test_a_forecast_becomes_a_frame(backend: str) -> None:
-    forecaster = Forecaster()
+    forecaster = Forecaster(lags=1)
     forecaster.run(load_dataset("nile").y[:100])
     frame = forecaster.forecast(3).to_frame(levels=(0.5, 0.9), backend=backend)  # type: ignore[arg-type]
     assert list(frame.columns) == ["step", "mean", "sd", "lower_50", "upper_50", "lower_90", "upper_90"]

@@ -83,7 +83,7 @@ def test_intervals_far_ahead_hold_what_they_promise(weights: list[float], method
 
 
 def test_fast_drifting_filters_do_not_make_the_far_future_explode() -> None:
-    forecaster = Forecaster()
+    forecaster = Forecaster(lags=1)
     forecaster.run(load_dataset("nile").y)
     ahead, spread = forecaster.forecast(100), np.std(load_dataset("nile").y)
     assert ahead.mean[-1] == approx(11.5, abs=0.5)
@@ -125,7 +125,7 @@ def test_seasons_that_grow_go_on_growing(method: Literal["moments", "paths"]) ->
 
 
 def test_the_same_seed_draws_the_same_paths() -> None:
-    forecaster = Forecaster()
+    forecaster = Forecaster(lags=1)
     forecaster.run(load_dataset("nile").y[:100])
     first, second = (forecaster.forecast(5, method="paths", n_paths=10, rng=3).paths for _ in range(2))
     assert first is not None

@@ -56,7 +56,7 @@ def test_long_frames_hold_many_series(kind: str) -> None:
     columns = columns_of(forecast(KINDS[kind](long), horizon=2, levels=(0.5,)))
     assert columns["unique_id"] == ["b", "b", "a", "a"]  # in the order in which they came
     assert [str(day)[:10] for day in columns["ds"]] == ["2024-03-01", "2024-03-02"] * 2
-    alone = Forecaster()
+    alone = Forecaster(period=[7, 365.25])
     alone.run(y["a"])
     assert columns["mean"][2:] == approx(list(alone.forecast(2).mean), rel=1e-12)
     assert list(columns) == ["unique_id", "ds", "mean", "sd", "lower_50", "upper_50"]

@@ -12,6 +12,7 @@ from adabypass import tables
 from adabypass.cli import options, outputs, terminal
 from adabypass.errors import UnknownNameError
 from adabypass.evaluation import Comparison, compare
+from adabypass.panel.batch import copy_for
 from adabypass.panel.pipeline import each_series
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.tables.text import printable
@@ -73,7 +74,7 @@ def evaluate(
             if missing == "raise":
                 series.check_exog(0, options.FILL_MISSING)
             names = _default(series, period) if models is None else models
-            contest = {name: options.contestant(name, period, make) for name in names}
+            contest = {name: copy_for(series, options.contestant(name, period, make)) for name in names}
             return compare(
                 contest, series.y, series.exog, horizon=horizon, every=every, skip=skip, loss=loss, baselines=False,
                 progress=lambda _, done: advance(done),

@@ -140,14 +140,14 @@ def column_options(command: Command) -> Command:
     return command
 
 
-def lag_options(command: Command) -> Command:
+def lag_options(command: Command, default: str = "level, trend, season and lags, weighed by evidence") -> Command:
     """Add the options that say from which of its own past values a series is forecast."""
     for option in reversed(
         [
             click.option(
-                "--lags", type=Numbers(), default=1, show_default=True, metavar="N[,N...]",
+                "--lags", type=Numbers(), metavar="N[,N...]",
                 help="Forecast from the last N values of the target; with commas, from the values exactly that many "
-                "steps back.",
+                f"steps back.  [default: {default}]",
             ),
             click.option(
                 "--seasonal-lags", type=Numbers(), metavar="N[,N...]",
@@ -185,10 +185,12 @@ def _freq(freq: str | None) -> Any:
 def forecaster(
     model: str, lags: Any, seasonal_lags: Any, difference: int, missing: Any, exog: tuple[str, ...]
 ) -> Forecaster:
-    """Return the forecaster that the options describe."""
+    """Return the forecaster that the options describe: without a choice of model and lags, the automatic one."""
+    if model == "auto" and lags is None and seasonal_lags is None and difference == 0:
+        return Forecaster(missing=missing, exog=exog or None)
     return Forecaster(
         MODELS[model](),
-        lags=lags,
+        lags=1 if lags is None else lags,
         seasonal_lags=seasonal_lags,
         difference=difference,
         missing=missing,

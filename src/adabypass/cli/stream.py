@@ -1,6 +1,7 @@
 """`adabypass stream`: a forecast before every observation, as they arrive."""
 
 import gc
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,7 +57,7 @@ class Choices(NamedTuple):
     "--exog", type=options.Names(), default="", metavar="COL,...",
     help="Columns of other quantities, known with the row, from which the target is forecast as well.",
 )  # fmt: skip
-@options.lag_options
+@partial(options.lag_options, default="1")
 @options.model_option
 @click.option(
     "--fields", type=FieldNames(), metavar="NAME,...",
@@ -126,8 +127,9 @@ def stream(**given: Any) -> int:
     choices = Choices(**given)
     if choices.out in (None, outputs.STANDARD):
         outputs.check_stdout()
+    lags = 1 if choices.lags is None else choices.lags
     template = options.forecaster(
-        choices.model, choices.lags, choices.seasonal_lags, choices.difference, choices.missing, choices.exog
+        choices.model, lags, choices.seasonal_lags, choices.difference, choices.missing, choices.exog
     )
     wanted = Wanted(
         _fields(choices.fields, template), choices.level, choices.quantiles, choices.false_alarms, choices.key,

@@ -6,9 +6,10 @@ from typing import Any, ClassVar, Self, get_args
 import numpy as np
 
 from adabypass.errors import NotEnoughDataError, NotReadyError, ParameterError, StateError
-from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS, Method
+from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS
 from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.forecasting.random_walks import FEWEST_DOF, LAYOUT, N_SEEN, Walks
+from adabypass.forecasting.settings import Method
 from adabypass.model.forecast import Forecast
 from adabypass.model.series_spec import Missing
 from adabypass.model.student import StudentT

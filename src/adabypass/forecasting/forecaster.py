@@ -1,14 +1,15 @@
 """Forecasts of a series from its own past: lags, exogenous features, missing values, many steps ahead."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 
 from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError, ShapeError
+from adabypass.forecasting.by_arguments import ByArguments
 from adabypass.forecasting.horizon import draw_paths
 from adabypass.forecasting.observations import check_exog, check_series, too_short
-from adabypass.forecasting.settings import check_names, check_settings
+from adabypass.forecasting.settings import Method, check_method, check_names, check_settings
 from adabypass.forecasting.state import check_snapshot, describe
 from adabypass.inference.kernel.series import SeriesCell
 from adabypass.model.forecast import Forecast
@@ -19,21 +20,19 @@ from adabypass.regressors import AutoBypass, Regressor
 from adabypass.regressors.base import MOST_FEATURES
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.savable import Savable
-from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target, shown
-
-Method = Literal["moments", "paths"]
+from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target
 
 LONGEST_HORIZON = 100_000
 MOST_PATHS = 10_000_000
-NO_EXOG = np.empty(0)
 
 
-class Forecaster(Savable):
+class Forecaster(Savable, metaclass=ByArguments):
     """Forecasts a series from its own past values, and from what else is known.
 
-    Features are, in this order: a bias of 1 where the model has no intercept of its own, the lags, the exogenous
-    columns. The first forecast is made when the longest lag is there. A forecast takes the place of a missing
-    observation among the lags, and its uncertainty is taken into account for as long as a lag reaches it.
+    `Forecaster()`, without a model and lags, is an `AutoForecaster`: it needs no choices. Otherwise features are, in
+    this order: a bias of 1 where the model has no intercept of its own, the lags, the exogenous columns. The first
+    forecast is made when the longest lag is there. A forecast takes the place of a missing observation among the lags,
+    and its uncertainty is taken into account for as long as a lag reaches it.
 
     All that a forecaster remembers is one row of numbers. As of a model, several threads may use it; while a `run` is
     under way, what would change it is refused with a `ConcurrentUseError`.
@@ -43,7 +42,7 @@ class Forecaster(Savable):
     model : Regressor, optional
         Its hyperparameters are used; what it has learned is not. An `AutoBypass` if not given.
     lags : int or list of int
-        The newest `lags` values, or just these: 1 is the value before. 0 or [] for none.
+        The newest `lags` values, or just these: 1, the default beside a model, is the value before. 0 or [] for none.
     exog : list of str, optional
         Names of exogenous columns, for data frames and for messages. Arrays may come without names.
     bias : bool
@@ -54,6 +53,7 @@ class Forecaster(Savable):
         Further lags: 24 for the value of the same hour of the day before.
     missing : "raise", "mean" or "last"
         What becomes of a missing exogenous value (nan): an error, the column's mean so far, or its last value.
+    period, support : see `AutoForecaster`
 
     Examples
     --------
@@ -68,15 +68,20 @@ class Forecaster(Savable):
     def __init__(
         self,
         model: Regressor | None = None,
-        lags: int | Sequence[int] = 1,
+        lags: int | Sequence[int] | None = None,
         *,
         exog: Sequence[str] | None = None,
         bias: bool = True,
         difference: int = 0,
         seasonal_lags: int | Sequence[int] | None = None,
         missing: Missing = "raise",
+        period: float | Sequence[float] | None = None,
+        support: str | Sequence[float] | None = None,
     ) -> None:
+        if (period, support) != (None, None):
+            raise ParameterError("period and support belong to Forecaster() without a model and lags; leave them out.")
         model = AutoBypass() if model is None else model
+        lags = 1 if lags is None else lags
         if not isinstance(model, Regressor):
             raise ParameterError(f"model is {model!r}, but must be a model such as AutoBypass().")
         self._names = None if exog is None else check_names(exog)
@@ -214,8 +219,7 @@ class Forecaster(Savable):
         keep_weights
             Whether the trace also holds the weights after each observation.
         keep_predictive
-            Whether the trace keeps the whole distribution of each forecast: of AutoBypass 2.6 kB each. Without it CRPS
-            and intervals are those of a normal with the same mean and variance.
+            Whether the trace keeps whole distributions, some kB each; without, normals of the same mean and variance.
 
         Returns
         -------
@@ -225,8 +229,7 @@ class Forecaster(Savable):
         check_flag(keep_weights, "keep_weights")
         check_flag(keep_predictive, "keep_predictive")
         series = check_series(y)
-        cell = self._cell
-        known = check_exog(exog, len(series), self._n_exog(cell), self._names, self.missing)
+        known = check_exog(exog, len(series), self._n_exog(self._cell), self._names, self.missing)
         first, history, weights, components = self._run(series, known, keep_weights, keep_predictive)
         return self._untrained._trace(
             series[first:].copy(), history, weights, components if keep_predictive else None, first
@@ -257,8 +260,7 @@ class Forecaster(Savable):
             Where draws come from. The same seed gives the same paths.
         """
         steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
-        if not isinstance(method, str) or method not in get_args(Method):
-            raise ParameterError(f"method is {shown(method)}, but must be 'moments' or 'paths'.")
+        check_method(method)
         if method == "paths" and self.is_point:
             raise ParameterError(f"{type(self._untrained).__name__} forecasts points: it has no paths to draw.")
         known = check_exog(exog, steps, self._n_exog(self._cell), self._names, "raise")
@@ -284,7 +286,7 @@ class Forecaster(Savable):
             self._cell = self._new_cell(row, n_exog)
 
     def _step(self, y: object, exog: object) -> Predictive | None:
-        """Convert the arguments first, which may run any code, and take the step then."""
+        """Convert the arguments, which may run any code, then take the step."""
         known, target = self._check_row(exog), check_target(y)  # a refused y must not fix the number of columns
         return self._cell_for(known).step(target, known, is_checked=True)
 
@@ -314,8 +316,6 @@ class Forecaster(Savable):
     def _check_row(self, exog: object) -> Floats:
         """Return a checked copy of the exogenous values of one observation."""
         n_columns = self._n_exog(self._cell)
-        if exog is None and not n_columns:
-            return NO_EXOG
         rows = None if exog is None else [np.atleast_1d(check_array(exog, "exog"))]
         row: Floats = check_exog(rows, 1, n_columns, self._names, self.missing)[0]
         return row

@@ -1,7 +1,7 @@
 """Checks of a forecaster's settings: its model, and which past values a forecast is made from."""
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from adabypass.regressors import Regressor
 from adabypass.regressors.base import MOST_FEATURES
 from adabypass.validation import as_tuple, check_int, shown
 
+Method = Literal["moments", "paths"]
+
 MOST_LAGS = 100_000
 HIGHEST_DIFFERENCE = 10
 
@@ -20,8 +22,7 @@ def check_settings(
     model: Regressor, lags: object, seasonal_lags: object, difference: object, bias: object, missing: Missing
 ) -> SeriesSpec:
     """Return the spec of a forecaster with these settings."""
-    if not isinstance(missing, str) or missing not in get_args(Missing):
-        raise ParameterError(f"missing is {shown(missing)}, but must be 'raise', 'mean' or 'last'.")
+    check_missing(missing)
     if not isinstance(bias, bool | np.bool_):
         raise ParameterError(f"bias is {bias!r}, but must be True or False.")
     if model.has_intercept and not bias:
@@ -38,6 +39,20 @@ def check_settings(
     if len(design.lags) > MOST_FEATURES:
         raise ParameterError(f"{len(design.lags)} lags are too many: a model has at most {MOST_FEATURES} features.")
     return SeriesSpec(model._spec, design, missing)
+
+
+def check_missing(missing: Any) -> Missing:
+    """Check what becomes of a missing exogenous value."""
+    if not isinstance(missing, str) or missing not in get_args(Missing):
+        raise ParameterError(f"missing is {shown(missing)}, but must be 'raise', 'mean' or 'last'.")
+    found: Any = missing
+    return found  # type: ignore[no-any-return]
+
+
+def check_method(method: object) -> None:
+    """Check how a forecast many steps ahead is to be made."""
+    if not isinstance(method, str) or method not in get_args(Method):
+        raise ParameterError(f"method is {shown(method)}, but must be 'moments' or 'paths'.")
 
 
 def check_lags(lags: object, seasonal_lags: object) -> tuple[int, ...]:

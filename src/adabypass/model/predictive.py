@@ -28,8 +28,8 @@ __all__ = [
     "Number",
     "Point",
     "Predictive",
-    "StudentT",
     "StudentMixture",
+    "StudentT",
     "concatenate",
     "from_components",
 ]
@@ -63,21 +63,30 @@ def concatenate(forecasts: Sequence[Predictive]) -> Predictive:
     """
     if points := _all_of(Point, forecasts):
         return Point(_joined([each.mean for each in points]), points[0]._model)
-    if normals := _all_of(Normal, forecasts):
-        return Normal(_joined([each.mean for each in normals]), _joined([each.var for each in normals]))
     if students := _all_of(StudentT, forecasts):
-        parts = ([each.mean for each in students], [each.scale for each in students], [each.dof for each in students])
-        return StudentT(*(_joined(part) for part in parts))
+        return _join_students(students)
     if alike := _all_of(Insensitive, forecasts):
         first = alike[0]
         if all((each.noise_scale, each.epsilon) == (first.noise_scale, first.epsilon) for each in alike):
             mean, signal_var = _joined([each.mean for each in alike]), _joined([each.signal_var for each in alike])
             return Insensitive(mean, signal_var, first.noise_scale, first.epsilon)
-    if students := _all_of(StudentMixture, forecasts):
-        return students[0].joined(students[1:])
     drawn = _all_of(Empirical, forecasts)
     if len({len(each.draws) for each in drawn}) == 1:
         return Empirical(np.concatenate([each.draws for each in drawn], axis=1))
+    if structured := _all_of(StudentMixture, forecasts):
+        return structured[0].joined(structured[1:])
+    return _join_mixtures(forecasts)
+
+
+def _join_students(forecasts: Sequence[StudentT]) -> StudentT:
+    parts = ([each.mean for each in forecasts], [each.scale for each in forecasts], [each.dof for each in forecasts])
+    return StudentT(*(_joined(part) for part in parts))
+
+
+def _join_mixtures(forecasts: Sequence[Predictive]) -> Normal | Mixture:
+    """Return the normals as one, or one mixture of normals and mixtures."""
+    if normals := _all_of(Normal, forecasts):
+        return Normal(_joined([each.mean for each in normals]), _joined([each.var for each in normals]))
     if not forecasts or not all(isinstance(each, Normal | Mixture) for each in forecasts):
         kinds = ", ".join(sorted({type(each).__name__ for each in forecasts})) or "none"
         raise ParameterError(

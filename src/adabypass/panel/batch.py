@@ -6,12 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.errors import AdabypassError
-from adabypass.forecasting import Baseline, Forecaster
+from adabypass.forecasting import AutoForecaster, Baseline, Forecaster
 from adabypass.forecasting.observations import too_short
 from adabypass.model.forecast import Forecast
 from adabypass.panel.panel import Panel
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.tables import Column
+from adabypass.timegrid.periods import periods_of
 from adabypass.validation import Floats
 
 
@@ -64,6 +65,7 @@ class Batch:
         self.first: tuple[Series, Forecast] | None = None
         """The first series that was forecast, and its forecast."""
         self._following: dict[tuple[int, int], Column] = {}
+        self._has_rows = isinstance(template, Forecaster) and not isinstance(template, AutoForecaster)
 
     def forecast(self, table: SeriesTable, names: list[str]) -> list[Failure]:
         """Forecast these series; return those that could not be."""
@@ -75,7 +77,7 @@ class Batch:
             except AdabypassError as error:
                 failed[name] = error
         if ready:
-            failed |= self._run(ready) if isinstance(self._template, Forecaster) else self._run_singly(ready)
+            failed |= self._run(ready) if self._has_rows else self._run_singly(ready)
         if self._progress is not None and failed:
             self._progress(len(failed))
         return [Failure(name, failed[name]) for name in names if name in failed]
@@ -113,10 +115,10 @@ class Batch:
         return {series.name: too_short(series.y, n_needed) for series in short}
 
     def _run_singly(self, ready: list[Ready]) -> dict[str, AdabypassError]:
-        """Run and forecast one series after another: baselines, which have no compiled cell."""
+        """Run and forecast one series after another: baselines, and automatic forecasters with periods of their own."""
         failed: dict[str, AdabypassError] = {}
         for series, exog_ahead in ready:
-            twin = self._template.copy()
+            twin = copy_for(series, self._template)
             try:
                 twin.run(series.y, series.exog, keep_predictive=False)
                 ahead = twin.forecast(self._horizon, exog_ahead)
@@ -139,3 +141,11 @@ class Batch:
         if key not in self._following:
             self._following[key] = series.as_column(series.following(self._horizon))
         return self._following[key]
+
+
+def copy_for(series: Series, template: Forecaster | Baseline) -> Forecaster | Baseline:
+    """Return a copy of the template; an automatic one knows the periods that the series' times suggest."""
+    periods = periods_of(series.frequency)
+    if isinstance(template, AutoForecaster) and periods is not None:
+        return template.with_period(periods)
+    return template.copy()

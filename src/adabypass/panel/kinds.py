@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adabypass.errors import NotFiniteError, ParameterError, ShapeError
-from adabypass.forecasting import Forecaster
+from adabypass.forecasting import AutoForecaster, Forecaster
 from adabypass.forecasting.observations import check_exog
 from adabypass.forecasting.rows import with_row
 from adabypass.forecasting.state import KIND as FORECASTER
@@ -240,8 +240,10 @@ class ForecasterRows(RowKind):
 
 def kind_of(given: Forecaster | Regressor | None) -> RowKind:
     """Return how the series of a panel are forecast."""
+    if isinstance(given, AutoForecaster):
+        raise ParameterError("a panel has no automatic forecasters yet; choose lags: Forecaster(lags=1), say.")
     if given is None or isinstance(given, Forecaster):
-        return ForecasterRows(Forecaster() if given is None else given)
+        return ForecasterRows(Forecaster(lags=1) if given is None else given)
     if isinstance(given, Regressor) and given._spec.is_diagonal:
         raise ParameterError(f"{given!r} has a diagonal covariance; a panel holds models whose covariance is full.")
     if isinstance(given, Regressor):

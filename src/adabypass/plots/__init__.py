@@ -5,12 +5,14 @@ The only package that imports matplotlib. `time` may be numbers or dates; of a l
 
 from adabypass.plots.calibration import calibrated, coverage, pit, reliability
 from adabypass.plots.canvas import label, mark_span, save
+from adabypass.plots.components import components
 from adabypass.plots.forecasts import fan, horizon, predictions
 from adabypass.plots.learned import changes, parameters, weights
 
 __all__ = [
     "calibrated",
     "changes",
+    "components",
     "coverage",
     "fan",
     "horizon",

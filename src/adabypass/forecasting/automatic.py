@@ -1,0 +1,350 @@
+"""The forecaster that needs no choices: structures of a series, weighted by their evidence."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError, ShapeError
+from adabypass.forecasting import structure_state
+from adabypass.forecasting.components import Explanation, explain
+from adabypass.forecasting.exog_filling import fill_missing
+from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS, Forecaster
+from adabypass.forecasting.observations import check_exog, check_series, too_short
+from adabypass.forecasting.periods import find_period
+from adabypass.forecasting.settings import Method, check_method, check_missing, check_names
+from adabypass.forecasting.structure_mixtures import last_value, mixture_of, mixtures_of_run
+from adabypass.forecasting.structure_paths import draw_paths
+from adabypass.inference.kernel.structure import StructureCell
+from adabypass.model.forecast import Forecast
+from adabypass.model.normal import Normal
+from adabypass.model.series_spec import Missing
+from adabypass.model.structure_spec import StructureSpec
+from adabypass.model.student_mixture import StudentMixture
+from adabypass.model.trace import Trace
+from adabypass.snapshots.container import Snapshot
+from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target
+
+LEAST_VAR = 1e-300
+"""Variance of a normal in the place of a forecast that has none: of a series of zeros."""
+
+
+class AutoForecaster(Forecaster):
+    """Forecasts a series with nothing to choose: what `Forecaster()` makes.
+
+    A bank of filters, each with a structure of its own: a level that moves more or less fast, with no, a steady or a
+    damped slope, with or without a season; regressions on lags; each for the series and, as long as all values are
+    above 0, for its log. Each has a share in the forecast by how well it has forecast so far.
+
+    Parameters
+    ----------
+    exog : list of str, optional
+        Names of exogenous columns, for data frames and for messages. Arrays may come without names.
+    missing : "raise", "mean" or "last"
+        What becomes of a missing exogenous value (nan): an error, the column's mean so far, or its last value.
+    period : number or list of numbers, optional
+        Steps after which the series repeats itself, such as 12, or [24, 168]; 1 or [] for no season. If not given, it
+        is taken from the times where there are any, otherwise found in the first series that is run.
+    support : "positive" or pair of numbers, optional
+        Bounds that no forecast, interval or path leaves.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset
+    >>> forecaster = Forecaster()
+    >>> trace = forecaster.run(load_dataset("nile").y)
+    >>> forecast = forecaster.forecast(horizon=3)
+    >>> bool(9 < forecast.mean[2] < 14)
+    True
+    """
+
+    def __init__(
+        self,
+        model: None = None,
+        lags: None = None,
+        *,
+        exog: Sequence[str] | None = None,
+        missing: Missing = "raise",
+        period: float | Sequence[float] | None = None,
+        support: structure_state.Support = None,
+    ) -> None:
+        if model is not None or lags is not None:
+            raise ParameterError("a model and lags belong to a Forecaster(model, lags); an AutoForecaster has neither.")
+        names = None if exog is None else check_names(exog)
+        self._settings = structure_state.Settings(
+            structure_state.check_period(period), structure_state.check_support(support), check_missing(missing), names
+        )
+        self._bank: StructureCell | None = None
+
+    @property
+    def lags(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def difference(self) -> int:
+        return 0
+
+    @property
+    def bias(self) -> bool:
+        return False
+
+    @property
+    def missing(self) -> Missing:
+        """What becomes of a missing exogenous value."""
+        return self._settings.missing
+
+    @property
+    def exog(self) -> tuple[str, ...] | None:
+        """Names of the exogenous columns, if they were given."""
+        return self._settings.exog
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Bounds of every forecast."""
+        return self._settings.support
+
+    @property
+    def period(self) -> tuple[float, ...] | None:
+        """The periods of the season; None before they are known."""
+        bank = self._bank
+        return self._settings.period if bank is None else bank.spec.periods
+
+    @property
+    def model(self) -> Any:
+        """A copy of the forecaster, which is its own model."""
+        return self.copy()
+
+    @property
+    def is_point(self) -> bool:
+        return False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether an observation was seen, so that a forecast can be made."""
+        return self.n_seen > 0
+
+    @property
+    def n_seen(self) -> int:
+        """How many observations were seen."""
+        return 0 if self._bank is None else int(self._bank.row[0])
+
+    def reset(self) -> None:
+        """Forget everything that was seen."""
+        if self._bank is not None and self._bank.is_running:
+            raise ConcurrentUseError("this forecaster is running a series; wait until run returns, or copy() it.")
+        self._bank = None
+
+    def copy(self) -> Self:
+        """Return a forecaster that has learned the same, and is independent from here on."""
+        twin = type(self).__new__(type(self))
+        twin._settings, bank = self._settings, self._bank
+        twin._bank = None if bank is None else StructureCell(bank.spec, bank.row.copy())
+        return twin
+
+    def with_period(self, period: Sequence[float]) -> Self:
+        """Return a forecaster that has seen nothing, with these periods where none were chosen."""
+        twin = self.copy()
+        twin._bank = None
+        if self._settings.period is None:
+            twin._settings = self._settings._replace(period=structure_state.check_period(list(period)))
+        return twin
+
+    def __repr__(self) -> str:
+        parts = [] if self.period is None else [f"period={list(self.period)}"]
+        parts += [f"exog={list(self.exog)}"] if self.exog else []
+        return f"AutoForecaster({', '.join([*parts, f'n_seen={self.n_seen}'])})"
+
+    def predict(self, exog: object = None) -> StudentMixture:
+        """Forecast the next observation.
+
+        Parameters
+        ----------
+        exog : array (n_exog,), optional
+            The exogenous values that go with it.
+        """
+        known = self._check_row(exog)
+        bank = self._ready_bank()
+        filled = fill_missing(known[None], bank.spec, bank.row.copy(), self.missing)[0]
+        share, mean, scale, dof = bank.describe(filled)
+        return mixture_of(bank, share, mean, scale, dof, self.support)
+
+    def update(self, y: object, exog: object = None) -> None:
+        """Learn the next observation; nan if it is missing.
+
+        Parameters
+        ----------
+        y : number
+        exog : array (n_exog,), optional
+            The exogenous values that go with it.
+        """
+        known, target = self._check_row(exog), check_target(y)
+        bank = self._bank_for(len(known), None)
+        bank.update(target, fill_missing(known[None], bank.spec, bank.row, self.missing)[0])
+
+    def step(self, y: object, exog: object = None) -> StudentMixture | None:
+        """Forecast the next observation, then learn that it was `y`: `predict` and `update` in one call.
+
+        Returns
+        -------
+        StudentMixture
+            The forecast that was made before; None if nothing had been seen.
+        """
+        known, target = self._check_row(exog), check_target(y)
+        forecast = self.predict(known) if self.is_ready else None
+        self.update(target, known)
+        return forecast
+
+    def run(self, y: object, exog: object = None, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
+        """Predict, then update, for every observation in turn.
+
+        An error, or Ctrl-C, leaves the forecaster as it was.
+
+        Parameters
+        ----------
+        y : array (n,)
+            nan where the observation is missing.
+        exog : array (n, n_exog), optional
+            The exogenous values that go with each.
+        keep_weights
+            Has no effect: structures differ in what their weights mean. See `explain`.
+        keep_predictive
+            Whether the trace keeps the whole distribution of each forecast: some 2 kB each.
+
+        Returns
+        -------
+        Trace
+            From the first observation that could be forecast on: `trace.first` is its number.
+        """
+        check_flag(keep_weights, "keep_weights")
+        check_flag(keep_predictive, "keep_predictive")
+        series = check_series(y)
+        known = check_exog(exog, len(series), self._n_columns(), self.exog, self.missing)
+        before = self._last_value()
+        if before is None and np.count_nonzero(~np.isnan(series)) < 2:
+            raise too_short(series, 1)
+        bank, tables = self._learn(series, known, keep=True)
+        first = 0 if before is not None else int(np.argmax(~np.isnan(series))) + 1
+        forecasts = mixtures_of_run(bank.spec, tables, series, before, self.support)[first:]
+        spread = {"noise_scale": np.sqrt(np.sum(forecasts.share * forecasts.scale**2, axis=1))}
+        kept = forecasts if keep_predictive else Normal(forecasts.mean, np.maximum(forecasts.var, LEAST_VAR))
+        return Trace(series[first:], kept, spread, first=first)
+
+    def learn(self, y: object, exog: object = None) -> None:
+        """Learn every observation in turn, as `run` does, without a trace: twice as fast."""
+        series = check_series(y)
+        known = check_exog(exog, len(series), self._n_columns(), self.exog, self.missing)
+        self._learn(series, known, keep=False)
+
+    def forecast(
+        self,
+        horizon: int,
+        exog: object = None,
+        *,
+        method: Method = "moments",
+        n_paths: int = 1000,
+        rng: np.random.Generator | int | None = None,
+    ) -> Forecast:
+        """Forecast `horizon` steps ahead.
+
+        Every structure's distribution is carried ahead with all that is not known: the state, its drift, the scale of
+        the noise; of regressions, also the values that their lags reach.
+
+        Parameters
+        ----------
+        horizon : whole number from 1
+        exog : array (horizon, n_exog), optional
+            The exogenous values to come.
+        method : "moments" or "paths"
+            Mix the structures' distributions at each step, or draw `n_paths` futures.
+        n_paths : whole number from 2
+        rng : Generator or seed, optional
+            Where draws come from. The same seed gives the same paths.
+        """
+        steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
+        check_method(method)
+        known = check_exog(exog, steps, self._n_columns(), self.exog, "raise")
+        bank = self._ready_bank()
+        bank = StructureCell(bank.spec, bank.row.copy())  # so that no other thread moves it meanwhile
+        if method == "paths":
+            draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
+            return Forecast.from_paths(draw_paths(bank, known, draws, as_rng(rng), self.support))
+        share, dof, means, scales = bank.ahead(known)
+        return Forecast(mixture_of(bank, share, means, scales, dof, self.support))
+
+    def explain(self, level: float = 0.9) -> Explanation:
+        """Return which structures carry the forecast, and what they say of level, slope and season.
+
+        Parameters
+        ----------
+        level : number between 0 and 1
+            Probability of the intervals.
+        """
+        return explain(self._ready_bank(), level)
+
+    def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        bank = self._bank
+        row = None if bank is None else bank.row.copy()
+        spec = None if bank is None else bank.spec
+        return structure_state.describe(self._settings, spec, row), {} if row is None else {"row": row}
+
+    def _restore(self, snapshot: Snapshot) -> None:
+        self._settings, spec, row = structure_state.check_snapshot(snapshot)
+        self._bank = None if spec is None or row is None else StructureCell(spec, row)
+
+    def _learn(self, series: Floats, known: Floats, *, keep: bool) -> tuple[StructureCell, Any]:
+        """Run a copy of the row, then take it over."""
+        if np.isnan(series).all() and self._bank is None:
+            raise too_short(series, 1)
+        before = self._bank
+        bank = before or self._bank_for(known.shape[1], series, is_kept=False)
+        row = bank.start_run()
+        try:
+            twin = StructureCell(bank.spec, row)
+            filled = fill_missing(known, bank.spec, row, self.missing)
+            tables = twin.run(series, filled, keep)
+        finally:
+            bank.end_run()
+        if self._bank is not before:
+            raise ConcurrentUseError("this forecaster was changed while it ran; what it learned is dropped.")
+        self._bank = twin
+        return twin, tables
+
+    def _bank_for(self, n_exog: int, series: Floats | None, *, is_kept: bool = True) -> StructureCell:
+        """Return the bank; if there is none yet, one for as many exogenous columns."""
+        bank = self._bank
+        if bank is None:
+            if n_exog > structure_state.MOST_EXOG:
+                raise ShapeError(
+                    f"{n_exog} exogenous columns are too many; at most {structure_state.MOST_EXOG} will do."
+                )
+            period = self._settings.period
+            if period is None:
+                found = None if series is None else find_period(series)
+                period = () if found is None else (found,)
+            spec = StructureSpec(period, n_exog)
+            bank = StructureCell(spec, spec.new_row())
+            self._bank = bank if is_kept else None
+        if bank.spec.n_exog != n_exog:
+            raise ConcurrentUseError("this forecaster was changed while its arguments were read; call it again.")
+        return bank
+
+    def _ready_bank(self) -> StructureCell:
+        bank = self._bank
+        if bank is None or not self.is_ready:
+            raise NotReadyError("forecasts begin when an observation was seen; update with one first.")
+        return bank
+
+    def _last_value(self) -> float | None:
+        return None if self._bank is None or not self.is_ready else last_value(self._bank)
+
+    def _n_columns(self) -> int | None:
+        """Return the number of exogenous columns, None until it is known."""
+        if self._bank is not None:
+            return int(self._bank.spec.n_exog)
+        return None if self.exog is None else len(self.exog)
+
+    def _check_row(self, exog: object) -> Floats:
+        """Return a checked copy of the exogenous values of one observation."""
+        rows = None if exog is None else [np.atleast_1d(check_array(exog, "exog"))]
+        row: Floats = check_exog(rows, 1, self._n_columns(), self.exog, self.missing)[0]
+        return row

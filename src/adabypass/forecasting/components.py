@@ -1,0 +1,168 @@
+"""What the structures say of a series: level, slope and season, with intervals, and the shares of each."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adabypass.errors import NotReadyError
+from adabypass.inference.kernel.structure import StructureCell
+from adabypass.model.limits import LARGEST
+from adabypass.model.protocol import check_level
+from adabypass.model.row import triangle, unpack
+from adabypass.model.structure_spec import LAYOUT, StructureSpec
+from adabypass.model.structures import Structure
+from adabypass.model.student_mixture import StudentMixture
+from adabypass.tables import frames
+from adabypass.validation import Floats
+
+LONGEST_SHOWN = 1000
+"""Steps of a season that are listed, at most."""
+
+
+class Estimate(NamedTuple):
+    """A number, or an array of them, with its central interval."""
+
+    median: Any
+    lower: Any
+    upper: Any
+
+
+class Explanation(NamedTuple):
+    """Which structures carry a forecast, and what they say of the series now."""
+
+    shares: dict[str, float]
+    """Share of each structure in the forecast, the largest first."""
+    kinds: dict[str, float]
+    """Share of structures with a slope, with a season, with lags, and of the log; they overlap."""
+    level: Estimate
+    """Of the series without its season, in its units; of the structures without lags."""
+    slope: Estimate
+    """Change of the level in the next step."""
+    season: Estimate
+    """What the season adds at each step of the longest period, from the next one on; empty without a season."""
+
+    def __repr__(self) -> str:
+        rows = [f"{share:>6.1%}  {name}" for name, share in list(self.shares.items())[:8]]
+        more = len(self.shares) - len(rows)
+        rows += [f"        and {more} more"] if more > 0 else []
+        for name in ("level", "slope"):
+            each = getattr(self, name)
+            rows.append(f"{name:<6} {each.median:.6g}, from {each.lower:.6g} to {each.upper:.6g}")
+        return "\n".join(rows)
+
+    def to_frame(self, backend: frames.Backend = "pandas") -> Any:
+        """Return the shares as a data frame, one row for each structure.
+
+        Parameters
+        ----------
+        backend : "pandas", "polars" or "pyarrow"
+        """
+        return frames.make(
+            {"structure": np.array(list(self.shares)), "share": np.array(list(self.shares.values()))}, backend
+        )
+
+
+def explain(bank: StructureCell, level: float = 0.9) -> Explanation:
+    """Return what the structures of a bank say."""
+    level = check_level(level)
+    if not bank.is_scaled:
+        raise NotReadyError("there is nothing to explain yet: the series has not moved; update with more first.")
+    spec, row = bank.spec, bank.row
+    share = bank.ahead(np.zeros((1, spec.n_exog)))[0]
+    order = np.argsort(-share, kind="stable")
+    named = {_name(spec.structures[k]): float(share[k]) for k in order if share[k] > 0.0}
+    kinds = {
+        "slope": _total(spec, share, lambda each: each.slope != "none"),
+        "season": _total(spec, share, lambda each: each.has_season),
+        "lags": _total(spec, share, lambda each: bool(each.lags)),
+        "log": _total(spec, share, lambda each: each.is_log),
+    }
+    states = [(k, *_state(spec, row, k)) for k in range(len(share)) if share[k] > 0.0 and not spec.structures[k].lags]
+    now = _estimate(spec, row, share, states, lambda structure: _level_row(spec, structure), level)
+    n_steps = min(int(np.ceil(max(spec.periods))), LONGEST_SHOWN) if spec.periods else 0
+    season = [
+        _estimate(spec, row, share, states, _season_row(spec, row, step), level, now.median) for step in range(n_steps)
+    ]
+    slope = _estimate(spec, row, share, states, lambda structure: _slope_row(spec, structure), level, now.median)
+    pattern = np.array(season).reshape(-1, 3).T
+    return Explanation(named, kinds, now, slope, Estimate(*pattern))
+
+
+def _name(structure: Structure) -> str:
+    gain = f" (gain {structure.gain:g})" if not structure.lags else ""
+    return structure.kind + gain
+
+
+def _total(spec: StructureSpec, share: Floats, is_of: Any) -> float:
+    return float(sum(each for each, structure in zip(share, spec.structures, strict=True) if is_of(structure)))
+
+
+def _state(spec: StructureSpec, row: Floats, k: int) -> tuple[Floats, Floats, float, float]:
+    """Return mean and covariance of a structure's state, the squared scale and its degrees of freedom."""
+    start = int(spec.sizes[:k].sum())
+    size = int(spec.sizes[k])
+    cov_start = sum(triangle(int(each)) for each in spec.sizes[:k])
+    cov = unpack(spec.view(row, "cov")[cov_start : cov_start + triangle(size)])
+    dof = float(spec.view(row, "dof")[k])
+    scale = float(spec.view(row, "square_sum")[k]) / dof
+    return spec.view(row, "mean")[start : start + size], cov, scale, dof
+
+
+def _level_row(spec: StructureSpec, structure: Structure) -> tuple[Floats, bool]:
+    """Return the regressors of the level, and whether it is to be added to the center."""
+    x = np.zeros(spec.n_states(structure))
+    x[0] = 1.0
+    return x, True
+
+
+def _slope_row(spec: StructureSpec, structure: Structure) -> tuple[Floats, bool]:
+    x = np.zeros(spec.n_states(structure))
+    if structure.slope != "none":
+        x[1] = 0.9 if structure.slope == "damped" else 1.0
+    return x, False
+
+
+def _season_row(spec: StructureSpec, row: Floats, step: int) -> Any:
+    """Return the function that makes the regressors of the season so many steps after the next one."""
+    t = LAYOUT.scalar(row, "n_steps") + step
+    waves: list[float] = []
+    for wave in spec.harmonics:
+        turn = 2 * np.pi * (wave.order * (t % wave.period) % wave.period) / wave.period
+        waves += [np.sqrt(2) * np.cos(turn), np.sqrt(2) * np.sin(turn)] if wave.has_sine else [np.cos(turn)]
+
+    def regressors(structure: Structure) -> tuple[Floats, bool]:
+        x = np.zeros(spec.n_states(structure))
+        if structure.has_season:
+            first = 1 + (structure.slope != "none")
+            x[first : first + len(waves)] = waves
+        return x, False
+
+    return regressors
+
+
+def _estimate(
+    spec: StructureSpec, row: Floats, share: Floats, states: Any, regressors: Any, level: float, size: float = 1.0
+) -> Estimate:
+    """Return the estimate of a linear function of the state, mixed over structures.
+
+    What is added to a log is multiplied by `size`, the level, to be in the units of the series.
+    """
+    unit, log_unit = LAYOUT.scalar(row, "unit"), LAYOUT.scalar(row, "log_unit")
+    weight, location, scale, dof, is_log = [], [], [], [], []
+    for k, mean, cov, scale_var, n in states:
+        structure = spec.structures[k]
+        x, is_level = regressors(structure)
+        at, spread = x @ mean, np.sqrt(max(scale_var * (x @ cov @ x), 0.0))
+        own = log_unit if structure.is_log else unit
+        factor = own if is_level or not structure.is_log else own * abs(size)
+        center = LAYOUT.scalar(row, "log_center" if structure.is_log else "center") if is_level else 0.0
+        weight.append(share[k])
+        location.append(np.clip(center + factor * at, -LARGEST, LARGEST))
+        scale.append(max(factor * spread, 1e-12 * abs(factor) + 1e-300))
+        dof.append(n)
+        is_log.append(structure.is_log and is_level)
+    total = np.array(weight) / sum(weight)
+    found = StudentMixture(total, location, scale, dof, is_log).quantile(
+        np.array([0.5, (1 - level) / 2, (1 + level) / 2])
+    )
+    return Estimate(*(float(each) for each in found))

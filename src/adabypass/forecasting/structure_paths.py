@@ -1,0 +1,31 @@
+"""Futures drawn under the automatic forecaster's structures."""
+
+import numpy as np
+
+from adabypass.forecasting.structure_mixtures import mixture_of
+from adabypass.inference.kernel.structure import StructureCell
+from adabypass.inference.structure_paths import draw
+from adabypass.validation import Floats
+
+
+def draw_paths(
+    bank: StructureCell, exog: Floats, n_paths: int, rng: np.random.Generator, support: tuple[float, float]
+) -> Floats:
+    """Draw what may come, shape (n_paths, horizon).
+
+    Each path follows one structure, drawn by its share: its state and the scale of its noise are drawn, then the state
+    drifts as it goes, and a regression's own values are among its lags. With a probability of its own, a value is 0.
+    """
+    horizon = len(exog)
+    if not bank.is_scaled:
+        share, dof, means, scales = bank.ahead(exog)
+        return np.asarray(mixture_of(bank, share, means, scales, dof, support).sample(rng, n_paths))
+    share = bank.ahead(exog[:1])[0]
+    counts = rng.multinomial(n_paths, share / share.sum())
+    waves, columns = bank.regressors_ahead(exog)
+    season, known = waves[:, : bank.spec.n_season], columns[:, : bank.spec.n_exog]
+    drawn = [draw(bank.spec, bank.row, k, season, known, int(n), rng) for k, n in enumerate(counts) if n > 0]
+    paths = np.concatenate(drawn)
+    paths[rng.uniform(size=paths.shape) < bank.zero_share] = 0.0
+    rng.shuffle(paths, axis=0)
+    return np.clip(paths.reshape(n_paths, horizon), *support)

@@ -1,0 +1,261 @@
+"""The forecaster that needs no choices."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adabypass
+from adabypass import AdaBypass, Forecaster, load_dataset
+from adabypass.errors import NotEnoughDataError, NotFiniteError, NotReadyError, ParameterError, ShapeError, StateError
+from adabypass.forecasting import AutoForecaster
+
+RNG = np.random.default_rng(0)
+T = np.arange(144)
+SEASONAL = 50.0 + 0.1 * T + 5.0 * np.sin(2 * np.pi * T / 12) + RNG.normal(size=144)
+
+
+def test_a_forecaster_without_model_and_lags_is_automatic() -> None:
+    assert type(Forecaster()) is AutoForecaster
+    assert type(Forecaster(period=12)) is AutoForecaster
+    assert type(Forecaster(exog=["x"])) is AutoForecaster
+    for chosen in (Forecaster(lags=1), Forecaster(AdaBypass()), Forecaster(difference=1), Forecaster(bias=True)):
+        assert type(chosen) is Forecaster
+        assert type(chosen.copy()) is Forecaster
+        assert type(pickle.loads(pickle.dumps(chosen))) is Forecaster
+
+
+def test_period_and_support_are_refused_beside_lags() -> None:
+    with pytest.raises(ParameterError, match="period and support"):
+        Forecaster(lags=1, period=12)
+
+
+def test_run_equals_predict_and_update() -> None:
+    y = SEASONAL.copy()
+    y[[3, 40, 41]] = np.nan
+    whole, single = AutoForecaster(period=12), AutoForecaster(period=12)
+    trace = whole.run(y)
+    for t, value in enumerate(y):
+        forecast = single.step(value)
+        assert (forecast is None) == (t < trace.first)
+        if forecast is not None:
+            assert forecast.mean == trace.mean[t - trace.first]
+            assert forecast.sd == trace.sd[t - trace.first]
+    assert whole.to_bytes() == single.to_bytes()
+    pieces = AutoForecaster(period=12)
+    pieces.run(y[:50])
+    pieces.learn(y[50:])
+    assert pieces.to_bytes() == whole.to_bytes()
+
+
+def test_a_season_and_a_trend_go_on() -> None:
+    forecaster = AutoForecaster()
+    forecaster.run(SEASONAL[:132])
+    assert forecaster.period == (12,)
+    ahead = forecaster.forecast(12)
+    truth = 50.0 + 0.1 * T[132:] + 5.0 * np.sin(2 * np.pi * T[132:] / 12)
+    assert np.abs(ahead.median - truth).max() < 2.0
+    assert (np.diff(ahead.sd) > -0.2).all()
+    found = forecaster.explain()
+    assert found.kinds["season"] > 0.9
+    assert found.level.lower < 50.0 + 0.1 * 132 < found.level.upper
+    assert np.corrcoef(found.season.median, 5.0 * np.sin(2 * np.pi * T[132:] / 12))[0, 1] > 0.95
+    assert "season" in repr(found)
+    assert abs(sum(found.shares.values()) - 1) < 1e-9
+    assert found.to_frame().shape == (len(found.shares), 2)
+
+
+def test_exogenous_effects_are_learned_and_used_ahead() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(210, 2))
+    y = 100.0 + x @ [8.0, -3.0] + rng.normal(size=210)
+    forecaster = AutoForecaster(exog=["a", "b"])
+    forecaster.run(y[:200], x[:200])
+    ahead = forecaster.forecast(10, x[200:])
+    assert np.abs(ahead.mean - 100.0 - x[200:] @ [8.0, -3.0]).max() < 1.5
+    with pytest.raises(ShapeError, match="a, b"):
+        forecaster.forecast(3)
+
+
+@pytest.mark.parametrize("missing", ["mean", "last"])
+def test_missing_exogenous_values_are_filled(missing: str) -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(40, 1))
+    y = x[:, 0] + rng.normal(size=40)
+    x[[5, 20]] = np.nan
+    whole, single = AutoForecaster(missing=missing), AutoForecaster(missing=missing)  # type: ignore[arg-type]
+    whole.run(y, x)
+    for each, known in zip(y, x, strict=True):
+        single.step(each, known)
+    assert whole.to_bytes() == single.to_bytes()
+    with pytest.raises(NotFiniteError, match="missing"):
+        AutoForecaster().run(y, x)
+
+
+def test_paths_agree_with_moments() -> None:
+    forecaster = AutoForecaster(period=12)
+    forecaster.run(SEASONAL)
+    moments = forecaster.forecast(12)
+    paths = forecaster.forecast(12, method="paths", n_paths=4000, rng=3)
+    assert paths.paths is not None
+    np.testing.assert_allclose(paths.median, moments.median, atol=0.25 * moments.sd.max())
+    for found, expected in zip(paths.interval(0.8), moments.interval(0.8), strict=True):
+        np.testing.assert_allclose(found, expected, atol=0.3 * moments.sd.max())
+
+
+@pytest.mark.parametrize("support", ["positive", (0.0, 3.0)])
+def test_no_forecast_or_path_leaves_the_support(support: object) -> None:
+    rng = np.random.default_rng(4)
+    forecaster = AutoForecaster(support=support)  # type: ignore[arg-type]
+    forecaster.run(np.abs(rng.normal(size=80)))
+    high = np.inf if support == "positive" else 3.0
+    ahead = forecaster.forecast(20)
+    low_end, high_end = ahead.interval(0.999)
+    assert low_end.min() >= 0.0
+    assert high_end.max() <= high
+    assert ((ahead.mean >= 0.0) & (ahead.mean <= high)).all()
+    drawn = forecaster.forecast(20, method="paths", rng=0)
+    assert drawn.paths is not None
+    assert drawn.paths.min() >= 0.0
+    assert drawn.paths.max() <= high
+
+
+def test_counts_that_are_mostly_zero_have_sensible_quantiles() -> None:
+    rng = np.random.default_rng(5)
+    y = np.where(rng.uniform(size=300) < 0.9, 0.0, 1.0 + rng.poisson(3.0, size=300))
+    forecaster = AutoForecaster(support="positive")
+    forecaster.run(y)
+    ahead = forecaster.forecast(10)
+    assert (ahead.quantile(0.5) == 0.0).all()
+    assert (ahead.quantile(0.05) == 0.0).all()
+    assert ((ahead.quantile(0.98) > 1.0) & (ahead.quantile(0.98) < 12.0)).all()
+    np.testing.assert_allclose(ahead.mean, y.mean(), atol=0.4)
+
+
+def test_a_series_that_has_not_moved_is_expected_to_stay() -> None:
+    constant, zeros = AutoForecaster(), AutoForecaster()
+    constant.run(np.full(30, 7.0))
+    zeros.run(np.zeros(30))
+    np.testing.assert_allclose(constant.forecast(5).median, 7.0, rtol=1e-6)
+    assert (zeros.forecast(5).median == 0.0).all()
+    assert (zeros.forecast(5).interval(0.9)[1] == 0.0).all()
+    constant.run(np.array([7.0, 9.0, 8.0, 9.0]))
+    assert 6.0 < constant.predict().median < 11.0
+
+
+def test_forecasts_begin_after_one_observation() -> None:
+    forecaster = AutoForecaster()
+    assert not forecaster.is_ready
+    with pytest.raises(NotReadyError, match="update"):
+        forecaster.predict()
+    with pytest.raises(NotReadyError, match="update"):
+        forecaster.forecast(2)
+    with pytest.raises(NotEnoughDataError, match="all are missing"):
+        forecaster.run([np.nan, np.nan])
+    forecaster.update(3.0)
+    assert forecaster.n_seen == 1
+    assert forecaster.predict().median == pytest.approx(3.0)
+    with pytest.raises(NotReadyError, match="has not moved"):
+        forecaster.explain()
+
+
+def test_a_trace_scores_itself() -> None:
+    trace = AutoForecaster().run(load_dataset("nile").y)
+    scores = trace.scores(skip=50)
+    assert 0.85 < scores["coverage_90"] < 0.95
+    assert scores["crps"] < scores["mae"]
+    assert len(AutoForecaster().run(load_dataset("nile").y, keep_predictive=False).sd) == len(trace)
+
+
+def test_what_was_saved_goes_on_bit_for_bit(tmp_path: object) -> None:
+    forecaster = AutoForecaster(period=[7, 365.25], support=(0, 1000), exog=["x"], missing="last")
+    rng = np.random.default_rng(6)
+    forecaster.run(20.0 + rng.normal(size=30), rng.normal(size=(30, 1)))
+    path = f"{tmp_path}/saved.safetensors"
+    forecaster.save(path)
+    for again in (adabypass.load(path), pickle.loads(pickle.dumps(forecaster)), forecaster.copy()):
+        assert isinstance(again, AutoForecaster)
+        assert repr(again) == repr(forecaster)
+        again.update(21.0, [0.3])
+        other = forecaster.copy()
+        other.update(21.0, [0.3])
+        assert again.to_bytes() == other.to_bytes()
+        assert again.support == (0.0, 1000.0)
+
+
+def test_a_damaged_header_is_refused() -> None:
+    forecaster = AutoForecaster(period=12)
+    forecaster.run(SEASONAL[:20])
+    header, arrays = forecaster._snapshot()
+    from adabypass.snapshots.container import Snapshot  # noqa: PLC0415  (what the damage is done to)
+
+    wrong: list[dict[str, Any]] = [
+        {"periods": [13]}, {"design": "0"}, {"n_exog": 3}, {"kind": "Forecaster"}, {"support": [1]}, {"layout": []},
+        {"period": "x"}, {"missing": "often"},
+    ]  # fmt: skip
+    for changes in wrong:
+        with pytest.raises(StateError):
+            AutoForecaster._from_snapshot(Snapshot(header | changes, arrays, "it"))
+    row = arrays["row"].copy()
+    row[2] = 1e9  # counts observations at the start
+    with pytest.raises(StateError, match="n_start"):
+        AutoForecaster._from_snapshot(Snapshot(header, {"row": row}, "it"))
+
+
+@pytest.mark.parametrize("wrong", ["often", 0, [12, -1], np.nan, True])
+def test_wrong_periods_are_refused(wrong: object) -> None:
+    with pytest.raises(ParameterError, match="period"):
+        AutoForecaster(period=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", ["negative", 3, (1, 0), (0, 1, 2), ("a", "b")])
+def test_wrong_supports_are_refused(wrong: object) -> None:
+    with pytest.raises(ParameterError, match="support"):
+        AutoForecaster(support=wrong)  # type: ignore[arg-type]
+
+
+def test_reset_forgets() -> None:
+    forecaster = AutoForecaster(period=4)
+    new = forecaster.to_bytes()
+    forecaster.run(SEASONAL[:20])
+    forecaster.reset()
+    assert forecaster.to_bytes() == new
+
+
+def test_units_do_not_matter() -> None:
+    first, second = AutoForecaster(period=12), AutoForecaster(period=12)
+    first.run(SEASONAL)
+    second.run(SEASONAL * 2.0**40)
+    np.testing.assert_allclose(
+        second.forecast(5).quantile([0.1, 0.9]), first.forecast(5).quantile([0.1, 0.9]) * 2.0**40, rtol=1e-6
+    )
+
+
+def simulated(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw a series of a known kind."""
+    noise, moves = rng.normal(size=n), rng.normal(size=n)
+    level = np.cumsum(0.3 * moves)
+    t = np.arange(n)
+    y = np.empty(n)
+    if kind == "ar":
+        y[0] = noise[0]
+        for i in range(1, n):
+            y[i] = 0.7 * y[i - 1] + noise[i]
+        return y
+    return {"level": level, "trend": level + 0.2 * t, "season": level + 3.0 * np.sin(2 * np.pi * t / 12)}[kind] + noise
+
+
+@pytest.mark.parametrize("kind", ["level", "trend", "season", "ar"])
+def test_intervals_hold_as_many_as_they_say(kind: str) -> None:
+    rng = np.random.default_rng(7)
+    inside: dict[int, list[bool]] = {1: [], 5: [], 20: []}
+    for _ in range(120):
+        y = simulated(kind, 220, rng)
+        forecaster = AutoForecaster(period=12 if kind == "season" else 1)
+        forecaster.learn(y[:200])
+        low, high = forecaster.forecast(20).interval(0.9)
+        for step, found in inside.items():
+            found.append(bool(low[step - 1] <= y[199 + step] <= high[step - 1]))
+    for found in inside.values():
+        assert 0.8 <= np.mean(found) <= 0.98  # 0.9, give or take three standard errors of 120 trials
