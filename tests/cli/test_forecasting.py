@@ -153,6 +153,15 @@ def test_baselines_are_shown_beside_the_models(nile: Path, tmp_path: Path) -> No
     assert "--period" in done.stderr
 
 
+def test_times_tell_the_period_of_a_season(tmp_path: Path) -> None:
+    path, out = tmp_path / "months.csv", tmp_path / "scores.csv"
+    months = np.datetime64("2010-01", "M") + np.arange(72)
+    tables.write({"ds": months.astype("M8[D]"), "y": load_dataset("nile").y[:72]}, path)
+    done = run("evaluate", str(path), "--out", str(out), "--skip", "5")
+    assert done.returncode == 0, done.stderr
+    assert tables.read(out).text("model")[-1] == "snaive"
+
+
 def test_a_baseline_forecasts_a_file(nile: Path) -> None:
     minima = load_dataset("nile").y
     done = run("forecast", str(nile), "--target", "level", "--model", "snaive", "--period", "3", "--horizon", "3")

@@ -11,6 +11,7 @@ from adabypass import (
     Forecaster,
     Naive,
     PassiveAggressive,
+    SeasonalNaive,
     SequentialKalman,
     compare,
     evaluate,
@@ -75,6 +76,17 @@ def test_baselines_are_added_unless_one_is_there_or_none_is_wanted() -> None:
     assert names([SequentialKalman()], baselines=False) == ["SequentialKalman"]
     assert names([SequentialKalman()], n=12) == ["SequentialKalman"]
     assert names({"Drift": SequentialKalman()}) == ["Drift", "Naive"]
+
+
+def test_times_tell_the_period_of_the_seasonal_baseline() -> None:
+    months = pd.DataFrame({"ds": pd.date_range("2014-01-01", periods=60, freq="MS"), "y": NILE[:60]})
+    table = compare([SequentialKalman()], months)
+    assert [line.name for line in table.lines] == ["SequentialKalman", "Naive", "Drift", "SeasonalNaive"]
+    expected = evaluate(SeasonalNaive(12), NILE[:60]).scores()["crps"]
+    assert table.lines[-1].scores["crps"] == expected, "all begin with it, and skip the same"
+    assert table.evaluations["SeasonalNaive"].origins[0] == 12 + 3
+    short = compare([SequentialKalman()], months[:40])
+    assert [line.name for line in short.lines][-1] == "Drift", "four years are needed"
 
 
 def test_a_calendar_is_learned_from_a_frame_s_times() -> None:

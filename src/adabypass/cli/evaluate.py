@@ -12,15 +12,15 @@ from adabypass import tables
 from adabypass.cli import options, outputs, terminal
 from adabypass.errors import UnknownNameError
 from adabypass.evaluation import Comparison, compare
+from adabypass.evaluation.comparison import FEWEST_FOR_BASELINES, MOST_OF_A_SERIES
 from adabypass.panel.batch import copy_for
 from adabypass.panel.pipeline import each_series
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.tables.text import printable
+from adabypass.timegrid.periods import season_of
 
 DEFAULT = (*options.MODELS, "naive", "drift")
 """What is compared unless models are named: every model, and the baselines that need no period."""
-FEWEST_FOR_BASELINES = 20
-"""Observations below which no baseline is added by default: it would leave few forecasts that all have made."""
 SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
 Results = list[tuple[Series, Comparison]]
 
@@ -34,7 +34,7 @@ Results = list[tuple[Series, Comparison]]
 @click.option(
     "--models", type=options.Names(), metavar="MODEL,...",
     help=f"Models to compare; the others are compared with the first. {options.MODEL_HELP} {options.BASELINE_HELP}  "
-    f"[default: {','.join(DEFAULT)}; with --period, snaive]",
+    f"[default: {','.join(DEFAULT)}, and snaive if the period is known]",
 )  # fmt: skip
 @click.option(
     "--every", type=click.IntRange(1, 10_000_000), metavar="N",
@@ -67,14 +67,15 @@ def evaluate(
         options.forecaster, lags=lags, seasonal_lags=seasonal_lags, difference=difference, missing=missing, exog=()
     )
     panel = SeriesTable(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
-    n = 2 * len(panel.table) * len(models or (*DEFAULT, "snaive")[: None if period else -1])  # forecast, then scored
+    n = 2 * len(panel.table) * len(models or DEFAULT)  # forecast, then scored
     with terminal.progress("forecasting and scoring", n) as advance:
 
         def work(series: Series) -> Comparison:
             if missing == "raise":
                 series.check_exog(0, options.FILL_MISSING)
-            names = _default(series, period) if models is None else models
-            contest = {name: copy_for(series, options.contestant(name, period, make)) for name in names}
+            season = season_of(series.frequency) if period is None else period
+            names = _default(series, season) if models is None else models
+            contest = {name: copy_for(series, options.contestant(name, season, make)) for name in names}
             return compare(
                 contest, series.y, series.exog, horizon=horizon, every=every, skip=skip, loss=loss, baselines=False,
                 progress=lambda _, done: advance(done),
@@ -98,7 +99,7 @@ def _default(series: Series, period: int | None) -> tuple[str, ...]:
     n_seen = int(np.count_nonzero(~np.isnan(series.y)))
     if n_seen < FEWEST_FOR_BASELINES:
         return tuple(options.MODELS)
-    return (*DEFAULT, "snaive") if period is not None and n_seen >= period + FEWEST_FOR_BASELINES else DEFAULT
+    return (*DEFAULT, "snaive") if period is not None and n_seen >= MOST_OF_A_SERIES * period else DEFAULT
 
 
 def _check_models(models: tuple[str, ...] | None) -> None:

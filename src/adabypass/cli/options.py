@@ -102,7 +102,7 @@ model_or_baseline_option = click.option(
 )  # fmt: skip
 period_option = click.option(
     "--period", type=click.IntRange(1, 100_000), metavar="N",
-    help="After how many steps the season comes again, for snaive: 12 in monthly data.",
+    help="Steps after which the season comes again, for snaive: 12 in monthly data. evaluate reads it off the times.",
 )  # fmt: skip
 
 

@@ -10,16 +10,19 @@ from adabypass.errors import ParameterError
 from adabypass.evaluation.diebold_mariano import FEWEST_PAIRS, Difference, difference
 from adabypass.evaluation.observations import observations
 from adabypass.evaluation.prequential import LARGEST_SKIP, SKIP, Evaluation, check_loss, evaluate
-from adabypass.forecasting import Baseline, Drift, Forecaster, Naive
+from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.model.trace import Scores
 from adabypass.panel.columns import TARGET
 from adabypass.regressors import Regressor
 from adabypass.tables import frames
 from adabypass.timegrid.freq import Freq
+from adabypass.timegrid.periods import season_of
 from adabypass.validation import Floats, check_flag, check_function, check_int, shown
 
 FEWEST_FOR_BASELINES = 20
 """Observations that a series needs for baselines to be added: they forecast from the fifth on."""
+MOST_OF_A_SERIES = 4
+"""Periods that a series needs for the seasonal baseline: it forecasts from the second on, and so all others do."""
 Contest: TypeAlias = Mapping[str, Forecaster | Baseline | Regressor]
 SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
 
@@ -113,8 +116,9 @@ def compare(
     loss : "log", "crps", "squared" or "absolute"
         What the differences are of.
     baselines : bool
-        Whether `Naive` and `Drift` are added at the end, unless a baseline is among the forecasters or the series is
-        shorter than 20 observations: what a forecaster should beat.
+        Whether `Naive`, `Drift` and, where the times of a frame tell a period, `SeasonalNaive` are added at the end:
+        what a forecaster should beat. None is added if one is among the forecasters, nor to a series of fewer than 20
+        observations.
     progress : function, optional
         Called with a forecaster's name and the number of observations done: of each twice, forecast and scored.
 
@@ -129,10 +133,10 @@ def compare(
     check_function(progress, "progress")
     check_flag(baselines, "baselines")
     skip = check_int(skip, "skip", minimum=0, maximum=LARGEST_SKIP)
-    series, known, _ = observations(data, exog, target, time, calendar, freq)
+    series, known, frequency = observations(data, exog, target, time, calendar, freq)
     contest = _named(forecasters)
     found = {}
-    for name, each in (_with_baselines(contest, series) if baselines else contest).items():
+    for name, each in (_with_baselines(contest, series, season_of(frequency)) if baselines else contest).items():
         report = None if progress is None else (lambda n, name=name: progress(name, n))
         found[name] = evaluate(each, series, known, horizon=horizon, every=every, skip=0, progress=report)
     evaluations = _aligned(found, skip)
@@ -154,12 +158,16 @@ def _counts(result: Evaluation, step: int) -> tuple[int, int, int]:
     return result.n_scored(step), result.n_skipped, result.n_left_out(step)
 
 
-def _with_baselines(contest: Contest, series: Floats) -> Contest:
+def _with_baselines(contest: Contest, series: Floats, period: int | None) -> Contest:
     """Return the forecasters with baselines after them."""
     has_one = any(isinstance(each, Baseline) for each in contest.values())
-    if has_one or np.count_nonzero(~np.isnan(series)) < FEWEST_FOR_BASELINES:
+    n_seen = int(np.count_nonzero(~np.isnan(series)))
+    if has_one or n_seen < FEWEST_FOR_BASELINES:
         return contest
-    return {**contest, **{name: each for name, each in (("Naive", Naive()), ("Drift", Drift())) if name not in contest}}
+    added: dict[str, Baseline] = {"Naive": Naive(), "Drift": Drift()}
+    if period is not None and n_seen >= MOST_OF_A_SERIES * period:
+        added["SeasonalNaive"] = SeasonalNaive(period)
+    return {**contest, **{name: each for name, each in added.items() if name not in contest}}
 
 
 def _aligned(evaluations: dict[str, Evaluation], skip: int) -> dict[str, Evaluation]:

@@ -39,6 +39,20 @@ def periods_of(frequency: Frequency | None) -> tuple[float, ...] | None:
     return None
 
 
+def season_of(frequency: Frequency | None) -> int | None:
+    """Return the shortest period of a series that is a whole number of steps; None if the times tell none.
+
+    Examples
+    --------
+    >>> from adabypass import timegrid
+    >>> hours = np.arange("2024-01-01", "2024-01-04", dtype="M8[h]")
+    >>> season_of(timegrid.regular(hours).frequency)
+    24
+    """
+    whole = [int(period) for period in periods_of(frequency) or () if period == int(period)]
+    return whole[0] if whole else None
+
+
 def _whole(periods: list[float]) -> tuple[float, ...]:
     """Return the periods that are whole numbers of steps, neither too short nor too long."""
     return tuple(int(each) for each in periods if SHORTEST <= each <= LONGEST and each == int(each))
