@@ -10,6 +10,21 @@ COMBINED = ("AutoETS", "AutoARIMA", "AutoTheta", "AutoCES")
 STATSFORECAST = "statsforecast"
 
 
+SEVERAL_PERIODS: dict[tuple[str, int], list[float]] = {
+    ("hourly", 24): [24, 168],
+    ("hourly", 48): [48, 336],
+    ("daily", 7): [7, 365.25],
+    ("10 minutes", 1): [144],
+}
+"""What a column of times says of a series, where that is more than the one period that others can use."""
+
+
+def automatic(problem: Problem) -> Forecaster:
+    """Return the forecaster that chooses by itself; it knows of the season what a column of times would say."""
+    key = (problem.frequency, problem.period)
+    return Forecaster(period=SEVERAL_PERIODS.get(key, [problem.period]))
+
+
 def by_hand(problem: Problem) -> Forecaster:
     """Return the autoregression that one would choose who knows the period."""
     n, period = len(problem.train), problem.period
@@ -19,11 +34,6 @@ def by_hand(problem: Problem) -> Forecaster:
 def seasonal_naive(problem: Problem) -> Baseline:
     """Return the seasonal baseline, or the naive one where the series has no three differences of a season."""
     return SeasonalNaive(problem.period) if len(problem.train) >= problem.period + 3 else Naive()
-
-
-def automatic(problem: Problem) -> Forecaster:
-    """Return the forecaster that chooses by itself, with the periods that times of this frequency would suggest."""
-    return Forecaster(period={"hourly": [24, 168], "weekly": [52]}.get(problem.frequency, [problem.period]))
 
 
 RIVALS = (
