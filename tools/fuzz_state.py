@@ -30,6 +30,8 @@ from adabypass import Forecaster, from_bytes
 from adabypass.cli.stream_input import parse_time
 from adabypass.cli.stream_output import Answerer, Wanted
 from adabypass.errors import AdabypassError
+from adabypass.forecasting import AutoForecaster
+from adabypass.regressors import Regressor
 from adabypass.snapshots import container
 from adabypass.storage import folder, journal
 from adabypass.storage.stream import SavedStream
@@ -44,6 +46,13 @@ NUMBERS = [0.5, float("nan"), -3.0, 1e6, 2.0]
 
 class WrongError(Exception):
     """A case that shows a defect."""
+
+
+def _n_exog(forecaster: Any) -> int:
+    """Return how many exogenous values a forecaster expects."""
+    if isinstance(forecaster, AutoForecaster):
+        return forecaster._n_columns() or 2
+    return int(forecaster._cell.n_exog) if forecaster._cell else 2
 
 
 class Fuzzer:
@@ -90,13 +99,11 @@ class Fuzzer:
         if only_bytes and loaded.to_bytes() != model.to_bytes():
             raise WrongError(f"{name}: bytes that were changed were loaded")
         for y in NUMBERS:
-            width = loaded._cell.n_exog if isinstance(loaded, Forecaster) and loaded._cell else 2
-            exog = [0.5] * width if name in WITH_EXOG else None
             try:
-                if isinstance(loaded, Forecaster):
-                    loaded.step(y, exog)
-                else:
+                if isinstance(loaded, Regressor):
                     loaded.step([0.5] * (loaded.n_features or 2), y)
+                else:
+                    loaded.step(y, [0.5] * _n_exog(loaded) if name in WITH_EXOG else None)
             except AdabypassError:
                 return "loaded, then refused to go on"
         return "loaded"

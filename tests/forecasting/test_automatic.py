@@ -259,3 +259,18 @@ def test_intervals_hold_as_many_as_they_say(kind: str) -> None:
             found.append(bool(low[step - 1] <= y[199 + step] <= high[step - 1]))
     for found in inside.values():
         assert 0.8 <= np.mean(found) <= 0.98  # 0.9, give or take three standard errors of 120 trials
+
+
+def test_what_comes_later_changes_no_forecast_of_a_run() -> None:
+    """Nor does a period that can only be found at the end."""
+    t = np.arange(120)
+    y = 10 * np.sin(2 * np.pi * t / 12) + np.random.default_rng(0).normal(size=120)
+    other = np.where(t < 60, y, 100 * np.sin(2 * np.pi * t / 7))
+    seasonal, weekly = Forecaster(), Forecaster()
+    trace, beside = seasonal.run(y), weekly.run(other)
+    assert seasonal.period == (12,)
+    assert weekly.period == (7,)
+    assert np.array_equal(trace.mean[:59], beside.mean[:59])
+    told = Forecaster(period=12)
+    told.learn(y)
+    assert np.array_equal(seasonal.forecast(12).mean, told.forecast(12).mean)

@@ -213,7 +213,8 @@ class AutoForecaster(Forecaster):
         Returns
         -------
         Trace
-            From the first observation that could be forecast on: `trace.first` is its number.
+            From the first observation that could be forecast on: `trace.first` is its number. Where the period is
+            neither given nor known from times, it is found in `y` at the end: forecasts in the trace have no season.
         """
         check_flag(keep_weights, "keep_weights")
         check_flag(keep_predictive, "keep_predictive")
@@ -292,22 +293,33 @@ class AutoForecaster(Forecaster):
         self._bank = None if spec is None or row is None else StructureCell(spec, row)
 
     def _learn(self, series: Floats, known: Floats, *, keep: bool) -> tuple[StructureCell, Any]:
-        """Run a copy of the row, then take it over."""
+        """Run a copy of the row, then take it over; return what made the forecasts, and these.
+
+        A period that was found in this very series was not known while it came in: the forecasts are then those of a
+        bank without a season.
+        """
         if np.isnan(series).all() and self._bank is None:
             raise too_short(series, 1)
         before = self._bank
         bank = before or self._bank_for(known.shape[1], series, is_kept=False)
         row = bank.start_run()
         try:
-            twin = StructureCell(bank.spec, row)
+            twin = teller = StructureCell(bank.spec, row)
             filled = fill_missing(known, bank.spec, row, self.missing)
-            tables = twin.run(series, filled, keep)
+            is_hindsight = before is None and self._settings.period is None and len(bank.spec.periods) > 0
+            if keep and is_hindsight:
+                blind = StructureSpec((), known.shape[1])
+                teller = StructureCell(blind, blind.new_row())
+                tables = teller.run(series, fill_missing(known, blind, teller.row, self.missing), keep)
+                twin.run(series, filled, False)
+            else:
+                tables = twin.run(series, filled, keep)
         finally:
             bank.end_run()
         if self._bank is not before:
             raise ConcurrentUseError("this forecaster was changed while it ran; what it learned is dropped.")
         self._bank = twin
-        return twin, tables
+        return teller, tables
 
     def _bank_for(self, n_exog: int, series: Floats | None, *, is_kept: bool = True) -> StructureCell:
         """Return the bank; if there is none yet, one for as many exogenous columns."""
