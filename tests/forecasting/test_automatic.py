@@ -203,13 +203,13 @@ def test_a_damaged_header_is_refused() -> None:
         AutoForecaster._from_snapshot(Snapshot(header, {"row": row}, "it"))
 
 
-@pytest.mark.parametrize("wrong", ["often", 0, [12, -1], np.nan, True])
+@pytest.mark.parametrize("wrong", ["often", 0, [12, -1], np.nan, np.inf, 10**400, True])
 def test_wrong_periods_are_refused(wrong: object) -> None:
     with pytest.raises(ParameterError, match="period"):
         AutoForecaster(period=wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("wrong", ["negative", 3, (1, 0), (0, 1, 2), ("a", "b")])
+@pytest.mark.parametrize("wrong", ["negative", 3, (1, 0), (0, 1, 2), ("a", "b"), (0, 10**400)])
 def test_wrong_supports_are_refused(wrong: object) -> None:
     with pytest.raises(ParameterError, match="support"):
         AutoForecaster(support=wrong)  # type: ignore[arg-type]
@@ -266,11 +266,10 @@ def test_what_comes_later_changes_no_forecast_of_a_run() -> None:
     t = np.arange(120)
     y = 10 * np.sin(2 * np.pi * t / 12) + np.random.default_rng(0).normal(size=120)
     other = np.where(t < 60, y, 100 * np.sin(2 * np.pi * t / 7))
-    seasonal, weekly = Forecaster(), Forecaster()
+    seasonal, weekly, told = AutoForecaster(), AutoForecaster(), AutoForecaster(period=12)
     trace, beside = seasonal.run(y), weekly.run(other)
     assert seasonal.period == (12,)
     assert weekly.period == (7,)
     assert np.array_equal(trace.mean[:59], beside.mean[:59])
-    told = Forecaster(period=12)
     told.learn(y)
     assert np.array_equal(seasonal.forecast(12).mean, told.forecast(12).mean)

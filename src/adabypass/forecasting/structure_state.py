@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
-from math import inf, isfinite
+from math import inf
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ def check_period(period: object) -> tuple[float, ...] | None:
         raise ParameterError(f"period is {shown(period)}, but must be a number such as 12, or up to {MOST_PERIODS}.")
     for each in given:
         is_number = isinstance(each, Real) and not isinstance(each, bool)
-        if not (is_number and isfinite(each) and 1 <= each <= LONGEST_PERIOD):
+        if not (is_number and 1 <= each <= LONGEST_PERIOD):
             raise ParameterError(
                 f"period is {shown(period)}, but must be a number of steps from 1 to {LONGEST_PERIOD:.0f}, or several: "
                 "12, say, or [24, 168]."
@@ -59,7 +59,10 @@ def check_support(support: Any) -> tuple[float, float]:
     bounds = None if isinstance(support, str) else as_tuple(support)
     if bounds is None or len(bounds) != 2 or not all(isinstance(each, Real) for each in bounds):
         raise ParameterError(f"support is {shown(support)}, but must be 'positive' or a pair such as (0, 100).")
-    low, high = (float(each) for each in bounds)
+    try:
+        low, high = (float(each) for each in bounds)
+    except OverflowError:
+        raise ParameterError("support has a bound that is too large for a float; leave it out, or use inf.") from None
     if not low < high:
         raise ParameterError(f"support is {shown(support)}, but its lower bound must be below its upper one.")
     return (low, high)
