@@ -6,23 +6,20 @@ A spec never changes. What does change while the model learns lives in the row (
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
-from math import inf, isfinite
-from numbers import Real
 from typing import Any, ClassVar, Literal, get_args
-
-import numpy as np
 
 from adabypass.errors import ParameterError
 from adabypass.model import noise
 from adabypass.model.component import Components
-from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_COUNT, LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC
+from adabypass.model.covariance import LARGEST_RANK, check_columns, diagonal_layout, low_rank_layout, start_low_rank
+from adabypass.model.hyperparameters import check_positive, check_sweeps
+from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_COUNT, LARGEST_PREC, SMALLEST_PREC
 from adabypass.model.predictive import Insensitive, Normal, Point, Predictive
-from adabypass.model.row import Field, Layout, check_count, scalars, set_diagonal, symmetric_matrices, vectors
-from adabypass.validation import Floats, shown
+from adabypass.model.row import Layout, check_count, scalars, set_diagonal, symmetric_matrices, vectors
+from adabypass.validation import Floats, check_int, shown
 
 Variant = Literal["PA", "PA-I", "PA-II"]
-Covariance = Literal["full", "diagonal"]
+Covariance = Literal["full", "diagonal", "low-rank"]
 
 BYPASS_SCALARS = scalars("n_seen", "drift_prec", "noise_prec", "noise_mean", "noise_mean_var", "a", "b", "epsilon")
 
@@ -72,8 +69,13 @@ class Spec(ABC):
         return self.layout.position("log_score") if "log_score" in self.layout.scalars else -1
 
     @property
-    def is_diagonal(self) -> bool:
-        """Whether the covariance of the weights is kept as its diagonal, so that features may be many, and sparse."""
+    def is_sparse(self) -> bool:
+        """Whether the row is linear in the number of features, which may be many, and mostly 0."""
+        return False
+
+    @property
+    def is_low_rank(self) -> bool:
+        """Whether the covariance of the weights is kept as a diagonal less a matrix of low rank."""
         return False
 
     @property
@@ -142,31 +144,54 @@ class Spec(ABC):
 class GaussianSpec(Spec):
     """Hyperparameters of a model that believes in one Gaussian over its weights.
 
-    If its covariance is diagonal, the row ends with `var` less `common_var`, to which drift is added for all at once.
+    If its covariance is not full, the row has `var` less `common_var`, to which drift is added for all at once.
     """
 
     covariance: Covariance = field(default="full", kw_only=True)
+    rank: int = field(default=10, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.covariance, str) or self.covariance not in get_args(Covariance):
-            raise ParameterError(f"covariance is {shown(self.covariance)}, but must be 'full' or 'diagonal'.")
-        if self.is_diagonal:
-            kept = tuple(each for each in self.layout.fields if not each.is_symmetric)
-            object.__setattr__(self, "layout", _diagonal_layout(kept))
+            raise ParameterError(
+                f"covariance is {shown(self.covariance)}, but must be 'full', 'diagonal' or 'low-rank'."
+            )
+        object.__setattr__(self, "rank", check_int(self.rank, "rank", minimum=1, maximum=LARGEST_RANK))
+        kept = tuple(each for each in self.layout.fields if not each.is_symmetric)
+        if self.is_low_rank:
+            object.__setattr__(self, "layout", low_rank_layout(kept, self.rank))
+        elif self.is_sparse:
+            object.__setattr__(self, "layout", diagonal_layout(kept))
 
     @property
-    def is_diagonal(self) -> bool:
-        return self.covariance == "diagonal"
+    def is_sparse(self) -> bool:
+        return self.covariance != "full"
+
+    @property
+    def is_low_rank(self) -> bool:
+        return self.covariance == "low-rank"
 
     def hyperparameters(self) -> dict[str, Any]:
         values = super().hyperparameters()
-        if not self.is_diagonal:
+        if not self.is_low_rank:
+            del values["rank"]
+        if not self.is_sparse:
             del values["covariance"]  # so that files say what they said before there was a choice
         return values
 
+    def new_row(self, n_features: int) -> Floats:
+        row = super().new_row(n_features)
+        if self.is_low_rank:
+            start_low_rank(self.layout, row, n_features)
+        return row
+
+    def check_row(self, row: Floats, n_features: int) -> None:
+        super().check_row(row, n_features)
+        if self.is_low_rank:
+            check_columns(self.layout, row, n_features)
+
     def widened(self, row: Floats, n_features: int, more: int, were_zero: bool = False) -> Floats:
         wide = super().widened(row, n_features, more, were_zero)
-        if self.is_diagonal:
+        if self.is_sparse:
             dims = self.dims(n_features + more)
             self.layout.view(wide, "var", **dims)[n_features:] -= self.layout.view(wide, "common_var", **dims)
         return wide
@@ -186,8 +211,8 @@ class PassiveAggressiveSpec(Spec):
         if not isinstance(self.variant, str) or self.variant not in get_args(Variant):
             choices = ", ".join(repr(v) for v in get_args(Variant))
             raise ParameterError(f"variant is {shown(self.variant)}, but must be one of {choices}.")
-        _check_positive(self, "C")
-        _check_positive(self, "epsilon", zero=True)
+        check_positive(self, "C")
+        check_positive(self, "epsilon", zero=True)
 
     def start(self) -> dict[str, float]:
         return {}
@@ -213,9 +238,9 @@ class BypassSpec(GaussianSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("a", "b", "epsilon"):
-            _check_positive(self, name)
-        _check_sweeps(self.max_sweeps)
-        _check_positive(self, "tol", zero=True)
+            check_positive(self, name)
+        check_sweeps(self.max_sweeps)
+        check_positive(self, "tol", zero=True)
 
     def start(self) -> dict[str, float]:
         return {
@@ -244,10 +269,10 @@ class AdaBypassSpec(BypassSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.is_diagonal:
-            raise ParameterError("covariance is 'diagonal', but AdaBypass keeps a full one; use Bypass.")
-        _check_positive(self, "aggressiveness", zero=True)
-        _check_positive(self, "omega_min")
+        if self.is_sparse:
+            raise ParameterError(f"covariance is {self.covariance!r}, but AdaBypass keeps a full one; use Bypass.")
+        check_positive(self, "aggressiveness", zero=True)
+        check_positive(self, "omega_min")
 
     def new_row(self, n_features: int) -> Floats:
         row = super().new_row(n_features)
@@ -270,7 +295,7 @@ class SequentialKalmanSpec(GaussianSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_positive(self, "noise_var")
+        check_positive(self, "noise_var")
         if not isinstance(self.adapt_noise, bool):
             raise ParameterError(f"adapt_noise is {shown(self.adapt_noise)}, but must be True or False.")
 
@@ -294,16 +319,16 @@ class EvidenceBypassSpec(GaussianSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_positive(self, "drift", zero=True)
+        check_positive(self, "drift", zero=True)
         for name in ("noise_scale", "epsilon", "prior_var"):
-            _check_positive(self, name)
+            check_positive(self, name)
 
     def start(self) -> dict[str, float]:
         return {}
 
     def new_row(self, n_features: int) -> Floats:
         row = super().new_row(n_features)
-        if self.is_diagonal:
+        if self.is_sparse:
             self.layout.view(row, "var", n_features=n_features)[:] = self.prior_var
         else:
             set_diagonal(self.layout.view(row, "cov", n_features=n_features), self.prior_var)
@@ -318,33 +343,3 @@ class EvidenceBypassSpec(GaussianSpec):
         signal_var = components["signal_var"]
         many = signal_var.ndim == 2
         return Insensitive(mean, signal_var[:, 0] if many else float(signal_var[0]), self.noise_scale, self.epsilon)
-
-
-@lru_cache(maxsize=8)
-def _diagonal_layout(fields: tuple[Field, ...]) -> Layout:
-    """Return the layout of a row whose covariance is diagonal: one for each kind of model."""
-    return Layout((*fields, *vectors("var"), Field("common_var", lambda **_: (1,))))
-
-
-def _check_positive(spec: Spec, name: str, *, zero: bool = False) -> None:
-    """Refuse a hyperparameter that is not a positive number; keep it as a float."""
-    value = getattr(spec, name)
-    domain = f"a number {'from 0' if zero else 'above 0'} up to {LARGEST_HYPERPARAMETER:g}"
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise ParameterError(f"{name} is {shown(value)}, but must be {domain}.")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = inf
-    if not isfinite(number) or number > LARGEST_HYPERPARAMETER or number < 0.0 or (number == 0.0 and not zero):
-        raise ParameterError(f"{name} is {shown(value)}, but must be {domain}.")
-    object.__setattr__(spec, name, number)
-
-
-def _check_sweeps(max_sweeps: Any) -> None:
-    is_whole = isinstance(max_sweeps, int | np.integer) and not isinstance(max_sweeps, bool)
-    if max_sweeps is not None and not (is_whole and 1 <= max_sweeps <= CONVERGENCE_CAP):
-        raise ParameterError(
-            f"max_sweeps is {shown(max_sweeps)}, but must be a whole number from 1 to {CONVERGENCE_CAP}, or None to "
-            "run to convergence."
-        )

@@ -244,8 +244,10 @@ def kind_of(given: Forecaster | Regressor | None) -> RowKind:
         raise ParameterError("a panel has no automatic forecasters yet; choose lags: Forecaster(lags=1), say.")
     if given is None or isinstance(given, Forecaster):
         return ForecasterRows(Forecaster(lags=1) if given is None else given)
-    if isinstance(given, Regressor) and given._spec.is_diagonal:
-        raise ParameterError(f"{given!r} has a diagonal covariance; a panel holds models whose covariance is full.")
+    if isinstance(given, Regressor) and given._spec.is_sparse:
+        raise ParameterError(
+            f"{given!r} has a covariance for sparse features; a panel holds models whose covariance is full."
+        )
     if isinstance(given, Regressor):
         return ModelRows(given)
     raise ParameterError(

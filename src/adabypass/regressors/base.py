@@ -30,7 +30,7 @@ class Weights(NamedTuple):
     mean: Floats
     """Shape (n_features,)."""
     cov: Floats | None
-    """Shape (n_features, n_features); None where the model holds a point, or the variances alone."""
+    """Shape (n_features, n_features); None where the model holds a point, or no full covariance."""
 
 
 class Regressor(Savable):
@@ -45,7 +45,7 @@ class Regressor(Savable):
     _spec_type: ClassVar[type[Spec]]
     _spec: Spec
     _cell: Cell | None
-    """Or a `SparseCell`, if the covariance is diagonal; None until the number of features is known."""
+    """Or a `SparseCell`, if the covariance is not full; None until the number of features is known."""
 
     def __init__(self, spec: Spec, n_features: int | None) -> None:
         self._spec = spec
@@ -71,9 +71,9 @@ class Regressor(Savable):
         Parameters
         ----------
         x : array (n_features,) of finite numbers; a plain number if there is one feature
-            With `covariance="diagonal"` also a dict of index and value, or a row of a sparse matrix of SciPy.
+            With a covariance that is not full also a dict of index and value, or a row of a sparse matrix of SciPy.
         """
-        if self._spec.is_diagonal:
+        if self._spec.is_sparse:
             return cast(Predictive, sparse_use.predict(self, x))
         cell = self._cell
         if cell is None:
@@ -90,7 +90,7 @@ class Regressor(Savable):
         y : number
             nan if the observation is missing: then only time passes.
         """
-        if self._spec.is_diagonal:
+        if self._spec.is_sparse:
             sparse_use.step(self, x, y, want_forecast=False)
             return
         cell = self._cell
@@ -108,7 +108,7 @@ class Regressor(Savable):
         y : number
             nan if the observation is missing.
         """
-        if self._spec.is_diagonal:
+        if self._spec.is_sparse:
             return cast(Predictive, sparse_use.step(self, x, y))
         cell = self._cell
         if cell is None:
@@ -139,7 +139,7 @@ class Regressor(Savable):
         """
         check_flag(keep_weights, "keep_weights")
         check_flag(keep_predictive, "keep_predictive")
-        if self._spec.is_diagonal:
+        if self._spec.is_sparse:
             return sparse_use.run(self, X, y, keep_weights, keep_predictive)
         table, targets = check_stream(X, y)  # which may run any code: from here on the model is looked at
         before, n_features = self._cell, table.shape[1]
@@ -232,7 +232,7 @@ class Regressor(Savable):
         if cell is None:
             raise NotReadyError("this model has no weights yet; give it n_features, or let it meet its first x.")
         layout, row, n = self._spec.layout, cell.row, cell.n_features
-        mean = layout.view(row, "mean", n_features=n).copy()
+        mean = sparse_use.moments(self)[0] if self._spec.is_sparse else layout.view(row, "mean", n_features=n).copy()
         mean.flags.writeable = False
         if not layout.matrices:
             return Weights(mean, None)
@@ -244,9 +244,8 @@ class Regressor(Savable):
     def weights_var(self) -> Floats | None:
         """Variance of each weight, as a read-only copy; None where the model holds a point."""
         cov = self.weights.cov
-        if self._spec.is_diagonal:
-            layout, row, n = self._spec.layout, self._cell.row, self._cell.n_features  # type: ignore[union-attr]
-            var: Floats = layout.view(row, "var", n_features=n) + layout.view(row, "common_var", n_features=n)
+        if self._spec.is_sparse:
+            var = sparse_use.moments(self)[1]
         elif cov is None:
             return None
         else:

@@ -20,8 +20,11 @@ class EvidenceBypass(Regressor):
         Half-width of the noise's flat top, in units of `noise_scale`.
     prior_var : number above 0
         Variance of the weights before anything is seen.
-    covariance : "full" or "diagonal"
-        Of the weights: "diagonal" takes them for uncorrelated, for many thousand features, most of which are 0.
+    covariance : "full", "diagonal" or "low-rank"
+        Of the weights. "diagonal" takes them for uncorrelated, for many thousand features, most of which are 0;
+        "low-rank" keeps their main correlations, in memory and time that are still linear in the features.
+    rank : int
+        Of the matrix that a low-rank covariance is less than a diagonal one; from 1 to 64.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -45,9 +48,12 @@ class EvidenceBypass(Regressor):
         *,
         prior_var: float = 1.0,
         covariance: Covariance = "full",
+        rank: int = 10,
         n_features: int | None = None,
     ) -> None:
-        super().__init__(EvidenceBypassSpec(drift, noise_scale, epsilon, prior_var, covariance=covariance), n_features)
+        super().__init__(
+            EvidenceBypassSpec(drift, noise_scale, epsilon, prior_var, covariance=covariance, rank=rank), n_features
+        )
 
     def linear_mixture(self) -> LinearMixture:
         mean, cov = self.weights

@@ -65,8 +65,11 @@ class SequentialKalman(Regressor):
         Variance of the noise, in the squared units of y.
     adapt_noise : bool
         Whether that variance is only where a running estimate starts.
-    covariance : "full" or "diagonal"
-        Of the weights: "diagonal" takes them for uncorrelated, for many thousand features, most of which are 0.
+    covariance : "full", "diagonal" or "low-rank"
+        Of the weights. "diagonal" takes them for uncorrelated, for many thousand features, most of which are 0;
+        "low-rank" keeps their main correlations, in memory and time that are still linear in the features.
+    rank : int
+        Of the matrix that a low-rank covariance is less than a diagonal one; from 1 to 64.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -87,9 +90,10 @@ class SequentialKalman(Regressor):
         adapt_noise: bool = False,
         *,
         covariance: Covariance = "full",
+        rank: int = 10,
         n_features: int | None = None,
     ) -> None:
-        super().__init__(SequentialKalmanSpec(noise_var, adapt_noise, covariance=covariance), n_features)
+        super().__init__(SequentialKalmanSpec(noise_var, adapt_noise, covariance=covariance, rank=rank), n_features)
 
     def linear_mixture(self) -> LinearMixture:
         mean, cov = self.weights
@@ -111,7 +115,7 @@ class Bypass(Regressor):
         How many sweeps of the fixed point a step may take. None runs it to convergence; 2 gives the paper's table.
     tol : number from 0
         The fixed point has converged when a sweep moves nothing by more than this, relative to its size.
-    covariance : "full" or "diagonal"
+    covariance, rank
         As of `SequentialKalman`.
     n_features : int, optional
         Taken from the first x if not given.
@@ -136,9 +140,10 @@ class Bypass(Regressor):
         max_sweeps: int | None = None,
         tol: float = 1e-8,
         covariance: Covariance = "full",
+        rank: int = 10,
         n_features: int | None = None,
     ) -> None:
-        super().__init__(BypassSpec(a, b, epsilon, max_sweeps, tol, covariance=covariance), n_features)
+        super().__init__(BypassSpec(a, b, epsilon, max_sweeps, tol, covariance=covariance, rank=rank), n_features)
 
     def linear_mixture(self) -> LinearMixture:
         return _variational(self)

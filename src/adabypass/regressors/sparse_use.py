@@ -1,4 +1,4 @@
-"""What a model with a diagonal covariance does with features that are mostly 0: `predict`, `step` and `run`."""
+"""What a model whose covariance is not full does with features that are mostly 0: `predict`, `step` and `run`."""
 
 from typing import Any
 
@@ -6,26 +6,34 @@ import numpy as np
 
 from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError
 from adabypass.inference.kernel.cell import Cell
+from adabypass.inference.kernel.low_rank_cell import LowRankCell
 from adabypass.inference.kernel.sparse_cell import SparseCell
-from adabypass.model.spec import Spec
+from adabypass.model import covariance
+from adabypass.model.spec import GaussianSpec, Spec
 from adabypass.model.trace import Trace
 from adabypass.regressors.sparse import SparseRows, check_n_features, sparse_row, sparse_stream
-from adabypass.validation import check_int, check_target
+from adabypass.validation import Floats, check_int, check_target
 
 MOST_FEATURES = 30_000
 """A full covariance of so many weights takes 3.6 GB."""
 MOST_SPARSE_FEATURES = 50_000_000
 """Means and variances of so many take 0.8 GB."""
+MOST_LOW_RANK_NUMBERS = 100_000_000
+"""Rows of so many numbers take 0.8 GB."""
 
 
 def cell_type(spec: Spec) -> Any:
     """Return the class of a model's cell."""
-    return SparseCell if spec.is_diagonal else Cell
+    if spec.is_low_rank:
+        return LowRankCell
+    return SparseCell if spec.is_sparse else Cell
 
 
 def most_features(spec: Spec) -> int:
     """Return how many features a model may have."""
-    return MOST_SPARSE_FEATURES if spec.is_diagonal else MOST_FEATURES
+    if isinstance(spec, GaussianSpec) and spec.is_low_rank:
+        return MOST_LOW_RANK_NUMBERS // (spec.rank + 4)
+    return MOST_SPARSE_FEATURES if spec.is_sparse else MOST_FEATURES
 
 
 def predict(model: Any, x: object) -> Any:
@@ -43,7 +51,7 @@ def step(model: Any, x: object, y: object, want_forecast: bool = True) -> Any:
 def run(model: Any, X: object, y: object, keep_weights: bool, keep_predictive: bool) -> Trace:
     """Run a stream on a copy of the row, then take that over."""
     if keep_weights:
-        raise ParameterError("keep_weights is True, but a trace keeps no weights where the covariance is diagonal.")
+        raise ParameterError("keep_weights is True, but a trace keeps no weights where the covariance is not full.")
     rows, targets = sparse_stream(X, y)
     before = _cell(model, rows)
     cell = model._new_cell(before.start_run(), before.n_features)
@@ -59,11 +67,20 @@ def run(model: Any, X: object, y: object, keep_weights: bool, keep_predictive: b
     return trace
 
 
+def moments(model: Any) -> tuple[Floats, Floats]:
+    """Return the mean and the variance of each weight, as copies."""
+    layout, row, n = model._spec.layout, model._cell.row, model._cell.n_features
+    if model._spec.is_low_rank:
+        return covariance.moments(layout, row, n)
+    mean, var, common = (layout.view(row, name, n_features=n) for name in ("mean", "var", "common_var"))
+    return mean.copy(), var + common
+
+
 def _cell(model: Any, rows: SparseRows) -> Any:
     """Return the model's cell, for features that fit it; if there is none yet, one for as many as the rows have."""
     if model._cell is None:
         if rows.n_features is None:
             raise NotReadyError("a dict does not say how many features there are; give the model n_features.")
-        model._build(check_int(rows.n_features, "n_features", minimum=1, maximum=MOST_SPARSE_FEATURES))
+        model._build(check_int(rows.n_features, "n_features", minimum=1, maximum=most_features(model._spec)))
     check_n_features(rows, model._cell.n_features)
     return model._cell

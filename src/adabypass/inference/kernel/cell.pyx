@@ -199,7 +199,7 @@ cdef class Cell(RowCell):
 
     cdef void begin(self, Step* step) noexcept:
         step.n = step.n_total = self.n_features
-        step.is_diagonal = False
+        step.is_diagonal, step.low_rank = False, NULL
         step.row = <double*>cnp.PyArray_DATA(self._row)
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = self.memory + self.n_features

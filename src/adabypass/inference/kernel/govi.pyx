@@ -11,7 +11,7 @@ from adabypass.inference.kernel.belief cimport Belief, believe_single
 from adabypass.model.families cimport GAUSSIAN
 from adabypass.inference.kernel.step cimport (
     GRADIENT, LARGEST, LARGEST_WEIGHT, Kernel, Linear, Step, add_drift, condition, multiply, project, saturate,
-    single_component, update,
+    single_component, squared_projection, update,
 )
 from adabypass.simd.dispatch cimport KERNELS, GradientMove, Update
 
@@ -147,7 +147,6 @@ cdef inline void _follow(Step* step, double* psi, double* G, double D, double le
 cdef inline void _absorb(Step* step, double y, double* S, double* psi, double* G) noexcept nogil:
     """Learn from y; `psi` and `G` are NULL where nothing adapts."""
     cdef double* row = step.row
-    cdef const double* u = step.scratch
     cdef Theta theta = Theta(row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR])
     cdef Surprise seen
     cdef double h, noise, D, error
@@ -159,7 +158,7 @@ cdef inline void _absorb(Step* step, double y, double* S, double* psi, double* G
         _adapt(step, seen.e, psi)
     seen.s = step.prior_var
     seen.n = step.square
-    seen.k = KERNELS.dot(step.n, u, u)
+    seen.k = squared_projection(step)
     seen.n_features = step.n_total
     seen.scale = step.scale
     seen.noise_unit = 1.0 / step.scale / step.scale

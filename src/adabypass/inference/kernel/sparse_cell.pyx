@@ -2,7 +2,7 @@
 
 Only the weights of the features that are given take part in a step. They are gathered into a short row, on which the
 kernel works as on any other, and put back. Drift widens all weights alike, so it is added to one number, `common_var`,
-which every variance is less: equation (172).
+which every variance is less: equation (172). `LowRankCell` gathers scalars alone, and works on the row itself.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -43,24 +43,10 @@ cdef class SparseCell:
     n_features : int
     """
 
-    cdef readonly cnp.ndarray row
-    cdef readonly Py_ssize_t n_features
-    cdef readonly Py_ssize_t n_components
-    cdef readonly bint is_running
-    cdef Kernel kernel
-    cdef cnp.ndarray constants
-    cdef Py_ssize_t n_head, capacity, n_given
-    cdef Maker maker
-    cdef double* memory
-    cdef Py_ssize_t* indices        # of the features that are given
-    cdef double* values             # and their values
-    cdef double* compact            # the short row: scalars, means, variances
-    cdef Step newest
-
     def __cinit__(self, Kernel kernel not None, spec, cnp.ndarray row not None, Py_ssize_t n_features):
-        if n_features < 1 or not is_vector(row) or not cnp.PyArray_ISWRITEABLE(row) or not spec.is_diagonal:
-            raise TypeError("row must be a contiguous, writeable vector of float64, of a spec that is diagonal")
-        if row.shape[0] != spec.row_size(n_features) or row.shape[0] != spec.n_head + 2 * n_features + 1:
+        if n_features < 1 or not is_vector(row) or not cnp.PyArray_ISWRITEABLE(row) or not spec.is_sparse:
+            raise TypeError("row must be a contiguous, writeable vector of float64, of a spec for sparse features")
+        if row.shape[0] != spec.row_size(n_features) or row.shape[0] < spec.n_head + 2 * n_features + 1:
             raise ValueError(f"row has {row.shape[0]} numbers, but this model needs {spec.row_size(n_features)}")
         self.kernel, self.row, self.n_features = kernel, row, n_features
         self.constants = np.array(spec.constants(), dtype=np.float64)
@@ -179,11 +165,17 @@ cdef class SparseCell:
         for k in range(n):
             self.compact[self.n_head + k] = mean[self.indices[k]]
             self.compact[self.n_head + n + k] = var[self.indices[k]] + common
-        step.n, step.n_total, step.is_diagonal = n, self.n_features, True
+        step.is_diagonal, step.low_rank = True, NULL
+        self._aim_and_forecast()
+
+    cdef void _aim_and_forecast(self) noexcept nogil:
+        """Forecast from the features that were loaded and the short row."""
+        cdef Step* step = &self.newest
+        step.n, step.n_total = self.n_given, self.n_features
         step.row = self.compact
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = self.values + self.capacity
-        step.scratch = next_line(self.compact + self.n_head + 2 * n)
+        step.scratch = next_line(self.compact + self.n_head + 2 * step.n)
         step.extra, step.pending = NULL, NULL
         step.mean = step.var = NAN
         aim(step, self.values, self.kernel.scale_up)

@@ -1,0 +1,1 @@
+"""What forms of the covariance cost, and what they lose: `python -m benchmarks.features`."""

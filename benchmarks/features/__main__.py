@@ -1,0 +1,72 @@
+"""`python -m benchmarks.features`: time, memory and scores of the forms of the covariance, as tables."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from adabypass import Bypass, EvidenceBypass, SequentialKalman
+from benchmarks.features.streams import DRIFT_VAR, designs, sparse_stream, with_targets
+
+MODELS: dict[str, Callable[..., Any]] = {
+    "EvidenceBypass": lambda **options: EvidenceBypass(DRIFT_VAR, noise_scale=0.6, **options),
+    "Bypass": lambda **options: Bypass(a=1e5, b=1.0, epsilon=0.5, **options),
+    "SequentialKalman": SequentialKalman,
+}
+FORMS: dict[str, dict[str, Any]] = {
+    "full": {"covariance": "full"},
+    "low-rank, rank 20": {"covariance": "low-rank", "rank": 20},
+    "low-rank": {"covariance": "low-rank"},
+    "diagonal": {"covariance": "diagonal"},
+}
+
+
+def accuracy(n_features: int, n_rows: int) -> Table:
+    """Return log scores and RMSE of all but the first tenth of each stream."""
+    table = Table("stream", "model", *FORMS, title=f"{n_features} features: mean log score, RMSE")
+    for stream, X in designs(n_features, n_rows).items():
+        y = with_targets(X)
+        for name in ("EvidenceBypass", "Bypass"):
+            cells = []
+            for options in FORMS.values():
+                model = MODELS[name](**options)
+                model.run(X[: n_rows // 10], y[: n_rows // 10])
+                scores = model.run(X[n_rows // 10 :], y[n_rows // 10 :]).scores()
+                cells.append(f"{scores['log_likelihood'] / scores['n']:.3f}, {scores['rmse']:.3f}")
+            table.add_row(stream, name, *cells)
+    return table
+
+
+def speed(n_features: int, n_given: int, n_rows: int, repeats: int) -> Table:
+    """Return the time of an observation and the size of a saved model."""
+    X, y = sparse_stream(n_features, n_given, n_rows)
+    table = Table("model", "covariance", "µs", "processor µs", "MB", title=f"{n_given} of {n_features:,} features")
+    for name, make in MODELS.items():
+        for form in ("diagonal", "low-rank", "low-rank, rank 20"):
+            times = []
+            for _ in range(repeats):
+                model = make(**FORMS[form], n_features=n_features)
+                started, cpu = time.perf_counter(), time.process_time()
+                model.run(X, y)
+                times.append((time.perf_counter() - started, time.process_time() - cpu))
+            wall, processor = (1e6 * min(each) / n_rows for each in zip(*times, strict=True))
+            table.add_row(name, form, f"{wall:.1f}", f"{processor:.1f}", f"{len(model.to_bytes()) / 1e6:.1f}")
+    return table
+
+
+@click.command()
+@click.option("--features", default=100_000, show_default=True, help="Sparse features, of which 100 are not 0.")
+@click.option("--rows", default=3000, show_default=True, help="Observations of each stream.")
+@click.option("--repeats", default=3, show_default=True, help="Take the best of so many runs.")
+def main(features: int, rows: int, repeats: int) -> None:
+    """Compare the forms of the covariance of the paper's models."""
+    console = Console(width=140)
+    console.print(accuracy(200, rows))
+    console.print(speed(features, 100, rows, repeats))
+
+
+if __name__ == "__main__":
+    main()

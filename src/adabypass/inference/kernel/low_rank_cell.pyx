@@ -1,0 +1,99 @@
+"""A row whose covariance is diagonal less one of low rank, and the kernel that moves it."""
+
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+cimport numpy as cnp
+
+from adabypass.inference.kernel.low_rank cimport CHUNK, WORK, Desk, Entry, LowRank
+from adabypass.inference.kernel.sparse_cell cimport SparseCell
+
+cnp.import_array()
+
+
+cdef double* _at(cnp.ndarray row, place):
+    """Return where a field begins, of which `place` is the slice and the shape."""
+    cdef Py_ssize_t start = place[0].start
+    return <double*>cnp.PyArray_DATA(row) + start
+
+
+cdef class LowRankCell(SparseCell):
+    """A row with a covariance of low rank, together with the kernel that moves it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    spec : Spec
+        Whose covariance is of low rank.
+    row : float64 array
+        Taken over; its counts and indices are checked.
+    n_features : int
+    """
+
+    cdef LowRank low
+    cdef double* desk_memory
+
+    def __cinit__(self, kernel, spec, cnp.ndarray row not None, Py_ssize_t n_features):
+        cdef LowRank* low = &self.low
+        if not spec.is_low_rank:
+            raise TypeError("the covariance of the spec must be of low rank")
+        spec.check_row(row, n_features)
+        places = spec.layout.places(**spec.dims(n_features))
+        low.n, low.rank = places["factors"][1]
+        low.n_all, low.room = places["shift"][1][0], places["values"][1][0]
+        low.most = low.n_all - low.rank
+        low.mean, low.var = _at(row, places["mean"]), _at(row, places["var"])
+        low.common = _at(row, places["common_var"])
+        low.factors, low.n_columns = _at(row, places["factors"]), _at(row, places["n_columns"])
+        low.roots, low.gram, low.shift = _at(row, places["roots"]), _at(row, places["gram"]), _at(row, places["shift"])
+        low.begin, low.indices = _at(row, places["begin"]), _at(row, places["indices"])
+        low.values = _at(row, places["values"])
+        self._lay_out()
+
+    def __dealloc__(self):
+        free(self.desk_memory)
+
+    cdef int _lay_out(self) except -1:
+        """Take scratch memory, all 0."""
+        cdef LowRank* low = &self.low
+        cdef Desk* desk = &low.desk
+        cdef Py_ssize_t n = low.n, square = low.n_all * low.n_all, width = 2 * low.rank + 1
+        cdef Py_ssize_t n_entries = low.room + n
+        cdef double* memory = <double*>calloc(
+            2 * n + 3 * low.n_all + (n + 1) + 2 * n_entries + 3 * square + (2 + WORK) * low.n_all
+            + low.rank * (width + low.rank) + CHUNK * (width + low.rank),
+            sizeof(double),
+        )
+        if memory == NULL:
+            raise MemoryError()
+        self.desk_memory = memory
+        low.spread = memory
+        low.newest = low.spread + n
+        low.products = low.newest + n
+        low.along = low.products + low.n_all
+        low.change = low.along + low.n_all
+        desk.first = <Py_ssize_t*>(low.change + low.n_all)
+        desk.entries = <Entry*>(<double*>desk.first + n + 1)
+        desk.weighted = <double*>desk.entries + 2 * n_entries
+        desk.matrix = desk.weighted + square
+        desk.directions = desk.matrix + square
+        desk.eigenvalues = desk.directions + square
+        desk.whole = desk.eigenvalues + low.n_all
+        desk.work = desk.whole + low.n_all
+        desk.map = desk.work + WORK * low.n_all
+        desk.inner = desk.map + low.rank * width
+        desk.chunk = desk.inner + low.rank * low.rank
+        desk.scaled = desk.chunk + CHUNK * width
+        return 0
+
+    cdef void _forecast(self) noexcept nogil:
+        """Forecast from the features that were loaded; the short row holds scalars alone."""
+        self.low.n_given, self.low.given = self.n_given, self.indices
+        memcpy(self.compact, cnp.PyArray_DATA(self.row), self.n_head * sizeof(double))
+        self.newest.is_diagonal, self.newest.low_rank = False, &self.low
+        self._aim_and_forecast()
+
+    cdef void _learn(self, double y) noexcept nogil:
+        """Learn from `y`, after `_forecast`."""
+        self.kernel.absorb(&self.newest, y)
+        memcpy(cnp.PyArray_DATA(self.row), self.compact, self.n_head * sizeof(double))
