@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from adabypass.model.spec import (
+from adabypass.model.paper_spec import (
     AdaBypassSpec,
     BypassSpec,
     EvidenceBypassSpec,

@@ -11,7 +11,7 @@ from scipy import stats
 
 from adabypass import AdaBypass, Bypass, EvidenceBypass, Normal, SequentialKalman
 from adabypass.inference.reference import evidence, govi
-from adabypass.model.spec import AdaBypassSpec, EvidenceBypassSpec
+from adabypass.model.paper_spec import AdaBypassSpec, EvidenceBypassSpec
 from benchmarks.speed.streams import drifting
 from benchmarks.speed.timing import Sample, Task, timed
 

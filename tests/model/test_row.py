@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.row import LINE, aligned, pack, set_diagonal, unpack
-from adabypass.model.spec import (
+from adabypass.model.paper_spec import (
     AdaBypassSpec,
     BypassSpec,
     EvidenceBypassSpec,
     PassiveAggressiveSpec,
     SequentialKalmanSpec,
-    Spec,
 )
+from adabypass.model.row import LINE, aligned, pack, set_diagonal, unpack
+from adabypass.model.spec import Spec
 
 SPECS = [
     PassiveAggressiveSpec(), BypassSpec(), AdaBypassSpec(), SequentialKalmanSpec(), EvidenceBypassSpec(),

@@ -15,6 +15,7 @@ from adabypass import AdaBypass, Bypass, EvidenceBypass, Forecaster, Panel, Regr
 from adabypass.errors import ParameterError, StateError
 from adabypass.inference.reference import evidence, govi, kalman, low_rank
 from adabypass.model import noise
+from adabypass.model.covariance import MOST_FULL
 from adabypass.validation import Floats
 from tests.checks.regressors import hostile_streams
 from tests.regressors.test_diagonal import MODELS, every_model, stream
@@ -175,3 +176,32 @@ def test_wrong_settings_are_refused() -> None:
             make()
     assert SequentialKalman(covariance="low-rank", rank=3).hyperparameters["rank"] == 3
     assert "rank" not in SequentialKalman().hyperparameters
+
+
+@every_model
+def test_the_number_of_features_chooses_the_form(make: Callable[..., Regressor]) -> None:
+    assert not make(n_features=MOST_FULL)._spec.is_sparse
+    assert make(n_features=MOST_FULL + 1)._spec.is_low_rank
+    assert not make(n_features=MOST_FULL + 1, covariance="full")._spec.is_sparse
+    many = np.zeros(MOST_FULL + 1)
+    uses: list[Callable[[Regressor], object]] = [
+        lambda model: model.predict(many),
+        lambda model: model.update(many, 1.0),
+        lambda model: model.step(many.tolist(), 1.0),
+        lambda model: model.run(np.zeros((2, len(many))), [1.0, 2.0]),
+        lambda model: model.run(sparse.csr_array(np.zeros((2, len(many)))), [1.0, 2.0]),
+    ]
+    for use in uses:
+        model = make()
+        use(model)
+        assert model._spec.is_low_rank
+        again = from_bytes(model.to_bytes())
+        assert isinstance(again, Regressor)
+        assert again._spec.is_low_rank
+    few = make()
+    few.run(np.ones((2, 3)), [1.0, 2.0])
+    assert few.weights.cov is not None
+    explicit = from_bytes(make(covariance="full").to_bytes())
+    assert isinstance(explicit, Regressor)
+    explicit.predict(many)
+    assert not explicit._spec.is_sparse

@@ -12,8 +12,8 @@ from adabypass.inference.kernel import kalman as kalman_kernel
 from adabypass.inference.kernel.cell import Cell
 from adabypass.inference.reference import kalman
 from adabypass.inference.reference.linear_gaussian import Weights
+from adabypass.model.paper_spec import SequentialKalmanSpec
 from adabypass.model.row import pack
-from adabypass.model.spec import SequentialKalmanSpec
 from adabypass.simd import dispatch
 
 LEARN = """

@@ -10,6 +10,8 @@ from adabypass.validation import Floats
 
 MOST_EXPLAINED = 1.0 - 1e-9
 """Upper end of λ in (176): the share of a direction's variance that observations may explain."""
+MOST_FULL = 2000
+"""Features up to which a covariance is full, if it is not said what it is to be: such a row has 16 MB."""
 LARGEST_RANK = 64
 SMALLEST_BUFFER = 4096
 

@@ -1,27 +1,31 @@
 """What a model is told before it sees data: hyperparameters, checked once, here.
 
-A spec never changes. What does change while the model learns lives in the row (`model/row.py`), which a spec can start.
+Here is what all specs have in common; those of the paper's models are in `model/paper_spec.py`, the bank's in
+`model/bank.py`. A spec never changes. What does change while the model learns lives in the row (`model/row.py`), which
+a spec can start.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, get_args
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from adabypass.errors import ParameterError
-from adabypass.model import noise
 from adabypass.model.component import Components
-from adabypass.model.covariance import LARGEST_RANK, check_columns, diagonal_layout, low_rank_layout, start_low_rank
-from adabypass.model.hyperparameters import check_positive, check_sweeps
-from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_COUNT, LARGEST_PREC, SMALLEST_PREC
-from adabypass.model.predictive import Insensitive, Normal, Point, Predictive
-from adabypass.model.row import Layout, check_count, scalars, set_diagonal, symmetric_matrices, vectors
+from adabypass.model.covariance import (
+    LARGEST_RANK,
+    MOST_FULL,
+    check_columns,
+    diagonal_layout,
+    low_rank_layout,
+    start_low_rank,
+)
+from adabypass.model.limits import LARGEST_COUNT
+from adabypass.model.predictive import Normal, Predictive
+from adabypass.model.row import Layout, check_count
 from adabypass.validation import Floats, check_int, shown
 
-Variant = Literal["PA", "PA-I", "PA-II"]
-Covariance = Literal["full", "diagonal", "low-rank"]
-
-BYPASS_SCALARS = scalars("n_seen", "drift_prec", "noise_prec", "noise_mean", "noise_mean_var", "a", "b", "epsilon")
+Covariance = Literal["auto", "full", "diagonal", "low-rank"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,10 @@ class Spec(ABC):
     def has_intercept(self) -> bool:
         """Whether the weights begin with that of an intercept of the model's own."""
         return False
+
+    def for_features(self, n_features: int) -> Self:
+        """Return the spec of a model with so many features."""
+        return self
 
     def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
         """Return the forecast, or the forecasts, that the kernel's numbers amount to.
@@ -147,13 +155,14 @@ class GaussianSpec(Spec):
     If its covariance is not full, the row has `var` less `common_var`, to which drift is added for all at once.
     """
 
-    covariance: Covariance = field(default="full", kw_only=True)
+    _may_be_sparse: ClassVar[bool] = True
+    covariance: Covariance = field(default="auto", kw_only=True)
     rank: int = field(default=10, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.covariance, str) or self.covariance not in get_args(Covariance):
             raise ParameterError(
-                f"covariance is {shown(self.covariance)}, but must be 'full', 'diagonal' or 'low-rank'."
+                f"covariance is {shown(self.covariance)}, but must be 'auto', 'full', 'diagonal' or 'low-rank'."
             )
         object.__setattr__(self, "rank", check_int(self.rank, "rank", minimum=1, maximum=LARGEST_RANK))
         kept = tuple(each for each in self.layout.fields if not each.is_symmetric)
@@ -164,7 +173,7 @@ class GaussianSpec(Spec):
 
     @property
     def is_sparse(self) -> bool:
-        return self.covariance != "full"
+        return self.covariance in ("diagonal", "low-rank")
 
     @property
     def is_low_rank(self) -> bool:
@@ -174,9 +183,17 @@ class GaussianSpec(Spec):
         values = super().hyperparameters()
         if not self.is_low_rank:
             del values["rank"]
-        if not self.is_sparse:
+        if self.covariance == "auto":
             del values["covariance"]  # so that files say what they said before there was a choice
         return values
+
+    def for_features(self, n_features: int) -> Self:
+        """Return the spec of a model with so many features: if its covariance is to be chosen, beyond 2,000 low rank.
+
+        One that stays open, "auto", is full.
+        """
+        is_chosen = self.covariance == "auto" and self._may_be_sparse and n_features > MOST_FULL
+        return replace(self, covariance="low-rank") if is_chosen else self
 
     def new_row(self, n_features: int) -> Floats:
         row = super().new_row(n_features)
@@ -195,151 +212,3 @@ class GaussianSpec(Spec):
             dims = self.dims(n_features + more)
             self.layout.view(wide, "var", **dims)[n_features:] -= self.layout.view(wide, "common_var", **dims)
         return wide
-
-
-@dataclass(frozen=True)
-class PassiveAggressiveSpec(Spec):
-    """Hyperparameters of passive-aggressive regression."""
-
-    variant: Variant = "PA-I"
-    C: float = 1.0
-    epsilon: float = 0.1
-    layout: ClassVar[Layout] = Layout((*scalars("n_seen"), *vectors("mean")))
-    forecast_type: ClassVar[type] = Point
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.variant, str) or self.variant not in get_args(Variant):
-            choices = ", ".join(repr(v) for v in get_args(Variant))
-            raise ParameterError(f"variant is {shown(self.variant)}, but must be one of {choices}.")
-        check_positive(self, "C")
-        check_positive(self, "epsilon", zero=True)
-
-    def start(self) -> dict[str, float]:
-        return {}
-
-    def constants(self) -> tuple[float, ...]:
-        return (float(get_args(Variant).index(self.variant)), self.C, self.epsilon)
-
-    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
-        return Point(mean, model="PassiveAggressive")
-
-
-@dataclass(frozen=True)
-class BypassSpec(GaussianSpec):
-    """Hyperparameters of BYPASS."""
-
-    a: float = 1000.0
-    b: float = 1.0
-    epsilon: float = 1.25
-    max_sweeps: int | None = None
-    tol: float = 1e-8
-    layout: ClassVar[Layout] = Layout((*BYPASS_SCALARS, *vectors("mean"), *symmetric_matrices("cov")))
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("a", "b", "epsilon"):
-            check_positive(self, name)
-        check_sweeps(self.max_sweeps)
-        check_positive(self, "tol", zero=True)
-
-    def start(self) -> dict[str, float]:
-        return {
-            "drift_prec": min(max(self.a / self.b, SMALLEST_PREC), LARGEST_PREC),
-            "noise_prec": 500.0,  # the paper's choice: the prior mean of β is undefined
-            "noise_mean": 0.0,
-            "noise_mean_var": noise.mean_var(self.epsilon),
-            "a": self.a,
-            "b": self.b,
-            "epsilon": self.epsilon,
-        }
-
-    def constants(self) -> tuple[float, ...]:
-        return (float(self.max_sweeps or 0), self.tol, float(CONVERGENCE_CAP))
-
-
-@dataclass(frozen=True)
-class AdaBypassSpec(BypassSpec):
-    """Hyperparameters of ADA-BYPASS: those of BYPASS are where a, b and epsilon start."""
-
-    aggressiveness: float = 1e-3
-    omega_min: float = 1e-8
-    layout: ClassVar[Layout] = Layout(
-        (*BYPASS_SCALARS, *vectors("mean", "mean_gradient"), *symmetric_matrices("cov", "cov_gradient"))
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.is_sparse:
-            raise ParameterError(f"covariance is {self.covariance!r}, but AdaBypass keeps a full one; use Bypass.")
-        check_positive(self, "aggressiveness", zero=True)
-        check_positive(self, "omega_min")
-
-    def new_row(self, n_features: int) -> Floats:
-        row = super().new_row(n_features)
-        set_diagonal(self.layout.view(row, "cov_gradient", n_features=n_features), 1.0)  # as in the paper
-        return row
-
-    def constants(self) -> tuple[float, ...]:
-        return (*super().constants(), self.aggressiveness, self.omega_min)
-
-
-@dataclass(frozen=True)
-class SequentialKalmanSpec(GaussianSpec):
-    """Hyperparameters of the sequential Kalman filter."""
-
-    noise_var: float = 1.0
-    adapt_noise: bool = False
-    layout: ClassVar[Layout] = Layout(
-        (*scalars("n_seen", "drift_var", "noise_var"), *vectors("mean"), *symmetric_matrices("cov"))
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_positive(self, "noise_var")
-        if not isinstance(self.adapt_noise, bool):
-            raise ParameterError(f"adapt_noise is {shown(self.adapt_noise)}, but must be True or False.")
-
-    def start(self) -> dict[str, float]:
-        return {"drift_var": 0.0, "noise_var": self.noise_var}
-
-    def constants(self) -> tuple[float, ...]:
-        return (float(self.adapt_noise),)
-
-
-@dataclass(frozen=True)
-class EvidenceBypassSpec(GaussianSpec):
-    """Hyperparameters of the exact-evidence filter."""
-
-    drift: float = 1e-3
-    noise_scale: float = 1.0
-    epsilon: float = 1.25
-    prior_var: float = 1.0
-    layout: ClassVar[Layout] = Layout((*scalars("n_seen"), *vectors("mean"), *symmetric_matrices("cov")))
-    forecast_type: ClassVar[type] = Insensitive
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_positive(self, "drift", zero=True)
-        for name in ("noise_scale", "epsilon", "prior_var"):
-            check_positive(self, name)
-
-    def start(self) -> dict[str, float]:
-        return {}
-
-    def new_row(self, n_features: int) -> Floats:
-        row = super().new_row(n_features)
-        if self.is_sparse:
-            self.layout.view(row, "var", n_features=n_features)[:] = self.prior_var
-        else:
-            set_diagonal(self.layout.view(row, "cov", n_features=n_features), self.prior_var)
-        return row
-
-    def constants(self) -> tuple[float, ...]:
-        return (self.drift * self.noise_scale**2, self.noise_scale, self.epsilon)
-
-    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
-        if components is None:
-            return Normal(mean, var)
-        signal_var = components["signal_var"]
-        many = signal_var.ndim == 2
-        return Insensitive(mean, signal_var[:, 0] if many else float(signal_var[0]), self.noise_scale, self.epsilon)

@@ -50,7 +50,9 @@ class Regressor(Savable):
     def __init__(self, spec: Spec, n_features: int | None) -> None:
         self._spec = spec
         if n_features is not None:
-            n_features = check_int(n_features, "n_features", minimum=1, maximum=sparse_use.most_features(self._spec))
+            most = sparse_use.most_features(self._spec.for_features(sparse_use.MOST_SPARSE_FEATURES))
+            n_features = check_int(n_features, "n_features", minimum=1, maximum=most)
+            self._spec = self._spec.for_features(n_features)
         self._given_features = n_features
         self._cell = None
         self.reset()
@@ -73,7 +75,7 @@ class Regressor(Savable):
         x : array (n_features,) of finite numbers; a plain number if there is one feature
             With a covariance that is not full also a dict of index and value, or a row of a sparse matrix of SciPy.
         """
-        if self._spec.is_sparse:
+        if self._spec.is_sparse or (self._cell is None and sparse_use.choose(self, x)):
             return cast(Predictive, sparse_use.predict(self, x))
         cell = self._cell
         if cell is None:
@@ -90,7 +92,7 @@ class Regressor(Savable):
         y : number
             nan if the observation is missing: then only time passes.
         """
-        if self._spec.is_sparse:
+        if self._spec.is_sparse or (self._cell is None and sparse_use.choose(self, x)):
             sparse_use.step(self, x, y, want_forecast=False)
             return
         cell = self._cell
@@ -108,7 +110,7 @@ class Regressor(Savable):
         y : number
             nan if the observation is missing.
         """
-        if self._spec.is_sparse:
+        if self._spec.is_sparse or (self._cell is None and sparse_use.choose(self, x)):
             return cast(Predictive, sparse_use.step(self, x, y))
         cell = self._cell
         if cell is None:
@@ -139,7 +141,7 @@ class Regressor(Savable):
         """
         check_flag(keep_weights, "keep_weights")
         check_flag(keep_predictive, "keep_predictive")
-        if self._spec.is_sparse:
+        if self._spec.is_sparse or (self._cell is None and sparse_use.choose(self, X)):
             return sparse_use.run(self, X, y, keep_weights, keep_predictive)
         table, targets = check_stream(X, y)  # which may run any code: from here on the model is looked at
         before, n_features = self._cell, table.shape[1]

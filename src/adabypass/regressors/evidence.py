@@ -3,7 +3,8 @@
 from adabypass.inference.kernel import evidence
 from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.noise import Family
-from adabypass.model.spec import Covariance, EvidenceBypassSpec
+from adabypass.model.paper_spec import EvidenceBypassSpec
+from adabypass.model.spec import Covariance
 from adabypass.regressors.base import Regressor
 
 
@@ -20,8 +21,9 @@ class EvidenceBypass(Regressor):
         Half-width of the noise's flat top, in units of `noise_scale`.
     prior_var : number above 0
         Variance of the weights before anything is seen.
-    covariance : "full", "diagonal" or "low-rank"
-        Of the weights. "diagonal" takes them for uncorrelated, for many thousand features, most of which are 0;
+    covariance : "auto", "full", "diagonal" or "low-rank"
+        Of the weights. "auto" is "full" up to 2,000 features, and "low-rank" if a model begins with more. "diagonal"
+        takes weights for uncorrelated, for many thousand features, most of which are 0;
         "low-rank" keeps their main correlations, in memory and time that are still linear in the features.
     rank : int
         Of the matrix that a low-rank covariance is less than a diagonal one; from 1 to 64.
@@ -47,7 +49,7 @@ class EvidenceBypass(Regressor):
         epsilon: float = 1.25,
         *,
         prior_var: float = 1.0,
-        covariance: Covariance = "full",
+        covariance: Covariance = "auto",
         rank: int = 10,
         n_features: int | None = None,
     ) -> None:

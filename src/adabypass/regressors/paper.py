@@ -4,14 +4,8 @@ import numpy as np
 
 from adabypass.inference.kernel import govi, kalman, passive_aggressive
 from adabypass.model.linear_mixture import LinearMixture, single
-from adabypass.model.spec import (
-    AdaBypassSpec,
-    BypassSpec,
-    Covariance,
-    PassiveAggressiveSpec,
-    SequentialKalmanSpec,
-    Variant,
-)
+from adabypass.model.paper_spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
+from adabypass.model.spec import Covariance
 from adabypass.regressors.base import Regressor
 
 
@@ -65,8 +59,9 @@ class SequentialKalman(Regressor):
         Variance of the noise, in the squared units of y.
     adapt_noise : bool
         Whether that variance is only where a running estimate starts.
-    covariance : "full", "diagonal" or "low-rank"
-        Of the weights. "diagonal" takes them for uncorrelated, for many thousand features, most of which are 0;
+    covariance : "auto", "full", "diagonal" or "low-rank"
+        Of the weights. "auto" is "full" up to 2,000 features, and "low-rank" if a model begins with more. "diagonal"
+        takes weights for uncorrelated, for many thousand features, most of which are 0;
         "low-rank" keeps their main correlations, in memory and time that are still linear in the features.
     rank : int
         Of the matrix that a low-rank covariance is less than a diagonal one; from 1 to 64.
@@ -89,7 +84,7 @@ class SequentialKalman(Regressor):
         noise_var: float = 1.0,
         adapt_noise: bool = False,
         *,
-        covariance: Covariance = "full",
+        covariance: Covariance = "auto",
         rank: int = 10,
         n_features: int | None = None,
     ) -> None:
@@ -139,7 +134,7 @@ class Bypass(Regressor):
         *,
         max_sweeps: int | None = None,
         tol: float = 1e-8,
-        covariance: Covariance = "full",
+        covariance: Covariance = "auto",
         rank: int = 10,
         n_features: int | None = None,
     ) -> None:

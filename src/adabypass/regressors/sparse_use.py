@@ -36,6 +36,19 @@ def most_features(spec: Spec) -> int:
     return MOST_SPARSE_FEATURES if spec.is_sparse else MOST_FEATURES
 
 
+def choose(model: Any, x: Any) -> bool:
+    """Let the first features of a model, one row or many, choose its covariance; return whether it is a sparse one.
+
+    A dict does not say how many features there are, so it chooses nothing.
+    """
+    shape = getattr(x, "shape", None)
+    if isinstance(x, list | tuple) and x:
+        shape = (len(x[0] if isinstance(x[0], list | tuple) else x),)
+    if isinstance(shape, tuple) and shape and isinstance(shape[-1], int):
+        model._spec = model._spec.for_features(shape[-1])
+    return bool(model._spec.is_sparse)
+
+
 def predict(model: Any, x: object) -> Any:
     """Forecast the observation at `x`."""
     rows = sparse_row(x)

@@ -16,16 +16,16 @@ from adabypass.inference.kernel.step import Kernel
 from adabypass.inference.reference import evidence, govi, kalman, passive_aggressive
 from adabypass.inference.reference.linear_gaussian import Weights
 from adabypass.model import noise
-from adabypass.model.predictive import Predictive
-from adabypass.model.row import pack
-from adabypass.model.spec import (
+from adabypass.model.paper_spec import (
     AdaBypassSpec,
     BypassSpec,
     EvidenceBypassSpec,
     PassiveAggressiveSpec,
     SequentialKalmanSpec,
-    Spec,
 )
+from adabypass.model.predictive import Predictive
+from adabypass.model.row import pack
+from adabypass.model.spec import Spec
 from adabypass.validation import Floats
 from tests.strategies import (
     Stream,

@@ -17,7 +17,7 @@ from adabypass.inference.reference.govi import (
     update,
 )
 from adabypass.inference.reference.special import bessel_ratio, truncated_moments
-from adabypass.model.spec import AdaBypassSpec, BypassSpec
+from adabypass.model.paper_spec import AdaBypassSpec, BypassSpec
 from adabypass.validation import Floats
 from tests.strategies import Stream, bypass_cases, streams
 

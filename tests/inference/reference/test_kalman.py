@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from adabypass.inference.reference.kalman import Belief, predict, start, update
 from adabypass.inference.reference.linear_gaussian import Weights, condition
-from adabypass.model.spec import SequentialKalmanSpec
+from adabypass.model.paper_spec import SequentialKalmanSpec
 from tests import oracles
 from tests.strategies import Stream, powers, streams
 

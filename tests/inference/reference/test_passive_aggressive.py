@@ -6,7 +6,7 @@ from pytest import approx
 from scipy.optimize import minimize_scalar
 
 from adabypass.inference.reference.passive_aggressive import update
-from adabypass.model.spec import PassiveAggressiveSpec
+from adabypass.model.paper_spec import PassiveAggressiveSpec
 from tests.strategies import Stream, powers, streams
 
 

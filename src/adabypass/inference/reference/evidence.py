@@ -12,7 +12,7 @@ import numpy as np
 from adabypass.inference.reference.linear_gaussian import Weights, drift, guard, inner
 from adabypass.inference.reference.special import NEGLIGIBLE_LOG, NODES, WEIGHTS
 from adabypass.model.noise import FLEXIBLE_NORMALS, NORMALS, Family, Normals
-from adabypass.model.spec import EvidenceBypassSpec
+from adabypass.model.paper_spec import EvidenceBypassSpec
 from adabypass.validation import Floats
 
 

@@ -17,7 +17,7 @@ from adabypass.model.limits import (
     SMALLEST_PREC,
     SMALLEST_RHO,
 )
-from adabypass.model.spec import AdaBypassSpec, BypassSpec
+from adabypass.model.paper_spec import AdaBypassSpec, BypassSpec
 from adabypass.validation import Floats
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from adabypass.inference.reference.linear_gaussian import Weights, condition, drift, inner
 from adabypass.model.limits import SMALLEST_PREC
-from adabypass.model.spec import SequentialKalmanSpec
+from adabypass.model.paper_spec import SequentialKalmanSpec
 from adabypass.validation import Floats
 
 

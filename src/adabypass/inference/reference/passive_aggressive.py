@@ -3,7 +3,7 @@
 from math import copysign, isnan
 
 from adabypass.inference.reference.linear_gaussian import inner
-from adabypass.model.spec import PassiveAggressiveSpec
+from adabypass.model.paper_spec import PassiveAggressiveSpec
 from adabypass.validation import Floats
 
 

@@ -1,0 +1,167 @@
+"""Hyperparameters of the paper's models, and of the exact-evidence filter."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+from adabypass.errors import ParameterError
+from adabypass.model import noise
+from adabypass.model.component import Components
+from adabypass.model.hyperparameters import check_positive, check_sweeps
+from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_PREC, SMALLEST_PREC
+from adabypass.model.predictive import Insensitive, Normal, Point, Predictive
+from adabypass.model.row import Layout, scalars, set_diagonal, symmetric_matrices, vectors
+from adabypass.model.spec import GaussianSpec, Spec
+from adabypass.validation import Floats, shown
+
+Variant = Literal["PA", "PA-I", "PA-II"]
+
+BYPASS_SCALARS = scalars("n_seen", "drift_prec", "noise_prec", "noise_mean", "noise_mean_var", "a", "b", "epsilon")
+
+
+@dataclass(frozen=True)
+class PassiveAggressiveSpec(Spec):
+    """Hyperparameters of passive-aggressive regression."""
+
+    variant: Variant = "PA-I"
+    C: float = 1.0
+    epsilon: float = 0.1
+    layout: ClassVar[Layout] = Layout((*scalars("n_seen"), *vectors("mean")))
+    forecast_type: ClassVar[type] = Point
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.variant, str) or self.variant not in get_args(Variant):
+            choices = ", ".join(repr(v) for v in get_args(Variant))
+            raise ParameterError(f"variant is {shown(self.variant)}, but must be one of {choices}.")
+        check_positive(self, "C")
+        check_positive(self, "epsilon", zero=True)
+
+    def start(self) -> dict[str, float]:
+        return {}
+
+    def constants(self) -> tuple[float, ...]:
+        return (float(get_args(Variant).index(self.variant)), self.C, self.epsilon)
+
+    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+        return Point(mean, model="PassiveAggressive")
+
+
+@dataclass(frozen=True)
+class BypassSpec(GaussianSpec):
+    """Hyperparameters of BYPASS."""
+
+    a: float = 1000.0
+    b: float = 1.0
+    epsilon: float = 1.25
+    max_sweeps: int | None = None
+    tol: float = 1e-8
+    layout: ClassVar[Layout] = Layout((*BYPASS_SCALARS, *vectors("mean"), *symmetric_matrices("cov")))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("a", "b", "epsilon"):
+            check_positive(self, name)
+        check_sweeps(self.max_sweeps)
+        check_positive(self, "tol", zero=True)
+
+    def start(self) -> dict[str, float]:
+        return {
+            "drift_prec": min(max(self.a / self.b, SMALLEST_PREC), LARGEST_PREC),
+            "noise_prec": 500.0,  # the paper's choice: the prior mean of β is undefined
+            "noise_mean": 0.0,
+            "noise_mean_var": noise.mean_var(self.epsilon),
+            "a": self.a,
+            "b": self.b,
+            "epsilon": self.epsilon,
+        }
+
+    def constants(self) -> tuple[float, ...]:
+        return (float(self.max_sweeps or 0), self.tol, float(CONVERGENCE_CAP))
+
+
+@dataclass(frozen=True)
+class AdaBypassSpec(BypassSpec):
+    """Hyperparameters of ADA-BYPASS: those of BYPASS are where a, b and epsilon start."""
+
+    aggressiveness: float = 1e-3
+    omega_min: float = 1e-8
+    _may_be_sparse: ClassVar[bool] = False
+    layout: ClassVar[Layout] = Layout(
+        (*BYPASS_SCALARS, *vectors("mean", "mean_gradient"), *symmetric_matrices("cov", "cov_gradient"))
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.is_sparse:
+            raise ParameterError(f"covariance is {self.covariance!r}, but AdaBypass keeps a full one; use Bypass.")
+        check_positive(self, "aggressiveness", zero=True)
+        check_positive(self, "omega_min")
+
+    def new_row(self, n_features: int) -> Floats:
+        row = super().new_row(n_features)
+        set_diagonal(self.layout.view(row, "cov_gradient", n_features=n_features), 1.0)  # as in the paper
+        return row
+
+    def constants(self) -> tuple[float, ...]:
+        return (*super().constants(), self.aggressiveness, self.omega_min)
+
+
+@dataclass(frozen=True)
+class SequentialKalmanSpec(GaussianSpec):
+    """Hyperparameters of the sequential Kalman filter."""
+
+    noise_var: float = 1.0
+    adapt_noise: bool = False
+    layout: ClassVar[Layout] = Layout(
+        (*scalars("n_seen", "drift_var", "noise_var"), *vectors("mean"), *symmetric_matrices("cov"))
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(self, "noise_var")
+        if not isinstance(self.adapt_noise, bool):
+            raise ParameterError(f"adapt_noise is {shown(self.adapt_noise)}, but must be True or False.")
+
+    def start(self) -> dict[str, float]:
+        return {"drift_var": 0.0, "noise_var": self.noise_var}
+
+    def constants(self) -> tuple[float, ...]:
+        return (float(self.adapt_noise),)
+
+
+@dataclass(frozen=True)
+class EvidenceBypassSpec(GaussianSpec):
+    """Hyperparameters of the exact-evidence filter."""
+
+    drift: float = 1e-3
+    noise_scale: float = 1.0
+    epsilon: float = 1.25
+    prior_var: float = 1.0
+    layout: ClassVar[Layout] = Layout((*scalars("n_seen"), *vectors("mean"), *symmetric_matrices("cov")))
+    forecast_type: ClassVar[type] = Insensitive
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(self, "drift", zero=True)
+        for name in ("noise_scale", "epsilon", "prior_var"):
+            check_positive(self, name)
+
+    def start(self) -> dict[str, float]:
+        return {}
+
+    def new_row(self, n_features: int) -> Floats:
+        row = super().new_row(n_features)
+        if self.is_sparse:
+            self.layout.view(row, "var", n_features=n_features)[:] = self.prior_var
+        else:
+            set_diagonal(self.layout.view(row, "cov", n_features=n_features), self.prior_var)
+        return row
+
+    def constants(self) -> tuple[float, ...]:
+        return (self.drift * self.noise_scale**2, self.noise_scale, self.epsilon)
+
+    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+        if components is None:
+            return Normal(mean, var)
+        signal_var = components["signal_var"]
+        many = signal_var.ndim == 2
+        return Insensitive(mean, signal_var[:, 0] if many else float(signal_var[0]), self.noise_scale, self.epsilon)
