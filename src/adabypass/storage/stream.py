@@ -1,7 +1,7 @@
 """The state of a stream of many series: learned row by row, journaled, saved, and resumed after a crash."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from adabypass.regressors.state import check_layout
 from adabypass.snapshots.container import Array, Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.versions import heading
+from adabypass.storage.arrays import check_array, checkpoints, lines, stacked, texts
 from adabypass.storage.folder import StateFolder
 from adabypass.storage.journal import Record, pack
 from adabypass.storage.models import STREAM
@@ -240,10 +241,10 @@ class SavedStream:
     def _arrays(self) -> dict[str, Array]:
         every, size = self.series.values(), self._template._spec.row_size(self._n_exog)
         arrays: dict[str, Array] = {
-            "rows": _stacked((row_of(each.forecaster) for each in every), len(every), size),
-            "deviates": _stacked((each.deviates for each in every), len(every), 2),
-            "keys": _lines(self.series),
-            "times": _lines(each.last_cell for each in every),
+            "rows": stacked((row_of(each.forecaster) for each in every), len(every), size),
+            "deviates": stacked((each.deviates for each in every), len(every), 2),
+            "keys": lines(self.series),
+            "times": lines(each.last_cell for each in every),
         }
         watched = [each.changes.memory for each in every if each.changes is not None]
         return arrays | ({"changes": np.array(watched)} if watched and len(watched) == len(every) else {})
@@ -256,12 +257,12 @@ class SavedStream:
         self._check_settings(header)
         spec, n_series = self._template._spec, header.whole("n_series", maximum=MOST_ROWS)
         check_layout(header, spec.shapes(self._n_exog))
-        rows = _check_array(snapshot, header, "rows", (n_series, spec.row_size(self._n_exog)))
-        deviates = _check_array(snapshot, header, "deviates", (n_series, 2))
+        rows = check_array(snapshot, header, "rows", (n_series, spec.row_size(self._n_exog)))
+        deviates = check_array(snapshot, header, "deviates", (n_series, 2))
         changes = None
         if "changes" in snapshot.arrays:
-            changes = _check_array(snapshot, header, "changes", (n_series, CHANGES_SIZE))
-        keys, times = (_texts(snapshot, header, name, n_series) for name in ("keys", "times"))
+            changes = check_array(snapshot, header, "changes", (n_series, CHANGES_SIZE))
+        keys, times = (texts(snapshot, header, name, n_series) for name in ("keys", "times"))
         for i, key in enumerate(keys):
             try:
                 self._check_key(key)
@@ -276,7 +277,7 @@ class SavedStream:
         if len(self.series) != n_series:
             header.refuse("it holds a series twice")
         self.row, self.n_learned = (header.whole(name, maximum=MOST_ROWS) for name in ("row", "n_learned"))
-        self.checkpoints = _checkpoints(header)
+        self.checkpoints = checkpoints(header)
         if self._answers is not None:
             self._answers.resume(header.whole_or_none("answers_size", maximum=1 << 62))
         self._checksum = header.whole("checksum", maximum=(1 << 32) - 1)
@@ -295,46 +296,3 @@ def _shown(name: str, value: Any) -> str:
     if isinstance(value, dict):
         return f"{name} {value.get('kind')} {shown(value.get('hyperparameters'))}"
     return f"no {name}" if value in (None, "", []) else f"{name} {shown(value)}"
-
-
-def _stacked(rows: Iterable[Floats], n: int, size: int) -> Floats:
-    stacked = np.empty((n, size))
-    for i, row in enumerate(rows):
-        stacked[i] = row
-    return stacked
-
-
-def _lines(texts: Iterable[str]) -> Array:
-    """Return texts without line breaks as bytes, a line each."""
-    return np.frombuffer("".join(f"{text}\n" for text in texts).encode("utf-8", "surrogatepass"), np.uint8)
-
-
-def _texts(snapshot: Snapshot, header: Header, name: str, n: int) -> list[str]:
-    lines = snapshot.arrays.get(name)
-    if lines is None or lines.dtype != np.uint8:
-        header.refuse(f"it has no {name}")
-    try:
-        texts = lines.tobytes().decode("utf-8", "surrogatepass").split("\n")
-    except UnicodeDecodeError:
-        header.refuse(f"its {name} are not text")
-    if len(texts) != n + 1 or texts[-1]:
-        header.refuse(f"it has {len(texts) - 1} {name} for {n} series")
-    return texts[:-1]
-
-
-def _check_array(snapshot: Snapshot, header: Header, name: str, shape: tuple[int, int]) -> Floats:
-    found = snapshot.arrays.get(name)
-    if found is None or found.dtype != np.float64 or found.shape != shape:
-        header.refuse(f"its {name} do not have the shape {shape}")
-    return found
-
-
-def _checkpoints(header: Header) -> dict[int, int]:
-    pairs = header.value("checkpoints")
-    is_sound = isinstance(pairs, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(type(each) is int and each >= 0 for each in pair)
-        for pair in pairs
-    )
-    if not is_sound:
-        header.refuse('its "checkpoints" are not pairs of whole numbers')
-    return {count: checksum for count, checksum in pairs}
