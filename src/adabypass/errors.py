@@ -76,6 +76,10 @@ class TimeRangeError(AdabypassError, ValueError):
     """A time lies beyond the range that can be represented."""
 
 
+class BrokerError(AdabypassError, ConnectionError):
+    """A broker of Kafka cannot be reached, or refuses what it is asked."""
+
+
 class MissingExtraError(AdabypassError, ImportError):
     """An optional library is not installed."""
 

@@ -47,7 +47,9 @@ def test_a_folder_of_a_stream_is_shown_with_its_journal(tmp_path: Path) -> None:
     assert re.search('^ids +"a", "b"$', shown, re.M)
     assert "5 rows after the snapshot, up to row 25" in shown
     found = json.loads(done(run("inspect", tmp_path / "s", "--json")))
-    assert found["journal"] == {"n_records": 5, "last_row": 25, "last_time": '"24"', "torn_bytes": 0}
+    assert found["journal"] == {
+        "n_records": 5, "last_row": 25, "last_position": None, "last_time": '"24"', "torn_bytes": 0,
+    }  # fmt: skip
     before = sorted((each.name, each.read_bytes()) for each in (tmp_path / "s").iterdir())
     run("inspect", tmp_path / "s")
     assert sorted((each.name, each.read_bytes()) for each in (tmp_path / "s").iterdir()) == before

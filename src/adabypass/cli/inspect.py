@@ -52,6 +52,9 @@ def inspect(file: Path, as_json: bool) -> None:
 def lines(found: dict[str, Any]) -> list[str]:
     """Return what people are shown."""
     shown = {label: found[name] for name, label in LABELS.items() if found.get(name) not in (None, [])}
+    if found.get("positions") is not None:
+        shown.pop(LABELS["row"], None)
+        shown["next offsets"] = [f"{offset} of partition {partition}" for partition, offset in found["positions"]]
     for name, value in _settings(found).items():
         shown.setdefault(name, value)
     if not found["is_readable"]:
@@ -59,7 +62,10 @@ def lines(found: dict[str, Any]) -> list[str]:
     if "journal" in found:
         journal = found["journal"]
         torn = f", and {journal['torn_bytes']} bytes of a torn record" if journal["torn_bytes"] else ""
-        shown["journal"] = f"{journal['n_records']} rows after the snapshot, up to row {journal['last_row']}{torn}"
+        last = f", up to row {journal['last_row']}" if found.get("positions") is None else ""
+        if journal["last_position"] is not None:
+            last = ", up to partition {}, offset {}".format(*journal["last_position"])
+        shown["journal"] = f"{journal['n_records']} rows after the snapshot{last}{torn}"
     shown["checksum"] = "fits"
     width = max(map(len, shown))
     return [f"{label:<{width}}  {_short(value)}" for label, value in shown.items()]
@@ -73,7 +79,7 @@ def _settings(found: dict[str, Any]) -> dict[str, Any]:
     hyperparameters = (model if isinstance(model, dict) else found).get("hyperparameters")
     named: dict[str, Any] = {"model": model["kind"]} if isinstance(model, dict) and "kind" in model else {}
     named |= hyperparameters if isinstance(hyperparameters, dict) else {}
-    extra = ("target", "id", "time", "lags", "difference", "missing", "exog")
+    extra = ("topic", "group", "partitions", "target", "id", "time", "lags", "difference", "missing", "exog")
     return named | {name: whole[name] for name in extra if whole.get(name) is not None}
 
 

@@ -1,6 +1,7 @@
 """`adabypass stream`: a forecast before every observation, as they arrive."""
 
 import gc
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from adabypass.cli import options, outputs
+from adabypass.cli.kafka_options import kafka_options
 from adabypass.cli.stream_input import StopSignals
 from adabypass.cli.stream_loop import Loop
 from adabypass.cli.stream_output import DEFAULT_FIELDS, FieldNames, Percents, Wanted
@@ -39,7 +41,13 @@ class Choices(NamedTuple):
     on_bad_row: str
     state: Path | None
     every: int | None
-    fsync: str
+    fsync: str | None
+    source: str | None
+    sink: str | None
+    group: str | None
+    partitions: tuple[int, ...] | None
+    kafka_config: Path | None
+    stop_at_end: bool
 
 
 @click.command(short_help="Forecast rows as they arrive on standard input.")
@@ -106,10 +114,12 @@ class Choices(NamedTuple):
     "longer start after a crash.  [default: 10000, or 10 for each series if that is more]",
 )  # fmt: skip
 @click.option(
-    "--fsync", type=click.Choice(["interval", "always"]), default="interval", show_default=True,
+    "--fsync", type=click.Choice(["interval", "always"]),
     help="When the journal is flushed to the disk: every second (interval: a killed process loses nothing, a power cut "
-    "a second), or before every answer (always: a power cut loses nothing either; a flush takes milliseconds).",
+    "a second), or before every answer (always: a power cut loses nothing either; a flush takes milliseconds).  "
+    "[default: interval; always with --sink]",
 )  # fmt: skip
+@kafka_options
 def stream(**given: Any) -> int:
     """Forecast each row of standard input before its value is used, and print the forecast as soon as the row arrives.
 
@@ -121,11 +131,14 @@ def stream(**given: Any) -> int:
 
     To survive restarts and crashes: ... | adabypass stream --time t --state model
 
+    From one topic of Kafka to another, each message answered exactly once, whatever crashes:
+    adabypass stream --source kafka://host:9092/rows --sink kafka://host:9092/answers --id series --state model
+
     SIGTERM ends the stream after the row that it works on, with all that was learned saved, and exit code 0; Ctrl-C
     likewise, with exit code 130.
     """
-    choices = Choices(**given)
-    if choices.out in (None, outputs.STANDARD):
+    choices = _checked(Choices(**given))
+    if choices.out in (None, outputs.STANDARD) and choices.sink is None:
         outputs.check_stdout()
     lags = 1 if choices.lags is None else choices.lags
     template = options.forecaster(
@@ -138,8 +151,14 @@ def stream(**given: Any) -> int:
     _check_columns(choices, wanted)
     gc.freeze()  # what was imported stays: no collection need look through it again
     stop = StopSignals()
+    kind = _kind(choices)
     with stop.caught():
-        return Loop(choices, template, wanted, _kind(choices), stop).run()
+        if choices.source is None:
+            return Loop(choices, template, wanted, kind, stop).run()
+        from adabypass.cli.stream_kafka import KafkaStream  # noqa: PLC0415  (an extra)
+
+        with closing(KafkaStream(choices)) as kafka:
+            return Loop(choices, template, wanted, kind, stop, kafka).run()
 
 
 def _fields(fields: tuple[str, ...] | None, template: Forecaster) -> tuple[str, ...]:
@@ -151,6 +170,24 @@ def _fields(fields: tuple[str, ...] | None, template: Forecaster) -> tuple[str, 
     if "change" in fields and "drift" not in template._spec.model.learned:
         raise click.UsageError("the field change needs --model auto: it is read off AutoBypass's bank of filters.")
     return fields
+
+
+def _checked(choices: Choices) -> Choices:
+    """Return the options with their defaults; refuse those that do not go together."""
+    if choices.source is None:
+        alone = {
+            "--sink": choices.sink, "--group": choices.group, "--partitions": choices.partitions,
+            "--kafka-config": choices.kafka_config, "--stop-at-end": choices.stop_at_end or None,
+        }  # fmt: skip
+        given = next((name for name, value in alone.items() if value is not None), None)
+        if given is not None:
+            raise click.UsageError(f"{given} needs --source, the topic of Kafka from which rows are read.")
+    if choices.sink is not None:
+        if choices.state is None:
+            raise click.UsageError("--sink needs --state, the folder that remembers which rows were answered.")
+        if choices.out is not None or choices.kind == "csv":
+            raise click.UsageError("--sink takes all answers, as JSON; leave out --out and --format.")
+    return choices._replace(fsync=choices.fsync or ("interval" if choices.sink is None else "always"))
 
 
 def _kind(choices: Choices) -> str:

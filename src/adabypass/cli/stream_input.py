@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from math import inf, isfinite, isinf, isnan, nan
 from types import FrameType
-from typing import Any, BinaryIO, NoReturn, TypeAlias
+from typing import Any, BinaryIO, NoReturn, Protocol, TypeAlias
 
 from adabypass.cli import options
 from adabypass.errors import BadCellError
 from adabypass.tables import cells
-from adabypass.tables.rows import Rows
 from adabypass.tables.times import times
 
 TIME_HINT = "write times as in 2014-02-01 or 2014-02-01T13:30 (ISO 8601), or as plain numbers"
@@ -119,13 +118,29 @@ Observation: TypeAlias = tuple[float, list[float] | None, str, Any, Any]
 time as a number or a datetime, and as it came, None where rows have none."""
 
 
+class Place(Protocol):
+    """Where the newest row is, for errors."""
+
+    @property
+    def row(self) -> int:
+        """Its number, from 1; 0 if the source says which row it is."""
+
+    @property
+    def line(self) -> int:
+        """The number of its line."""
+
+    @property
+    def source(self) -> str:
+        """What errors call the input."""
+
+
 class Cells:
     """Makes observations of the cells of rows.
 
     Parameters
     ----------
-    rows : Rows
-        Where they come from, for errors.
+    place : Place
+        Where the newest row is.
     target, key, time, exog
         Names of the columns.
     missing : str
@@ -135,10 +150,10 @@ class Cells:
     """
 
     def __init__(
-        self, rows: Rows, target: str, key: str | None, time: str | None, exog: tuple[str, ...], missing: str,
+        self, place: Place, target: str, key: str | None, time: str | None, exog: tuple[str, ...], missing: str,
         bad_is_missing: bool,
     ) -> None:  # fmt: skip
-        self._rows, self._target, self._key, self._time, self._exog = rows, target, key, time, exog
+        self._place, self._target, self._key, self._time, self._exog = place, target, key, time, exog
         self._refuses_blank, self._bad_is_missing = missing == "raise", bad_is_missing
         self.observation = self._only_target if not exog and key is None and time is None else self._all_columns
         """Returns the values of a row; raises a `BadCellError` if it has none."""
@@ -170,7 +185,7 @@ class Cells:
             if isfinite(value) and "_" not in cell:
                 return value
         try:
-            value = cells.number(cell, self._rows.row - 1, cells.Location(name, self._rows.source))
+            value = cells.number(cell, self._place.row - 1, cells.Location(name, self._place.source))
             if isinf(value):
                 self._raise_bad_cell(name, f"{cells.show(cell)} {cells.TOO_LARGE}")
         except BadCellError:
@@ -195,7 +210,7 @@ class Cells:
             self._raise_bad_cell(name, f"{cells.show(cell)} is not a time; {TIME_HINT}")
 
     def _raise_bad_cell(self, name: str, what: str) -> NoReturn:
-        cells.raise_bad_cell(name, self._rows.row, what, self._rows.source, self._rows.line)
+        cells.raise_bad_cell(name, self._place.row, what, self._place.source, self._place.line)
 
 
 def parse_time(cell: Any) -> int | float | datetime:

@@ -6,19 +6,20 @@ import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from adabypass.cli import outputs, terminal
-from adabypass.cli.stream_input import ArrivingInput, Cells, Stopped, StopSignals, parse_time
+from adabypass.cli.stream_input import ArrivingInput, Cells, Place, Stopped, StopSignals, parse_time
 from adabypass.cli.stream_output import Answerer, Wanted
 from adabypass.cli.stream_sinks import GrowingFile, ParquetFile, Sink, StandardOutput, WholeFile, encoding
-from adabypass.errors import AdabypassError, StateError, TableError
+from adabypass.errors import AdabypassError, BrokerError, StateError, TableError
 from adabypass.forecasting import Forecaster
 from adabypass.storage.journal import pack
-from adabypass.storage.stream import SavedStream, Series
+from adabypass.storage.stream import Answers, SavedStream, Series
 from adabypass.tables import cells
 from adabypass.tables.reading import STANDARD_INPUT, standard_input
 from adabypass.tables.rows import Rows, open_rows
 
 if TYPE_CHECKING:
     from adabypass.cli.stream import Choices
+    from adabypass.cli.stream_kafka import KafkaStream, MessageRows
 
 MOST_LINES = 10
 """Over how many lines a row may go on, in a quoted cell: an unclosed quote must not keep all later rows waiting."""
@@ -42,13 +43,18 @@ class Loop:
         The format of the answers.
     stop : StopSignals
         Caught from before anything is opened.
+    kafka : KafkaStream, optional
+        The topics, if rows come from one.
     """
 
-    def __init__(self, choices: "Choices", template: Forecaster, wanted: Wanted, kind: str, stop: StopSignals) -> None:
-        self._choices, self._template, self._stop = choices, template, stop
+    def __init__(
+        self, choices: "Choices", template: Forecaster, wanted: Wanted, kind: str, stop: StopSignals,
+        kafka: "KafkaStream | None" = None,
+    ) -> None:  # fmt: skip
+        self._choices, self._template, self._stop, self._kafka = choices, template, stop, kafka
         encode, header = encoding(kind, wanted)
         self._answerer = Answerer(wanted, template, len(choices.exog), encode)
-        self._sink = self._open_sink(kind, header, wanted)
+        self._sink, self._answers = self._open_sink(kind, header, wanted)
         self._n_bad = self._n_skipped = self._saved_at = self._skipped_checksum = 0
         self._state = None if choices.state is None else self._open_state(choices)
         self._series: dict[str, Series] = {} if self._state is None else self._state.series
@@ -58,12 +64,19 @@ class Loop:
         state = self._state
         idle = (None, None) if state is None else (state.sync, state.sync_due)
         try:
-            arriving = cast(BinaryIO, ArrivingInput(standard_input(), self._flush, self._stop, *idle))
-            rows = open_rows(arriving, STANDARD_INPUT, most_lines=MOST_LINES, on_bad_row=self._on_bad_row)
-            self._answer_rows(rows)
+            if self._kafka is None:
+                arriving = cast(BinaryIO, ArrivingInput(standard_input(), self._flush, self._stop, *idle))
+                rows = open_rows(arriving, STANDARD_INPUT, most_lines=MOST_LINES, on_bad_row=self._on_bad_row)
+                self._answer_rows(rows, rows)
+            else:
+                self._kafka.start()
+                messages = self._kafka.rows(self._flush, self._stop, self._on_bad_row)
+                self._answer_rows(messages, messages.place)
             self._finish()
         except Stopped as stopped:
             return self._stopped(int(stopped.args[0]))
+        except BrokerError:
+            raise  # what was learned is in the journal; a snapshot waits until its answers are written
         except AdabypassError:
             self._give_up()
             raise
@@ -71,11 +84,19 @@ class Loop:
             self._close()
         return 0
 
-    def _answer_rows(self, rows: Rows) -> None:
-        """Learn and answer one row after another; every series has its own copy of the template."""
+    def _answer_rows(self, rows: "Rows | MessageRows", place: Place) -> None:
+        """Learn and answer one row after another; every series has its own copy of the template.
+
+        Parameters
+        ----------
+        rows
+            Where they come from.
+        place
+            What errors about a cell of the newest row call it.
+        """
         choices, state, series, add = self._choices, self._state, self._series, self._sink.add
         reader = Cells(
-            rows, choices.target, choices.key, choices.time, choices.exog, choices.missing,
+            place, choices.target, choices.key, choices.time, choices.exog, choices.missing,
             choices.on_bad_row == "missing",
         )  # fmt: skip
         observation, first, has_time = reader.observation, self._first_row(), choices.time is not None
@@ -83,7 +104,7 @@ class Loop:
             try:
                 y, exog, key, time, cell = observation(row)
                 each = series.get(key)
-                if each is not None and has_time and self._is_learned(each, time, cell, rows):
+                if each is not None and has_time and self._is_learned(each, time, cell, place):
                     continue
             except TableError as error:
                 self._on_bad_row(error, rows.row)
@@ -93,16 +114,16 @@ class Loop:
                 continue
             if each is None:
                 each = self._answerer.series(key, self._template.copy(), None, None)
-                add(each.answer(y, exog, cell))
+                add(each.answer(y, exog, cell), rows.row, key)
                 series[key] = each  # not before its first row is learned: a refused one leaves no series behind
             else:
-                add(each.answer(y, exog, cell))
+                add(each.answer(y, exog, cell), rows.row, key)
             if has_time:
                 each.last_time, each.last_cell = time, json.dumps(cell)
             if state is not None:
                 state.record(rows.row, key, each.last_cell, y, exog)
 
-    def _is_learned(self, series: Series, time: Any, cell: Any, rows: Rows) -> bool:
+    def _is_learned(self, series: Series, time: Any, cell: Any, place: Place) -> bool:
         """Return whether a row was learned before the stream was resumed; refuse one that is late."""
         try:
             if series.resumed_time is not None and time <= series.resumed_time:
@@ -114,11 +135,12 @@ class Loop:
         except TypeError:
             what = "cannot be compared with"
         message = f"{cells.show(cell)} {what} {series.last_cell}, the time of the row before it"
-        return cells.raise_bad_cell(str(self._choices.time), rows.row, message, rows.source, rows.line)
+        return cells.raise_bad_cell(str(self._choices.time), place.row, message, place.source, place.line)
 
     def _first_row(self) -> int:
         """Return the number of the first row that is new; rows with a time are recognised by that."""
-        return 0 if self._state is None or self._choices.time is not None else self._state.row + 1
+        by_number = self._state is not None and self._choices.time is None and self._kafka is None
+        return self._state.row + 1 if by_number and self._state is not None else 0
 
     def _check_learned(self, number: int, first: int, packed: bytes) -> None:
         """Check that a row that was learned before is the same as then."""
@@ -155,6 +177,8 @@ class Loop:
         every = self._choices.every or max(EVERY, EVERY_OF_A_SERIES * len(state.series))
         if state.n_learned - self._saved_at >= every:
             self._save(state)
+        elif state.sync_due() <= 0.0:
+            state.sync()
 
     def _save(self, state: SavedStream) -> None:
         state.save()
@@ -195,32 +219,47 @@ class Loop:
         if self._state is not None:
             self._state.close()
 
-    def _open_sink(self, kind: str, header: str, wanted: Wanted) -> Sink:
+    def _open_sink(self, kind: str, header: str, wanted: Wanted) -> tuple[Sink, Answers | None]:
+        """Return where answers go, and the same if a resumed stream gives it the answers that it lacks."""
         out, state = self._choices.out, self._choices.state
+        if self._kafka is not None and self._kafka.sink is not None:
+            return self._kafka.sink, self._kafka.sink
         if out is None or out == outputs.STANDARD:
-            return StandardOutput(header, waits=state is not None)
+            return StandardOutput(header, waits=state is not None), None
         if kind == "parquet":
-            return ParquetFile(out, wanted)
-        return WholeFile(out, header) if state is None else GrowingFile(out, header, terminal.note)
+            return ParquetFile(out, wanted), None
+        if state is None:
+            return WholeFile(out, header), None
+        growing = GrowingFile(out, header, terminal.note)
+        return growing, growing
 
     def _open_state(self, choices: "Choices") -> SavedStream:
-        columns = {"target": choices.target, "id": choices.key, "time": choices.time}
-        growing = self._sink if isinstance(self._sink, GrowingFile) else None
+        columns: dict[str, Any] = {"target": choices.target, "id": choices.key, "time": choices.time}
+        columns |= {"topic": None} if self._kafka is None else self._kafka.settings
         state = SavedStream(
-            choices.state or "", self._template, columns, len(choices.exog), self._answerer.series, parse_time, growing,
-            always=choices.fsync == "always",
+            choices.state or "", self._template, columns, len(choices.exog), self._answerer.series, parse_time,
+            self._answers, None if self._kafka is None else self._kafka.positions, always=choices.fsync == "always",
         )  # fmt: skip
+        self._saved_at = state.resumed.n_learned
+        if self._kafka is not None:
+            for each in state.series.values():
+                each.resumed_time = None  # rows are recognised by their offsets: one that is late is late
+        self._note_resumed(state)
+        return state
+
+    def _note_resumed(self, state: SavedStream) -> None:
+        """Report what the state holds, and how rows that it has learned are recognised."""
+        folder, time = self._choices.state, self._choices.time
         n_learned, row, n_replayed, n_torn = state.resumed
-        self._saved_at = n_learned
-        by = f'their time, column "{choices.time}"' if choices.time is not None else "their number in the input"
+        by = "their number in the input" if time is None else f'their time, column "{time}"'
+        by = by if self._kafka is None else "their offsets"
         if n_torn:
-            terminal.note(f"{choices.state}: the journal ended in a torn record; its last {n_torn} bytes were cut.")
+            terminal.note(f"{folder}: the journal ended in a torn record; its last {n_torn} bytes were cut.")
         if n_learned:
             terminal.note(
-                f"{choices.state}: resumed after {n_learned} rows of {len(state.series)} series, {n_replayed} of them "
+                f"{folder}: resumed after {n_learned} rows of {len(state.series)} series, {n_replayed} of them "
                 f"from the journal. Rows that were learned before are skipped, by {by}"
-                + (f": up to row {row}." if choices.time is None else ".")
+                + (f": up to row {row}." if time is None and self._kafka is None else ".")
             )
         else:
-            terminal.note(f"{choices.state}: a new state. Rows will be recognised by {by}.")
-        return state
+            terminal.note(f"{folder}: a new state. Rows will be recognised by {by}.")

@@ -7,16 +7,34 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from adabypass.cli.stream_output import Encode, Wanted, encode_csv
 from adabypass.errors import MissingExtraError
 from adabypass.files import replacing, write_all
+from adabypass.snapshots.header import Header
 
 LONGEST_LINE = 1 << 20
 """Bytes from the end of a file in which the end of a line is looked for."""
+LARGEST_FILE = 1 << 62
 GROUP = 10_000
 """Rows of a group of a Parquet file."""
+
+
+class Sink(Protocol):
+    """Where answers go."""
+
+    def add(self, answer: Any, row: int, key: str) -> None:
+        """Add the answer to a row of this number, of the series of this id."""
+
+    def flush(self) -> None:
+        """Write out all answers."""
+
+    def finish(self) -> None:
+        """Write out all answers, the last ones."""
+
+    def abandon(self) -> None:
+        """Drop the answers that wait."""
 
 
 class StandardOutput:
@@ -32,9 +50,13 @@ class StandardOutput:
 
     def __init__(self, header: str, waits: bool) -> None:
         self._waiting: list[str] = [header] if header else []
-        self.add: Callable[[str], object] = self._waiting.append if waits else sys.stdout.write
+        self._add: Callable[[str], object] = self._waiting.append if waits else sys.stdout.write
         if header and not waits:
             sys.stdout.write(self._waiting.pop())
+
+    def add(self, answer: str, row: int, key: str) -> None:
+        """Add the answer to a row."""
+        self._add(answer)
 
     def flush(self) -> None:
         """Write out all answers."""
@@ -60,8 +82,8 @@ class WholeFile:
         self._file = self._stack.enter_context(replacing(path))
         self._file.write(header.encode())
 
-    def add(self, answer: str) -> None:
-        """Add an answer."""
+    def add(self, answer: str, row: int, key: str) -> None:
+        """Add the answer to a row."""
         self._file.write(answer.encode("utf-8", "surrogatepass"))
 
     def flush(self) -> None:
@@ -98,8 +120,8 @@ class ParquetFile:
         file = self._stack.enter_context(replacing(path))
         self._writer = self._stack.enter_context(pyarrow.parquet.ParquetWriter(file, self._schema))
 
-    def add(self, values: list[Any]) -> None:
-        """Add an answer."""
+    def add(self, values: list[Any], row: int, key: str) -> None:
+        """Add the answer to a row."""
         for i in self._texts:
             values[i] = None if values[i] is None else str(values[i])
         self._rows.append(values)
@@ -144,11 +166,15 @@ class GrowingFile:
     def __init__(self, path: str, header: str, note: Callable[[str], None]) -> None:
         self._path, self._header, self._note = path, header, note
         self._waiting: list[str] = []
-        self.add = self._waiting.append
         self._descriptor = -1
 
-    def resume(self, size: int | None) -> None:
+    def add(self, answer: str, row: int, key: str) -> None:
+        """Add the answer to a row."""
+        self._waiting.append(answer)
+
+    def resume(self, header: Header | None) -> None:
         """Cut the file to the size that it had when the snapshot was taken."""
+        size = None if header is None else header.whole_or_none("answers_size", maximum=LARGEST_FILE)
         Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
         self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
         if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
@@ -175,11 +201,11 @@ class GrowingFile:
             self._waiting.clear()
             write_all(self._descriptor, content)
 
-    def sync(self) -> int:
+    def sync(self) -> dict[str, Any]:
         """Flush the file to the disk; return its size."""
         self.flush()
         os.fsync(self._descriptor)
-        return os.lseek(self._descriptor, 0, os.SEEK_CUR)
+        return {"answers_size": os.lseek(self._descriptor, 0, os.SEEK_CUR)}
 
     def finish(self) -> None:
         """Write out all answers, the last ones."""
@@ -188,9 +214,6 @@ class GrowingFile:
     def abandon(self) -> None:
         """Drop the answers that wait: their rows are not in the journal."""
         self._waiting.clear()
-
-
-Sink = StandardOutput | WholeFile | ParquetFile | GrowingFile
 
 
 def encoding(kind: str, wanted: Wanted) -> tuple[Encode | None, str]:

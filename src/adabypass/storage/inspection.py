@@ -13,6 +13,7 @@ from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.versions import FORMAT, OLDEST_FORMAT
 from adabypass.storage import folder, journal
 from adabypass.storage.models import STREAM
+from adabypass.storage.positions import unpack
 
 MOST_IDS = 20
 """Ids of series that are listed."""
@@ -59,9 +60,11 @@ def describe(snapshot: Snapshot, size: int) -> dict[str, Any]:
 
 def _journal(found: journal.Found, whole: dict[str, Any]) -> dict[str, Any]:
     last = found.last
+    has_positions = whole.get("positions") is not None
     return {
         "n_records": found.n_records,
-        "last_row": whole.get("row") if last is None else last.row,
+        "last_row": whole.get("row") if last is None or has_positions else last.row,
+        "last_position": list(unpack(last.row)) if last is not None and has_positions else None,
         "last_time": None if last is None else last.time,
         "torn_bytes": found.n_torn,
     }

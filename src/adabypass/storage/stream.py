@@ -22,6 +22,7 @@ from adabypass.storage.arrays import check_array, checkpoints, lines, stacked, t
 from adabypass.storage.folder import StateFolder
 from adabypass.storage.journal import Record, pack
 from adabypass.storage.models import STREAM
+from adabypass.storage.positions import Positions
 from adabypass.validation import Floats, shown
 
 MOST_ROWS = int(LARGEST_COUNT)
@@ -47,16 +48,16 @@ class Series:
 
 
 class Answers(Protocol):
-    """A file of answers that is brought back to what the state knows of it when a stream is resumed."""
+    """A file or a topic of answers that gets, when a stream is resumed, the answers that it lacks, and none twice."""
 
-    def resume(self, size: int | None) -> None:
-        """Cut the file to the size that it had when the snapshot was taken; None if there was none."""
+    def resume(self, header: Header | None) -> None:
+        """Go back to what the header of the snapshot says of it; None if there was no snapshot."""
 
-    def add(self, answer: Any) -> object:
-        """Add the answer to a row that was learned again."""
+    def add(self, answer: Any, row: int, key: str) -> object:
+        """Add the answer to a row that was learned again, of this number and series."""
 
-    def sync(self) -> int:
-        """Flush the file to the disk; return its size."""
+    def sync(self) -> dict[str, Any]:
+        """Make all answers durable; return what the header says of them: `answers_size` or `answers_ends`."""
 
 
 class Resumed(NamedTuple):
@@ -90,7 +91,9 @@ class SavedStream:
     parse_time : function
         Makes of the cell of a time what can be compared.
     answers : Answers, optional
-        Where answers go, if that is a file: after a crash it gets the answers that it lacks, and none twice.
+        Where answers go, if that is a file or a topic: after a crash it gets the answers that it lacks, and none twice.
+    positions : Positions, optional
+        For an input of several partitions: where reading goes on in each. The number of a row is then its position.
     always : bool
         Whether every commit is flushed to the disk.
     """
@@ -104,11 +107,13 @@ class SavedStream:
         new_series: Callable[[str, Forecaster, Floats | None, Floats | None], Series],
         parse_time: Callable[[Any], Any],
         answers: Answers | None = None,
+        positions: Positions | None = None,
         *,
         always: bool,
     ) -> None:
         self._template, self._options, self._n_exog = template, options, n_exog
         self._new_series, self._parse_time, self._answers = new_series, parse_time, answers
+        self._positions = positions
         self._settings = describe_settings(template._untrained, template._spec, template.exog) | options
         self.series: dict[str, Series] = {}
         self.row = self.n_learned = self._checksum = 0
@@ -128,10 +133,18 @@ class SavedStream:
         """Note a row that was learned; it is written with the next `commit`."""
         journal = self._journal
         journal.append(pack(row, key, time, y, exog))
-        self.row = row
+        self._advance(row, journal.checksum)
+
+    def _advance(self, row: int, checksum: int) -> None:
+        """Count a row that was learned, and note where it was in the input."""
         self.n_learned = count = self.n_learned + 1
+        if self._positions is None:
+            self.row = row
+        else:
+            self._positions.advance(row)
+            self.row = count
         if count & (count - 1) == 0:
-            self.checkpoints[count] = journal.checksum
+            self.checkpoints[count] = checksum
 
     @property
     def checksum(self) -> int:
@@ -200,11 +213,9 @@ class SavedStream:
         cell = self._note_time(series, record.time)
         answer = series.answer(y, exog or None, cell)
         if self._answers is not None:
-            self._answers.add(answer)
-        self.row, self._checksum = record.row, checksum
-        self.n_learned += 1
-        if self.n_learned & (self.n_learned - 1) == 0:
-            self.checkpoints[self.n_learned] = checksum
+            self._answers.add(answer, record.row, record.key)
+        self._checksum = checksum
+        self._advance(record.row, checksum)
 
     def _check_key(self, key: str) -> None:
         """Check that the key of a series is an id as JSON, or "" where there are no ids."""
@@ -233,7 +244,10 @@ class SavedStream:
             "row": self.row,
             "n_learned": self.n_learned,
             "n_series": len(self.series),
-            "answers_size": None if self._answers is None else self._answers.sync(),
+            "answers_size": None,
+            "answers_ends": None,
+            **({} if self._answers is None else self._answers.sync()),
+            "positions": None if self._positions is None else self._positions.as_header(),
             "checkpoints": [[count, checksum] for count, checksum in self.checkpoints.items()],
             "layout": spec.shapes(self._n_exog),
         }
@@ -279,7 +293,9 @@ class SavedStream:
         self.row, self.n_learned = (header.whole(name, maximum=MOST_ROWS) for name in ("row", "n_learned"))
         self.checkpoints = checkpoints(header)
         if self._answers is not None:
-            self._answers.resume(header.whole_or_none("answers_size", maximum=1 << 62))
+            self._answers.resume(header)
+        if self._positions is not None:
+            self._positions.restore(header)
         self._checksum = header.whole("checksum", maximum=(1 << 32) - 1)
 
     def _check_settings(self, header: Header) -> None:

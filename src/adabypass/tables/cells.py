@@ -33,9 +33,10 @@ class Location(NamedTuple):
 
 
 def raise_bad_cell(column: str, row: int, what: str, source: str = "", line: int | None = None) -> NoReturn:
-    """Raise the error about the cell of a row, counted from 1."""
+    """Raise the error about the cell of a row, counted from 1; 0 if the source says which row it is."""
     where = "" if line is None or line == row else f" (line {line})"
-    raise BadCellError(f'{source + ": " if source else ""}row {row}, column "{column}": {what}{where}')
+    number = f"row {row}, " if row else ""
+    raise BadCellError(f'{source + ": " if source else ""}{number}column "{column}": {what}{where}')
 
 
 def numbers(cells: Cells, location: Location) -> Floats:

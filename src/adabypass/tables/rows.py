@@ -168,7 +168,7 @@ class JsonRows:
             if line.strip():
                 self.row += 1
                 try:
-                    found = self._object(line)
+                    found = parse_object(line, f"{self.source}: line {self.line}")
                 except TableError as error:
                     self._on_bad_row(error)
                 else:
@@ -185,21 +185,22 @@ class JsonRows:
                         raise UnknownNameError(f"{self.source}: row {self.row}: {no_such_column(name, list(row))}")
             yield [row.get(name) for name in names]
 
-    def _object(self, line: str) -> dict[str, Any]:
-        where = f"{self.source}: line {self.line}"
-        try:
-            found = _decode(line)
-        except json.JSONDecodeError as error:
-            raise TableError(f"{where} is not JSON: {error.msg} at character {error.pos + 1}.") from None
-        except RecursionError:
-            raise TableError(f'{where} is nested too deeply; write each row as in {{"y": 1.5}}.') from None
-        except TableError as error:
-            raise TableError(f"{where} {error}") from None
-        except ValueError:  # Python reads no integer of more than some 4300 digits
-            raise TableError(f"{where} holds an integer of thousands of digits, too large for a number.") from None
-        if not isinstance(found, dict):
-            raise TableError(f'{where} is not a JSON object; write each row as in {{"y": 1.5}}.')
-        return found
+
+def parse_object(text: str, where: str) -> dict[str, Any]:
+    """Return a row that is a JSON object; `where` is what errors call it."""
+    try:
+        found = _decode(text)
+    except json.JSONDecodeError as error:
+        raise TableError(f"{where} is not JSON: {error.msg} at character {error.pos + 1}.") from None
+    except RecursionError:
+        raise TableError(f'{where} is nested too deeply; write each row as in {{"y": 1.5}}.') from None
+    except TableError as error:
+        raise TableError(f"{where} {error}") from None
+    except ValueError:  # Python reads no integer of more than some 4300 digits
+        raise TableError(f"{where} holds an integer of thousands of digits, too large for a number.") from None
+    if not isinstance(found, dict):
+        raise TableError(f'{where} is not a JSON object; write each row as in {{"y": 1.5}}.')
+    return found
 
 
 Rows: TypeAlias = CsvRows | JsonRows

@@ -1,0 +1,249 @@
+"""`adabypass stream` between topics of Kafka: the numbers of a file, each row answered once, and errors in words."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from adabypass.adapters.kafka import Answer, TopicReader, TopicWriter
+from adabypass.adapters.kafka.client import KafkaError
+from adabypass.errors import BrokerError, StateError, TableError
+from tests.cli.in_process import run, stream
+from tests.cli.test_forecasting import COMMAND
+from tests.kafka.cluster import Cluster
+from tests.kafka.rows import NILE, answers, done, expected, options, refusal, rows, values
+
+
+def test_answers_equal_those_to_the_same_rows_of_a_file(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.write("rows", rows(0, 200))
+    assert "a new state" in done(stream(*options(cluster, tmp_path / "s")))
+    assert values(cluster) == expected(200)
+    cluster.write("rows", rows(200, 300))
+    assert "resumed after 200 rows" in done(stream(*options(cluster, tmp_path / "s")))
+    assert values(cluster) == expected(300)
+
+
+def test_an_answer_has_the_id_of_its_series_as_key_and_all_of_a_series_are_in_one_partition(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.write("rows", rows(0, 60))
+    done(stream(*options(cluster, tmp_path / "s")))
+    found = answers(cluster)
+    assert {message.key() for message in found.values()} == {b"a", b"b", b"3"}
+    places = {(message.key(), message.partition()) for message in found.values()}
+    assert len(places) == 3
+    assert found[2, 7].headers() == [("adabypass-row", b"adabypass-rows-answers/rows/2/7")]
+
+
+def test_without_a_sink_answers_are_printed_and_without_a_state_all_rows_are_read(cluster: Cluster) -> None:
+    cluster.write("one", [(0, json.dumps({"y": y})) for y in NILE[:50]])
+    printed = stream("--source", cluster.url("one"), "--stop-at-end")
+    done(printed)
+    given = "".join(json.dumps({"y": y}) + "\n" for y in NILE[:50])
+    assert printed.out == stream(given=given).out
+
+
+def test_answers_in_a_file_go_on_where_they_were(cluster: Cluster, tmp_path: Path) -> None:
+    chosen = ["--source", cluster.url("one"), "--state", tmp_path / "s", "--out", tmp_path / "a.jsonl", "--stop-at-end"]
+    for start in (0, 30):
+        cluster.write("one", [(0, json.dumps({"y": y})) for y in NILE[start : start + 30]])
+        done(stream(*chosen))
+    given = "".join(json.dumps({"y": y}) + "\n" for y in NILE[:60])
+    assert (tmp_path / "a.jsonl").read_text() == stream(given=given).out
+
+
+def test_a_lost_state_is_learned_again_and_nothing_is_answered_again(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.write("rows", rows(0, 150))
+    done(stream(*options(cluster, tmp_path / "s")))
+    cluster.write("rows", rows(150, 210))
+    said = done(stream(*options(cluster, tmp_path / "new")))
+    assert "has answers to rows that" in said
+    assert values(cluster) == expected(210)
+
+
+def test_an_older_copy_of_the_state_goes_on_without_repeating_an_answer(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.write("rows", rows(0, 90))
+    done(stream(*options(cluster, tmp_path / "s")))
+    shutil.copytree(tmp_path / "s", tmp_path / "copy")
+    cluster.write("rows", rows(90, 180))
+    done(stream(*options(cluster, tmp_path / "s")))
+    cluster.write("rows", rows(180, 240))
+    done(stream(*options(cluster, tmp_path / "copy")))
+    assert values(cluster) == expected(240)
+
+
+def test_rows_before_the_offsets_of_the_group_are_learned_and_not_answered(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.write("rows", rows(0, 90))
+    for partition, offset in ((0, 10), (1, 30)):
+        cluster.commit("adabypass-rows-answers", "rows", partition, offset)
+    done(stream(*options(cluster, tmp_path / "s")))
+    assert cluster.committed("adabypass-rows-answers", "rows") == {0: 30, 1: 30, 2: 30}
+    whole = expected(90)
+    assert values(cluster) == {
+        place: answer for place, answer in whole.items() if place[1] >= {0: 10, 1: 30, 2: 0}[place[0]]
+    }
+
+
+def test_groups_answer_the_same_rows_to_one_topic_without_disturbing_each_other(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.write("rows", rows(0, 60))
+    for group in ("one", "two"):
+        done(stream(*options(cluster, tmp_path / group, "--group", group)))
+    assert len(cluster.read("answers")) == 120
+
+
+def test_each_process_may_have_its_partitions(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.write("rows", rows(0, 90))
+    done(stream(*options(cluster, tmp_path / "a", "--partitions", "0-1")))
+    assert {place[0] for place in answers(cluster)} == {0, 1}
+    done(stream(*options(cluster, tmp_path / "b", "--partitions", "2")))
+    assert values(cluster) == expected(90)
+
+
+BAD = {
+    "no JSON": (b"y=1", "is not JSON"),
+    "nothing": (None, "is not JSON"),
+    "no UTF-8": (b"\xff\xfe", "is not UTF-8"),
+    "an array": (b"[1, 2]", "is not a JSON object"),
+    "no target": (b'{"k": "a", "t": 999, "x": 1}', 'no column "y"'),
+    "no number": (b'{"k": "a", "t": 999, "y": "high"}', 'column "y"'),
+    "no id": (b'{"k": "", "t": 999, "y": 1}', 'column "k"'),
+    "a late row": (b'{"k": "a", "t": 0, "y": 1}', 'column "t"'),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_bad_message_is_named_and_left_out_on_request(what: str, cluster: Cluster, tmp_path: Path) -> None:
+    value, message = BAD[what]
+    cluster.write("rows", [*rows(0, 60), (0, value), *rows(60, 90)])
+    chosen = options(cluster, tmp_path / "s", "--time", "t")
+    for _ in range(2):  # the state is as it was before the message, and a second start finds it again
+        said = refusal(stream(*chosen), TableError)
+        assert f"{cluster.url('rows')}, partition 0, offset 20" in said
+        assert message in said
+    assert len(answers(cluster)) >= 20
+    said = done(stream(*chosen, "--on-bad-row", "skip"))
+    assert said.count("skipped: kafka://") == 1
+    assert "could not be read, and were skipped: 1." in said
+    whole = expected(90, "--time", "t")
+    shifted = {(p, offset + (p == 0 and offset >= 20)): answer for (p, offset), answer in whole.items()}
+    assert values(cluster) == shifted
+
+
+def test_a_field_that_is_absent_may_count_as_missing(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.write("one", [(0, b'{"y": 1.0}'), (0, b'{"x": 2.0}'), (0, b'{"y": null}')])
+    printed = stream("--source", cluster.url("one"), "--on-bad-row", "missing", "--stop-at-end")
+    done(printed)
+    assert [json.loads(line)["y"] for line in printed.out.splitlines()] == [1.0, None, None]
+
+
+def test_a_state_belongs_to_its_topic_group_and_partitions(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.write("rows", rows(0, 30))
+    done(stream(*options(cluster, tmp_path / "s")))
+    for more, message in (
+        (["--group", "other"], "group 'other'"), (["--partitions", "0"], "partitions [0]"),
+    ):  # fmt: skip
+        assert message in refusal(stream(*options(cluster, tmp_path / "s", *more)), StateError)
+    refused = stream("--source", cluster.url("one"), "--id", "k", "--state", tmp_path / "s")
+    assert "topic 'one'" in refusal(refused, StateError)
+    refused = stream("--id", "k", "--state", tmp_path / "s", given="k,y\na,1\n")
+    assert "no topic" in refusal(refused, StateError)
+
+
+def test_a_topic_that_was_made_anew_is_refused(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.write("rows", rows(0, 30))
+    done(stream(*options(cluster, tmp_path / "s")))
+    with Cluster(rows=3, answers=2) as other:
+        refused = stream(*options(other, tmp_path / "s"))
+        assert "but was read up to 10 before" in refusal(refused, BrokerError)
+
+
+def test_messages_that_were_deleted_unread_are_reported(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mock brokers delete nothing; so the reader is told that they have."""
+    cluster.write("rows", rows(0, 30))
+    done(stream(*options(cluster, tmp_path / "s")))
+    cluster.write("rows", rows(30, 90))
+    monkeypatch.setattr(TopicReader, "_bounds", lambda self, partition: (15, 30))
+    said = refusal(stream(*options(cluster, tmp_path / "s")), BrokerError)
+    assert "messages 10 to 14 of partition 0 were deleted unread" in said
+    said = done(stream(*options(cluster, tmp_path / "s", "--on-bad-row", "skip")))
+    assert said.count("were deleted unread; going on without them") == 3
+    assert sorted(answers(cluster)) == [(p, i) for p in range(3) for i in (*range(10), *range(15, 30))]
+
+
+def test_a_transaction_that_is_aborted_or_delayed_is_tried_again(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.write("rows", rows(0, 30))
+    cluster.fail("EndTxn", KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.COORDINATOR_NOT_AVAILABLE)
+    done(stream(*options(cluster, tmp_path / "s")))
+    cluster.write("rows", rows(30, 90))
+    cluster.fail("Produce", KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    assert "a transaction was aborted" in done(stream(*options(cluster, tmp_path / "s")))
+    assert values(cluster) == expected(90)
+
+
+def test_a_process_whose_group_was_taken_over_stops_and_the_next_start_answers(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.write("rows", rows(0, 30))
+    cluster.fail("Produce", KafkaError.INVALID_PRODUCER_EPOCH)
+    said = refusal(stream(*options(cluster, tmp_path / "s")), BrokerError)
+    assert "another process answers as group adabypass-rows-answers" in said
+    assert "from the journal" in done(stream(*options(cluster, tmp_path / "s")))
+    assert values(cluster) == expected(30)
+
+
+def test_a_broker_that_is_away_for_a_while_is_waited_for(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.write("rows", rows(0, 300))
+    downtime = threading.Timer(1.5, cluster.restart)
+    transact, n_begun = TopicWriter._transact, 0
+
+    def stop_at_the_third(writer: TopicWriter, answered: Sequence[Answer]) -> None:
+        nonlocal n_begun
+        n_begun += 1
+        if n_begun == 3:
+            cluster.stop()
+            downtime.start()
+        transact(writer, answered)
+
+    monkeypatch.setattr(TopicWriter, "_transact", stop_at_the_third)
+    done(stream(*options(cluster, tmp_path / "s")))
+    downtime.join()
+    assert values(cluster) == expected(300)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_the_stream_with_all_rows_answered(
+    number: signal.Signals, code: int, cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.write("rows", rows(0, 90))
+    chosen = [each for each in options(cluster, tmp_path / "s") if each != "--stop-at-end"]
+    child = subprocess.Popen([*COMMAND, "stream", *chosen], stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 30
+    while len(cluster.read("answers")) < 90 and time.monotonic() < until:
+        time.sleep(0.1)
+    os.kill(child.pid, number)
+    said = child.communicate(timeout=30)[1]
+    assert child.returncode == code, said
+    assert values(cluster) == expected(90)
+    assert json.loads(run("inspect", tmp_path / "s", "--json").out)["journal"]["n_records"] == 0
+
+
+def test_inspect_shows_where_reading_goes_on(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.write("rows", rows(0, 31))
+    done(stream(*options(cluster, tmp_path / "s")))
+    shown = run("inspect", tmp_path / "s").out
+    assert "11 of partition 0, 10 of partition 1, 10 of partition 2" in shown
+    assert "adabypass-rows-answers" in shown
+    assert "last row" not in shown
