@@ -13,7 +13,7 @@ BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-b
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-hosts test-slow lint bench bench-accuracy bench-forecast docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash clean
+.PHONY: help setup demo test test-hosts test-slow lint bench bench-accuracy bench-forecast docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -114,6 +114,9 @@ fuzz: setup  ## Load 100,000 mutated snapshots and journals: ARGS="--cases 10000
 
 test-crash: setup  ## Kill `adabypass stream` 500 times, fail its writes, fill its disk: no answered row may be lost
 	@$(BIN)/python -m tests.crash $(ARGS)
+
+test-kafka: setup  ## Kill `adabypass stream` between two topics of Kafka 20 times: each row once in the state and in the sink
+	@$(BIN)/python -m tests.kafka $(ARGS)
 
 clean:  ## Remove all that was built
 	rm -rf build $(VENV)
