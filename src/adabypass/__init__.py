@@ -1,7 +1,7 @@
 """Online Bayesian passive-aggressive regression: a forecast before every observation, one update after it."""
 
 from adabypass.datasets import load_dataset
-from adabypass.evaluation import compare, evaluate
+from adabypass.evaluation import compare, evaluate, evaluate_frame
 from adabypass.forecasting import AutoForecaster, Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.model.forecast import Forecast
 from adabypass.model.noise import Family
@@ -50,6 +50,7 @@ __all__ = [
     "Trace",
     "compare",
     "evaluate",
+    "evaluate_frame",
     "forecast",
     "from_bytes",
     "load",

@@ -74,3 +74,12 @@ def test_many_series_of_a_frame_are_forecast_as_by_themselves() -> None:
         rows = found[found.unique_id == name]
         assert_array_equal(rows["mean"], own.mean)
         assert_array_equal(rows["upper_80"], own.interval(0.8)[1])
+
+
+def test_the_number_of_threads_changes_no_forecast_of_a_frame() -> None:
+    y = np.random.default_rng(5).normal(size=(30, 40)).cumsum(axis=1)
+    frame = pd.DataFrame({"unique_id": np.repeat(np.arange(30), 40), "y": y.reshape(-1)})
+    one, three = (forecast(frame, 3, Forecaster(lags=1), n_threads=n) for n in (1, 3))
+    pd.testing.assert_frame_equal(one, three, check_exact=True)
+    with pytest.raises(ValueError, match="n_threads"):
+        forecast(frame, 3, n_threads=0)

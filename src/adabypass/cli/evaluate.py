@@ -81,7 +81,7 @@ def evaluate(
                 progress=lambda _, done: advance(done),
             )  # fmt: skip
 
-        results, failures = each_series(panel, work)
+        results, failures = each_series(panel, work, n_threads=None)
     if out is not None:
         outputs.write_table(_columns(results), out)
     if out != outputs.STANDARD:

@@ -2,6 +2,7 @@
 
 from adabypass.evaluation.comparison import Comparison, compare
 from adabypass.evaluation.diebold_mariano import Difference, difference
+from adabypass.evaluation.frames import evaluate_frame
 from adabypass.evaluation.prequential import Evaluation, evaluate
 from adabypass.model.calibration import PitHistogram, Reliability, coverage_over_time, pit_histogram, reliability
 
@@ -15,6 +16,7 @@ __all__ = [
     "coverage_over_time",
     "difference",
     "evaluate",
+    "evaluate_frame",
     "pit_histogram",
     "reliability",
 ]

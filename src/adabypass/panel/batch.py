@@ -11,6 +11,7 @@ from adabypass.forecasting.observations import too_short
 from adabypass.model.forecast import Forecast
 from adabypass.panel.panel import Panel
 from adabypass.panel.series import Series, SeriesTable
+from adabypass.panel.threads import in_threads
 from adabypass.tables import Column
 from adabypass.timegrid.periods import periods_of
 from adabypass.validation import Floats
@@ -50,7 +51,7 @@ class Batch:
         template: Forecaster | Baseline,
         horizon: int,
         levels: tuple[float, ...],
-        n_threads: int | None,
+        n_threads: int,
         progress: Callable[[int], None] | None,
         remedy: str,
     ) -> None:
@@ -117,17 +118,24 @@ class Batch:
     def _run_singly(self, ready: list[Ready]) -> dict[str, AdabypassError]:
         """Run and forecast one series after another: baselines, and automatic forecasters with periods of their own."""
         failed: dict[str, AdabypassError] = {}
-        for series, exog_ahead in ready:
-            twin = copy_for(series, self._template)
+
+        def work(each: Ready) -> tuple[Forecast, dict[str, Floats]] | AdabypassError:
+            twin = copy_for(each.series, self._template)
             try:
-                twin.run(series.y, series.exog, keep_predictive=False)
-                ahead = twin.forecast(self._horizon, exog_ahead)
+                twin.run(each.series.y, each.series.exog, keep_predictive=False)
+                ahead = twin.forecast(self._horizon, each.exog_ahead)
             except AdabypassError as error:
-                failed[series.name] = error
+                return error
+            return ahead, ahead.columns(self._levels)
+
+        for (series, _), found in zip(ready, in_threads(work, ready, self._n_threads), strict=True):
+            if isinstance(found, AdabypassError):
+                failed[series.name] = found
                 continue
+            ahead, columns = found
             self.names.append(series.name)
             self.times.append(self._times(series))
-            self.parts.append(ahead.columns(self._levels))
+            self.parts.append(columns)
             self.first = self.first or (series, ahead)
             if self._progress is not None:
                 self._progress(1)

@@ -35,6 +35,7 @@ def forecast(
     freq: Freq | None = None,
     levels: float | Sequence[float] = (0.9,),
     on_error: Literal["warn", "raise"] = "warn",
+    n_threads: int | None = None,
 ) -> Any:
     """Forecast every series of a data frame, and return the forecasts as a frame of the same kind.
 
@@ -58,6 +59,8 @@ def forecast(
     on_error : "warn" or "raise"
         What to do about a series that cannot be forecast (too short, say): leave it out with a `SeriesWarning` that
         names it and the reason, or raise the error. If every series fails, the error is raised.
+    n_threads : int, optional
+        As many as there are processors by default; no number of a forecast depends on it.
 
     Returns
     -------
@@ -75,21 +78,22 @@ def forecast(
     ['ds', 'mean', 'sd', 'lower_90', 'upper_90']
     """
     horizon = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
-    _check_on_error(on_error)
+    check_on_error(on_error)
     table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
     panel = SeriesTable(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
-    found = forecast_series(panel, horizon, forecaster, levels)
+    found = forecast_series(panel, horizon, forecaster, levels, n_threads=n_threads)
     if found.failures:
-        _report(found.failures, len(panel), on_error)
+        report(found.failures, len(panel), on_error)
     return table.like(found.columns)
 
 
-def _check_on_error(on_error: object) -> None:
+def check_on_error(on_error: object) -> None:
+    """Check what is to be done about series that fail."""
     if not isinstance(on_error, str) or on_error not in ("warn", "raise"):
         raise ParameterError(f"on_error is {shown(on_error)}, but must be 'warn' or 'raise'.")
 
 
-def _report(failures: list[Failure], n: int, on_error: Literal["warn", "raise"]) -> None:
+def report(failures: list[Failure], n: int, on_error: Literal["warn", "raise"]) -> None:
     """Warn the caller of `forecast` about series that failed, or raise the first one's error."""
     if on_error == "raise":
         first = failures[0]

@@ -11,6 +11,7 @@ from adabypass.model.forecast import Forecast
 from adabypass.panel.ahead import check_levels
 from adabypass.panel.batch import Batch, Failure
 from adabypass.panel.series import Series, SeriesTable
+from adabypass.panel.threads import check_threads, in_threads
 from adabypass.regressors import Regressor
 from adabypass.tables import Column, ZonedTimes
 
@@ -40,7 +41,10 @@ class Forecasts(NamedTuple):
 
 
 def each_series(
-    panel: SeriesTable, work: Callable[[Series], T], progress: Callable[[int], None] | None = None
+    panel: SeriesTable,
+    work: Callable[[Series], T],
+    progress: Callable[[int], None] | None = None,
+    n_threads: int | None = 1,
 ) -> Outcome[T]:
     """Process every series of a panel; a series that raises an error of this library does not stop the others.
 
@@ -51,6 +55,8 @@ def each_series(
     work : function of a Series
     progress : function, optional
         Called after each series with the number of series done since the last call: 1.
+    n_threads : int, optional
+        By how many threads `work` is called; as many as there are processors if None.
 
     Raises
     ------
@@ -59,12 +65,19 @@ def each_series(
     """
     results: list[tuple[Series, T]] = []
     failures: list[Failure] = []
-    for name in panel.names:
+
+    def attempt(name: str) -> tuple[Series, T] | Failure:
         try:
             series = panel.series(name)
-            results.append((series, work(series)))
+            return series, work(series)
         except AdabypassError as error:
-            failures.append(Failure(name, error))
+            return Failure(name, error)
+
+    for found in in_threads(attempt, panel.names, check_threads(n_threads)):
+        if isinstance(found, Failure):
+            failures.append(found)
+        else:
+            results.append(found)
         if progress is not None:
             progress(1)
     if not results:
@@ -103,7 +116,7 @@ def forecast_series(
     table.columns.check_against(["mean", "sd", *(f"{side}_{100 * level:g}" for level in levels for side in _SIDES)])
     template = as_forecaster(forecaster).copy()
     template.reset()
-    batch = Batch(template, horizon, levels, n_threads, progress, remedy)
+    batch = Batch(template, horizon, levels, check_threads(n_threads), progress, remedy)
     failures: list[Failure] = []
     for start in range(0, len(table), BATCH):
         failures += batch.forecast(table, table.names[start : start + BATCH])

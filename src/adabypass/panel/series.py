@@ -1,5 +1,6 @@
 """The series of a table, one or many, each on a regular grid of time."""
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,17 +179,32 @@ class SeriesTable:
 def _rows_by_id(table: Table, column: str) -> dict[str, Any]:
     """Return the rows of each series; refuse a row without an id, and ids that would be written alike."""
     cells = table.cells(column)
-    names = text(cells)
-    is_typed = isinstance(cells, np.ndarray) and cells.dtype.kind != "O"
-    objects = None if is_typed else as_list(cells)
+    starts = _run_starts(cells)  # most tables hold one series after another: then few ids are looked at
+    firsts: Any = cells
+    if len(starts) < len(table):
+        firsts = cells[starts] if isinstance(cells, np.ndarray) else [cells[start] for start in starts]
+    objects = None if isinstance(cells, np.ndarray) and cells.dtype.kind != "O" else as_list(firsts)
     index: dict[str, int] = {}
-    codes = np.array([index.setdefault(name, len(index)) for name in names], dtype=np.intp)
+    run_codes = np.array([index.setdefault(name, len(index)) for name in text(firsts)], dtype=np.intp)
     is_mixed = objects is not None and len({isinstance(each, str) for each in objects}) > 1
     if is_mixed or any(not name.strip() for name in index):
-        _refuse_ids(table, column, names, objects)
+        _refuse_ids(table, column, text(cells), None if objects is None else as_list(cells))
+    codes = np.repeat(run_codes, np.diff([*starts, len(table)]))
     order = np.argsort(codes, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(codes, minlength=len(index)))[:-1]) if index else []
     return dict(zip(index, rows, strict=True))
+
+
+def _run_starts(cells: Any) -> Any:
+    """Return the rows whose id differs from that of the row before, and the first one."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuMU":
+        return np.flatnonzero(np.append(True, cells[1:] != cells[:-1])[: len(cells)])
+    if isinstance(cells, ZonedTimes):
+        return np.arange(len(cells))
+    objects = as_list(cells)
+    pairs = enumerate(pairwise(objects), start=1)
+    starts = [row for row, (a, b) in pairs if a is not b and (type(a) is not type(b) or a != b)]
+    return np.array([0, *starts][: len(objects)], dtype=np.intp)
 
 
 def _refuse_ids(table: Table, column: str, names: list[str], objects: list[Any] | None) -> None:
