@@ -8,6 +8,7 @@ import numpy as np
 
 from adabypass.errors import ParameterError
 from adabypass.model.bank_design import DRIFT_LOGS, Setting, filters
+from adabypass.model.bank_shares import check_shares, shared
 from adabypass.model.component import Components
 from adabypass.model.linear_mixture import LARGEST_LEVEL
 from adabypass.model.noise import FLEXIBLE_NORMALS, Family
@@ -32,6 +33,8 @@ class AutoBypassSpec(Spec):
     intercept: bool = True
     period: int = 1
     """Of the noise's season, in observations; 1 if it has none."""
+    prior_shares: tuple[float, ...] | None = None
+    """Shares of the filters before anything is learned; those of the design if None."""
 
     forecast_type: ClassVar[type] = Mixture
     bounded_by: ClassVar[Mapping[str, str]] = {"n_warm": "n_warm_up", "season_step": "period"}
@@ -176,10 +179,21 @@ class AutoBypassSpec(Spec):
         if not isinstance(self.intercept, bool):
             raise ParameterError(f"intercept is {shown(self.intercept)}, but must be True or False.")
         check_int(self.period, "period", minimum=1, maximum=LONGEST_PERIOD)
+        if self.prior_shares is not None:
+            object.__setattr__(self, "prior_shares", check_shares(self.prior_shares, len(filters(self.intercept))))
 
     def filters(self) -> tuple[Setting, ...]:
         """Return the settings of every filter, in the kernel's order."""
-        return filters(self.intercept)
+        return filters(self.intercept) if self.prior_shares is None else shared(self.intercept, self.prior_shares)
+
+    def hyperparameters(self) -> dict[str, Any]:
+        values = super().hyperparameters()
+        if self.prior_shares is None:
+            del values["prior_shares"]  # so that files say what they said before there was a choice
+        return values
+
+    def changed(self) -> dict[str, Any]:
+        return {name: value for name, value in super().changed().items() if name != "prior_shares"}  # too many to show
 
     @property
     def n_filters(self) -> int:

@@ -15,6 +15,7 @@ from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.ids import check_distinct, check_ids, find
 from adabypass.panel.kinds import kind_of
 from adabypass.panel.learning import Record, Rows
+from adabypass.panel.pooling import pooled
 from adabypass.panel.results import Id, PanelForecast, PanelTrace
 from adabypass.panel.series import SeriesTable
 from adabypass.panel.series_rows import SeriesRows
@@ -226,6 +227,26 @@ class Panel(SeriesRows):
             rows, _ = self._started(table.shape[2])
             cells = self._workers(len(which) * n_steps)
             return forecast_ahead(self._kind, rows.store, which, table, cells, chosen, wanted, progress)
+
+    def pooled(self) -> Forecaster | Regressor:
+        """Return the panel's forecaster, with nothing seen, but starting from what the series have learned on average.
+
+        A short series is then forecast by filters that others like it have favoured: shares of drift rates, noise
+        families and scales. Use it for a panel of new series, or with `forecast`. Of panels of AutoBypass.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from adabypass import Forecaster, Panel
+        >>> walks = np.random.default_rng(0).normal(size=(20, 100)).cumsum(axis=1)
+        >>> panel = Panel(Forecaster(lags=1))
+        >>> _ = panel.run(walks[:10])
+        >>> new = Panel(panel.pooled())
+        >>> _ = new.run(walks[10:, :6])
+        """
+        with self._exclusive():
+            rows, n_inputs = self._started()
+            return pooled(self._kind, (rows.store.row(each) for each in self._index.values()), n_inputs)
 
     def _check_observations(self, ids: Any, y: object, X: object) -> tuple[list[Id], Floats, Floats]:
         chosen = check_ids(ids)
