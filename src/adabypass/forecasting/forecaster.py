@@ -230,9 +230,9 @@ class Forecaster(Savable, metaclass=ByArguments):
         check_flag(keep_predictive, "keep_predictive")
         series = check_series(y)
         known = check_exog(exog, len(series), self._n_exog(self._cell), self._names, self.missing)
-        first, history, weights, components = self._run(series, known, keep_weights, keep_predictive)
+        first, history, weights, records = self._run(series, known, keep_weights, keep_predictive)
         return self._untrained._trace(
-            series[first:].copy(), history, weights, components if keep_predictive else None, first
+            series[first:].copy(), history, weights, records if keep_predictive else None, first
         )
 
     def forecast(

@@ -9,7 +9,6 @@ import numpy as np
 from adabypass.errors import ParameterError
 from adabypass.model.bank_design import DRIFT_LOGS, Setting, filters
 from adabypass.model.bank_shares import check_shares, shared
-from adabypass.model.component import Components
 from adabypass.model.linear_mixture import LARGEST_LEVEL
 from adabypass.model.noise import FLEXIBLE_NORMALS, Family
 from adabypass.model.predictive import Mixture, Normal, Predictive
@@ -220,6 +219,10 @@ class AutoBypassSpec(Spec):
         return self.n_filters
 
     @property
+    def families(self) -> tuple[Family, ...]:
+        return tuple(setting.family for setting in self.filters())
+
+    @property
     def n_components(self) -> int:
         return self.n_filters + self.n_flexible * (self.n_normals - 1)
 
@@ -265,8 +268,10 @@ class AutoBypassSpec(Spec):
         named = (getattr(self, name) for name in self.constant_names)
         return tuple(float(number) for number in (*named, *self.switching_rates, *self.milestones, *settings))
 
-    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
-        return Normal(mean, var) if components is None else Mixture.unchecked(components, mean, var)
+    def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
+        if record is None or self.packing is None:
+            return Normal(mean, var)
+        return Mixture.packed(record, self.packing, mean, var)
 
     def dims(self, n_features: int) -> dict[str, int]:
         return {

@@ -176,9 +176,11 @@ cdef int _fill_table() except -1:
         raise ImportError("compiled code has no room for so many families of noise, or normals in one of them")
     if len(spec.FLEXIBLE_NORMALS.sds) != MOST_FLEXIBLE:
         raise ImportError(f"flexible noise has {len(spec.FLEXIBLE_NORMALS.sds)} normals, in C {MOST_FLEXIBLE}")
+    sds = spec.FLEXIBLE_NORMALS.sds.tolist()
     for index in range(MOST_FLEXIBLE):
         FLEXIBLE_NORMALS.center[index] = spec.FLEXIBLE_NORMALS.centers[index]
         FLEXIBLE_NORMALS.sq[index] = spec.FLEXIBLE_NORMALS.sds[index] ** 2
+        FLEXIBLE_NORMALS.twin[index] = len(sds) - 1 - sds[::-1].index(sds[index])
         FLEXIBLE_START[index] = spec.FLEXIBLE_NORMALS.start[index]
     for index in range(MOST_FAMILIES):      # rows without a family are Gaussian: a wrong index does no harm
         family = spec.Family(index) if index < len(spec.Family) else spec.Family.GAUSSIAN

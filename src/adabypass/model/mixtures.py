@@ -13,8 +13,12 @@ from adabypass.model.component import COMPONENT, Components, check_components
 from adabypass.model.limits import LARGEST, LARGEST_HYPERPARAMETER
 from adabypass.model.moments import MixtureMoments
 from adabypass.model.noise import Family
+from adabypass.model.packing import Packing
 from adabypass.model.protocol import Number, check_level, check_probability, check_values, plain
 from adabypass.validation import Floats, check_array, check_rng, check_size, shown
+
+READ_RECORDS = frozenset({quantiles.cdf, quantiles.sf, quantiles.quantile})
+"""Compiled functions that take records as they are, and need no components."""
 
 CHUNK = 64
 """So many forecasts go to compiled code between two looks for Ctrl-C: some tenths of a second at most."""
@@ -89,7 +93,16 @@ class Mixture(MixtureMoments):
         forecast._fill_components(components, mean, var)
         return forecast
 
+    @staticmethod
+    def packed(record: Floats, packing: Packing, mean: Any, var: Any) -> "Mixture":
+        """Return the mixture that a model forecasts, kept as a record, or many of them: nothing is checked."""
+        forecast = Mixture.__new__(Mixture)
+        forecast._fill_record(record, packing, mean, var)
+        return forecast
+
     def __reduce__(self) -> Any:
+        if self.record is not None:
+            return Mixture.packed, (self.record, self.packing, self.mean, self.var)
         return Mixture.unchecked, (self.components, self.mean, self.var)
 
     @staticmethod
@@ -106,13 +119,20 @@ class Mixture(MixtureMoments):
         self._fill_components(components, *((mean, var) if many else (mean[0], var[0])))
 
     def __repr__(self) -> str:
-        if self.components.ndim == 2:
-            return f"{type(self).__name__}({len(self.components)} forecasts)"
+        if not self._is_single:
+            return f"{type(self).__name__}({len(self.mean)} forecasts)"
         return f"{type(self).__name__}(mean={self.mean:.6g}, sd={self.sd:.6g})"
 
     def __getitem__(self, chosen: Any) -> "Mixture":
         """Choose among many forecasts, as an array would."""
-        return Mixture.unchecked(self.components[chosen], self.mean[chosen], self.var[chosen])
+        mean, var = self.mean[chosen], self.var[chosen]
+        if self.record is not None and self.packing is not None:
+            return Mixture.packed(self.record[chosen], self.packing, mean, var)
+        return Mixture.unchecked(self.components[chosen], mean, var)
+
+    @property
+    def _is_single(self) -> bool:
+        return isinstance(self.mean, float)
 
     @property
     def median(self) -> Any:
@@ -137,22 +157,23 @@ class Mixture(MixtureMoments):
 
     def quantile(self, q: ArrayLike) -> Any:
         """Return the value that is exceeded with probability 1 - q: see `Predictive`."""
-        if type(q) is float and 0.0 <= q <= 1.0 and self.components.ndim == 1:
+        if type(q) is float and 0.0 <= q <= 1.0 and self._is_single:
             return self._each(quantiles.quantile, q)
         values = check_probability(q)
-        if self.components.ndim == 1 or values.ndim == 0:
+        if self._is_single or values.ndim == 0:
             return self._each(quantiles.quantile, values)
         rows = [self._each(quantiles.quantile, value) for value in values.reshape(-1)]
-        return np.reshape(rows, (*values.shape, len(self.components)))
+        return np.reshape(rows, (*values.shape, len(self.mean)))
 
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
         """Return the central interval that holds the observation with probability `level`: see `Predictive`."""
         level = check_level(level)
         low, high = (1 - level) / 2, (1 + level) / 2
-        if start is None or self.components.ndim == 2:
-            return self.quantile(low), self.quantile(high)
-        _check_start(start)
-        return quantiles.interval(self.components, low, high, start)
+        if start is not None:
+            _check_start(start)
+        if self.record is not None and self.packing is not None and self._is_single:
+            return quantiles.interval(self.record, self.packing, low, high, start)
+        return self.quantile(low), self.quantile(high)
 
     def crps(self, y: Number) -> Any:
         """Return the continuous ranked probability score at `y`: smaller is better, in the units of y."""
@@ -168,10 +189,10 @@ class Mixture(MixtureMoments):
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
-        rng, table = check_rng(rng), self._table
+        rng, table = check_rng(rng), np.atleast_2d(self.components)
         shape = check_size(size, len(table))
         forecast = np.zeros(shape, dtype=int)
-        if self.components.ndim == 2:
+        if not self._is_single:
             forecast = forecast[..., None] + np.arange(len(table))
         shares = table["weight"].cumsum(axis=1)
         chosen = (rng.random(forecast.shape)[..., None] * shares[forecast, -1:] > shares[forecast]).sum(axis=-1)
@@ -179,29 +200,35 @@ class Mixture(MixtureMoments):
         eta = parts["noise_scale"] * noise.sample(parts["family"], parts["epsilon"], rng)
         return plain(parts["mean"] + np.sqrt(parts["signal_var"]) * rng.normal(size=forecast.shape) + eta)
 
-    @property
-    def _table(self) -> Components:
-        return np.ascontiguousarray(self.components if self.components.ndim == 2 else self.components[None])
-
-    def _each(self, function: Callable[[Components, Floats], Floats], at: ArrayLike) -> Any:
+    def _each(self, function: Callable[..., Floats], at: ArrayLike) -> Any:
         """Call a compiled function with one value for each forecast, or with many for a single forecast.
 
         It gets a part of them at a time, so that Ctrl-C is heard in between.
         """
-        components = self.components
-        is_single = components.ndim == 1
-        if is_single and isinstance(at, float) and isfinite(at):  # as a rule, and without the work for arrays
-            return float(function(np.ascontiguousarray(components)[None], np.array([at]))[0])
-        values = np.asarray(check_values(at, () if is_single else (len(components),)))
-        flat = np.ascontiguousarray(values.reshape(-1) if is_single else np.broadcast_to(values, len(components)))
+        if self._is_single and isinstance(at, float) and isfinite(at):  # as a rule, and without the work for arrays
+            return float(self._call(function, np.array([at]), 0)[0])
+        values = np.asarray(check_values(at, () if self._is_single else (len(self.mean),)))
+        flat = np.ascontiguousarray(values.reshape(-1) if self._is_single else np.broadcast_to(values, len(self.mean)))
         done = np.empty(len(flat))
         for i in range(0, len(flat), CHUNK):
-            part = flat[i : i + CHUNK]
-            chosen = (
-                np.broadcast_to(components, (len(part), len(components))) if is_single else components[i : i + CHUNK]
-            )
-            done[i : i + CHUNK] = function(np.ascontiguousarray(chosen), part)
-        return plain(done.reshape(values.shape)) if is_single else done
+            done[i : i + CHUNK] = self._call(function, flat[i : i + CHUNK], i)
+        return plain(done.reshape(values.shape)) if self._is_single else done
+
+    def _call(self, function: Callable[..., Floats], at: Floats, first: int) -> Floats:
+        """Call a compiled function with as many of the forecasts as there are values, from the first on."""
+        stop = first + len(at)
+        if self.record is None or self.packing is None:
+            chosen = self.components if self._is_single else self.components[first:stop]
+            return function(self._repeated(chosen, len(at)), at)
+        records = self.record if self._is_single else self.record[first:stop]
+        if function in READ_RECORDS:
+            return function(self._repeated(records, len(at)), at, self.packing)
+        chosen = self.components if self._is_single else self.packing.expand(records)
+        return function(self._repeated(chosen, len(at)), at)
+
+    def _repeated(self, chosen: Any, n: int) -> Any:
+        """Return a table of n forecasts: those chosen, or a single one n times."""
+        return np.ascontiguousarray(np.broadcast_to(chosen, (n, *chosen.shape)) if self._is_single else chosen)
 
 
 class Insensitive(Mixture):

@@ -6,4 +6,6 @@ cdef class Moments:
 
 
 cdef class MixtureMoments(Moments):
-    cdef readonly object components     # an array of COMPONENT: (n_components,), or (n, n_components)
+    cdef object given               # its components, if they were given: (n_components,), or (n, n_components)
+    cdef readonly object record     # or the numbers from which they are made, (size,) or (n, size),
+    cdef readonly object packing    # and how

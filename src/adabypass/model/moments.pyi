@@ -1,6 +1,8 @@
 from typing import Any
 
 from adabypass.model.component import Components
+from adabypass.model.packing import Packing
+from adabypass.validation import Floats
 
 class Moments:
     @property
@@ -16,4 +18,9 @@ class Moments:
 class MixtureMoments(Moments):
     @property
     def components(self) -> Components: ...
+    @property
+    def record(self) -> Floats | None: ...
+    @property
+    def packing(self) -> Packing | None: ...
+    def _fill_record(self, record: Floats, packing: Packing, mean: Any, var: Any) -> None: ...
     def _fill_components(self, components: Components, mean: Any, var: Any) -> None: ...

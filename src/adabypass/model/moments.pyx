@@ -41,6 +41,22 @@ cdef class MixtureMoments(Moments):
 
     def _fill_components(self, components, mean, var):
         """Set the fields of a forecast that is being made."""
-        self.components = components
+        self.given = components
         self.mean = plain(mean)
         self.var = plain(var)
+
+    def _fill_record(self, record, packing, mean, var):
+        """Set the fields of a forecast that is being made, or of many."""
+        self.record, self.packing = record, packing
+        self.mean = plain(mean)
+        self.var = plain(var)
+
+    @property
+    def components(self):
+        """An array of `COMPONENT`: (n_components,), or (n, n_components) of many forecasts."""
+        if self.given is not None:
+            return self.given
+        components = self.packing.expand(self.record)
+        if components.ndim == 1:        # of many they are made anew, in pieces: they are large
+            self.given = components
+        return components

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Literal, get_args
 
 from adabypass.errors import ParameterError
 from adabypass.model import noise
-from adabypass.model.component import Components
 from adabypass.model.hyperparameters import check_positive, check_sweeps
 from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_PREC, SMALLEST_PREC
 from adabypass.model.predictive import Insensitive, Normal, Point, Predictive
@@ -41,7 +40,7 @@ class PassiveAggressiveSpec(Spec):
     def constants(self) -> tuple[float, ...]:
         return (float(get_args(Variant).index(self.variant)), self.C, self.epsilon)
 
-    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+    def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
         return Point(mean, model="PassiveAggressive")
 
 
@@ -159,9 +158,13 @@ class EvidenceBypassSpec(GaussianSpec):
     def constants(self) -> tuple[float, ...]:
         return (self.drift * self.noise_scale**2, self.noise_scale, self.epsilon)
 
-    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
-        if components is None:
+    @property
+    def families(self) -> tuple[noise.Family, ...]:
+        return (noise.Family.INSENSITIVE,)
+
+    def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
+        if record is None or self.packing is None:
             return Normal(mean, var)
-        signal_var = components["signal_var"]
+        signal_var = self.packing.signal_var(record)
         many = signal_var.ndim == 2
         return Insensitive(mean, signal_var[:, 0] if many else float(signal_var[0]), self.noise_scale, self.epsilon)

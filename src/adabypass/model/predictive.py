@@ -93,11 +93,25 @@ def _join_mixtures(forecasts: Sequence[Predictive]) -> Normal | Mixture:
             f"the forecasts are of the kinds {kinds}, which cannot be joined: normals go with mixtures, points with "
             "points, draws with as many draws."
         )
+    if packed := _join_packed(forecasts):
+        return packed
     tables = [_table(each) for each in forecasts]
     width = max(table.shape[1] for table in tables)
     components = np.concatenate([_widened(table, width) for table in tables])
     mean, var = _joined([each.mean for each in forecasts]), _joined([each.var for each in forecasts])
     return Mixture.unchecked(components, mean, var)
+
+
+def _join_packed(forecasts: Sequence[Predictive]) -> Mixture | None:
+    """Return the forecasts as one, if all are records of one packing."""
+    mixtures = _all_of(Mixture, forecasts)
+    packing = mixtures[0].packing if mixtures else None
+    if packing is None or any(each.record is None or each.packing != packing for each in mixtures):
+        return None
+    records = np.concatenate([np.atleast_2d(each.record) for each in mixtures if each.record is not None])
+    return Mixture.packed(
+        records, packing, _joined([each.mean for each in mixtures]), _joined([each.var for each in mixtures])
+    )
 
 
 def _all_of(kind: type[Kind], forecasts: Sequence[Predictive]) -> list[Kind]:

@@ -1,11 +1,12 @@
 """Distribution function and quantiles of mixtures of smoothed noise: equation (47).
 
 As in mixture.pyx, forecasts have shape (n, n_components), those about which nothing is known give nan, and the
-interpreter's lock is released.
+interpreter's lock is released. Forecasts with a packing are records, of shape (n, size): model/packing.pyx.
 """
 
 from libc.math cimport INFINITY, M_PI, NAN, exp, fabs, isnan, sqrt
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 from scipy.special.cython_special cimport ndtri
 
 cimport numpy as cnp
@@ -13,13 +14,13 @@ cimport numpy as cnp
 import numpy as np
 
 from adabypass.model.component cimport Component
-from adabypass.model.families cimport Noise, is_normal, noise_of, part_sd, total_sd
+from adabypass.model.families cimport FLEXIBLE_NORMALS, Noise, is_normal, noise_of, part_sd, total_sd
 from adabypass.model.mixture cimport is_known
+from adabypass.model.packing cimport Packing, Record, open_record
 from adabypass.model.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_NORMALS, MixtureLanes, TailValues
+from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, MOST_NORMALS, MixtureLanes, TailValues
 
 from adabypass.model import limits
-from adabypass.model.component import COMPONENT
 
 cnp.import_array()
 
@@ -32,34 +33,46 @@ cdef double LARGEST_SD = sqrt(1.0 / limits.SMALLEST_SIGNAL)
 cdef double HUGE_SD = 1e140          # beyond it squares could overflow
 cdef double SETTLED = 1e-4          # miss, as a normal deviate, after which a step is the last; it is cubed by that
 cdef double NEARLY_SETTLED = 2e-2
+cdef double ROUGHLY_SETTLED = 0.2
+cdef double LARGE_WEIGHT = 1e-3     # of a component that takes part in the first steps of a search from nowhere
 
 
 cdef struct Mix:
     # A forecast, as it is searched.
     MixtureLanes lanes
+    MixtureLanes largest        # the components of large weight alone
     double mean
     double unit         # mean standard deviation of the parts: unlike that of the mixture, it hardly feels the widest
     double* memory
+    Component* parts    # room for the components of a record
 
 
 cdef int _make_room(Mix* mix, Py_ssize_t n_components) except -1:
-    """Allocate the lanes of a mixture of so many components."""
-    cdef Py_ssize_t n_normals, n_shaped
+    """Allocate the lanes of a mixture of so many components, and room for these."""
+    cdef Py_ssize_t n_normals, n_shaped, n_doubles
     if n_components == 0:
         raise ValueError("a forecast needs at least one component")
     n_normals, n_shaped = MOST_NORMALS * n_components + LANES, n_components + LANES
-    mix.memory = <double*>malloc((3 * n_normals + 5 * n_shaped) * sizeof(double))
+    n_doubles = 3 * n_normals + 5 * n_shaped
+    mix.memory = <double*>malloc(2 * n_doubles * sizeof(double) + n_components * sizeof(Component))
     if mix.memory == NULL:
         raise MemoryError()
-    mix.lanes.weight = mix.memory
-    mix.lanes.mean = mix.lanes.weight + n_normals
-    mix.lanes.inverse_sd = mix.lanes.mean + n_normals
-    mix.lanes.shaped_weight = mix.lanes.inverse_sd + n_normals
-    mix.lanes.shaped_mean = mix.lanes.shaped_weight + n_shaped
-    mix.lanes.shaped_inverse_scale = mix.lanes.shaped_mean + n_shaped
-    mix.lanes.shaped_epsilon = mix.lanes.shaped_inverse_scale + n_shaped
-    mix.lanes.shaped_signal_sd = mix.lanes.shaped_epsilon + n_shaped
+    _place(&mix.lanes, mix.memory, n_normals, n_shaped)
+    _place(&mix.largest, mix.memory + n_doubles, n_normals, n_shaped)
+    mix.parts = <Component*>(mix.memory + 2 * n_doubles)
     return 0
+
+
+cdef void _place(MixtureLanes* lanes, double* memory, Py_ssize_t n_normals, Py_ssize_t n_shaped) noexcept nogil:
+    """Point the lanes at memory of 3 n_normals + 5 n_shaped numbers."""
+    lanes.weight = memory
+    lanes.mean = lanes.weight + n_normals
+    lanes.inverse_sd = lanes.mean + n_normals
+    lanes.shaped_weight = lanes.inverse_sd + n_normals
+    lanes.shaped_mean = lanes.shaped_weight + n_shaped
+    lanes.shaped_inverse_scale = lanes.shaped_mean + n_shaped
+    lanes.shaped_epsilon = lanes.shaped_inverse_scale + n_shaped
+    lanes.shaped_signal_sd = lanes.shaped_epsilon + n_shaped
 
 
 cdef inline void _add_normal(MixtureLanes* lanes, double weight, double mean, double var) noexcept nogil:
@@ -106,15 +119,117 @@ cdef void _spread(const Component* parts, Py_ssize_t n, Mix* mix) noexcept nogil
         else:
             sd = sqrt(part.signal_var) / part.noise_scale
             _add_shaped(lanes, part.weight, part.mean, part.noise_scale, part.epsilon, sd)
-    mix.unit = smaller(larger(mix.unit, 1.0 / LARGEST), LARGEST)
-    while lanes.n_normals % LANES != 0:
-        _add_normal(lanes, 0.0, mix.mean, 1.0)
-    while lanes.n_shaped % LANES != 0:
-        _add_shaped(lanes, 0.0, mix.mean, mix.unit, 1.0, 1.0)
+    _fill_lanes(mix)
     if largest < HUGE_SD:
         KERNELS.inverse_roots(lanes.inverse_sd, lanes.n_normals)
     else:
         _invert_huge(parts, n, lanes)
+
+
+cdef void _fill_lanes(Mix* mix) noexcept nogil:
+    """Fill the lanes up to whole blocks, with what has no weight."""
+    mix.unit = smaller(larger(mix.unit, 1.0 / LARGEST), LARGEST)
+    _fill_up(&mix.lanes, mix.mean, mix.unit)
+
+
+cdef void _fill_up(MixtureLanes* lanes, double mean, double unit) noexcept nogil:
+    while lanes.n_normals % LANES != 0:
+        _add_normal(lanes, 0.0, mean, 1.0)
+    while lanes.n_shaped % LANES != 0:
+        _add_shaped(lanes, 0.0, mean, unit, 1.0, 1.0)
+
+
+cdef bint _choose_largest(Mix* mix) noexcept nogil:
+    """Copy the components of large weight, as a mixture of their own; return whether it is worth a search."""
+    cdef MixtureLanes* lanes = &mix.lanes
+    cdef MixtureLanes* large = &mix.largest
+    cdef double total = 0.0
+    cdef Py_ssize_t k
+    large.n_normals = large.n_shaped = 0
+    for k in range(lanes.n_normals):
+        if lanes.weight[k] > LARGE_WEIGHT:
+            _add_normal(large, lanes.weight[k], lanes.mean[k], lanes.inverse_sd[k])
+            total += lanes.weight[k]
+    for k in range(lanes.n_shaped):
+        if lanes.shaped_weight[k] > LARGE_WEIGHT:
+            _add_shaped(
+                large, lanes.shaped_weight[k], lanes.shaped_mean[k], 1.0 / lanes.shaped_inverse_scale[k],
+                lanes.shaped_epsilon[k], lanes.shaped_signal_sd[k],
+            )
+            total += lanes.shaped_weight[k]
+    if total < 0.5 or 2 * (large.n_normals + large.n_shaped) > lanes.n_normals + lanes.n_shaped:
+        return False
+    for k in range(large.n_normals):
+        large.weight[k] /= total
+    for k in range(large.n_shaped):
+        large.shaped_weight[k] /= total
+    _fill_up(large, mix.mean, mix.unit)
+    return True
+
+
+cdef void _spread_flexible(const Record* record, Py_ssize_t n, MixtureLanes* lanes) noexcept nogil:
+    """Add the normals of n linear models of flexible noise: equation (107)."""
+    cdef double center = 0.0, share, offset, sq
+    cdef double* weight
+    cdef double* mean
+    cdef double* var
+    cdef Py_ssize_t j, k
+    for j in range(MOST_FLEXIBLE):
+        center += record.normal_share[j] * FLEXIBLE_NORMALS.center[j]
+    for j in range(MOST_FLEXIBLE):
+        share, offset, sq = record.normal_share[j], FLEXIBLE_NORMALS.center[j] - center, FLEXIBLE_NORMALS.sq[j]
+        weight, mean, var = (
+            lanes.weight + lanes.n_normals, lanes.mean + lanes.n_normals, lanes.inverse_sd + lanes.n_normals
+        )
+        for k in range(n):
+            weight[k] = record.weight[k] * share
+            mean[k] = record.mean[k] + record.noise_scale[k] * offset
+            var[k] = record.signal_var[k] + record.noise_scale[k] * record.noise_scale[k] * sq
+        lanes.n_normals += n
+
+
+cdef void _spread_record(const double* memory, Packing packing, Mix* mix) noexcept nogil:
+    """Do as `_spread`, with a record."""
+    cdef Record record = open_record(<double*>memory, packing.n_linears, packing.n_flexible > 0)
+    cdef MixtureLanes* lanes = &mix.lanes
+    cdef const Noise* noise
+    cdef Component part
+    cdef Py_ssize_t j, k
+    cdef double sq, largest = 0.0
+    for k in range(packing.n_linears):
+        largest = larger(larger(record.signal_var[k], record.noise_scale[k]), largest)
+    if record.common_family[0] >= 0.0 or not largest < HUGE_SD:
+        packing.expand_one(memory, mix.parts)
+        _spread(mix.parts, packing.n_components, mix)
+        return
+    lanes.n_normals = lanes.n_shaped = 0
+    mix.mean = mix.unit = 0.0
+    _spread_flexible(&record, packing.n_flexible, lanes)
+    for k in range(packing.n_linears):
+        mix.mean += record.weight[k] * record.mean[k]
+        mix.unit += record.weight[k] * sqrt(record.signal_var[k] + record.noise_scale[k] * record.noise_scale[k])
+    for k in range(packing.n_flexible, packing.n_linears):
+        noise = noise_of(packing.family[k])
+        sq = record.noise_scale[k] * record.noise_scale[k]
+        for j in range(noise.normals.n):
+            _add_normal(
+                lanes, record.weight[k] * noise.normals.share[j], record.mean[k],
+                record.signal_var[k] + sq * noise.normals.sq[j],
+            )
+        if noise.normals.n == 0:
+            part = Component(
+                record.weight[k], record.mean[k], record.signal_var[k], record.noise_scale[k], record.epsilon[k],
+                packing.family[k],
+            )
+            if is_normal(&part):
+                _add_normal(lanes, part.weight, part.mean, part.signal_var + sq * noise.var(noise, part.epsilon))
+            else:
+                _add_shaped(
+                    lanes, part.weight, part.mean, part.noise_scale, part.epsilon,
+                    sqrt(part.signal_var) / part.noise_scale,
+                )
+    _fill_lanes(mix)
+    KERNELS.inverse_roots(lanes.inverse_sd, lanes.n_normals)
 
 
 cdef void _invert_huge(const Component* parts, Py_ssize_t n, MixtureLanes* lanes) noexcept nogil:
@@ -134,14 +249,24 @@ cdef void _invert_huge(const Component* parts, Py_ssize_t n, MixtureLanes* lanes
                 at += 1
 
 
-cdef inline TailValues _tail(const Mix* mix, double y, bint lower) noexcept nogil:
+cdef inline TailValues _tail(const MixtureLanes* lanes, double y, bint lower) noexcept nogil:
     """P(Y < y), or P(Y > y) if not `lower`, the density at y and its slope away from the tail."""
-    cdef TailValues values = KERNELS.mixture_tail(&mix.lanes, y, 1.0 if lower else -1.0)
+    cdef TailValues values = KERNELS.mixture_tail(lanes, y, 1.0 if lower else -1.0)
     values.tail = smaller(larger(values.tail, 0.0), 1.0)        # the weights add up to 1 but for rounding
     return values
 
 
-cdef double _quantile(const Mix* mix, double q, double* deviate, double settled) noexcept nogil:
+cdef double _quantile_from_nowhere(Mix* mix, double q, bint has_largest, double* deviate) noexcept nogil:
+    """Solve P(Y < y) = q: first for the components of large weight alone, which is soon done."""
+    deviate[0] = larger(smaller(ndtri(q), 8.0), -8.0)
+    if has_largest:
+        _quantile(mix, &mix.largest, q, deviate, ROUGHLY_SETTLED)
+    return _quantile(mix, &mix.lanes, q, deviate, SETTLED)
+
+
+cdef double _quantile(
+    const Mix* mix, const MixtureLanes* lanes, double q, double* deviate, double settled
+) noexcept nogil:
     """Solve P(Y < y) = q by Halley's method on the scale of a normal deviate, where the function is nearly straight.
 
     The nearer tail is the one that is solved for. `deviate` is where to begin, in units of `mix.unit` from the mean,
@@ -159,7 +284,7 @@ cdef double _quantile(const Mix* mix, double q, double* deviate, double settled)
     goal = ndtri(wanted)
     y = smaller(larger(mix.mean + deviate[0] * mix.unit, -LARGEST), LARGEST)
     for _step in range(MAX_STEPS):
-        here = _tail(mix, y, lower)
+        here = _tail(lanes, y, lower)
         if here.tail == wanted:
             break
         if (here.tail > wanted) == lower:
@@ -185,85 +310,130 @@ cdef double _quantile(const Mix* mix, double q, double* deviate, double settled)
     return y
 
 
-cdef object _each(const Component[:, ::1] forecasts, const double[::1] y, bint lower):
+cdef class Forecasts:
+    # Many forecasts, whichever way they are kept, and the room in which one of them is searched.
+    cdef const Component[:, ::1] parts
+    cdef const double[:, ::1] records
+    cdef Packing packing        # None if components were given
+    cdef Py_ssize_t n
+    cdef Mix mix
+
+    def __cinit__(self, forecasts, Packing packing):
+        self.packing = packing
+        if packing is None:
+            self.parts = forecasts
+            self.n = self.parts.shape[0]
+            _make_room(&self.mix, self.parts.shape[1])
+            return
+        self.records = forecasts
+        self.n = self.records.shape[0]
+        if self.records.shape[1] != packing.size:
+            raise ValueError(f"a record of this packing has {packing.size} numbers")
+        _make_room(&self.mix, packing.n_components)
+
+    def __dealloc__(self):
+        free(self.mix.memory)
+
+    cdef bint spread(self, Py_ssize_t t) noexcept nogil:
+        """Make forecast t the one that is searched; return whether anything is known about it."""
+        if self.packing is None:
+            if is_known(&self.parts[t, 0]):
+                _spread(&self.parts[t, 0], self.parts.shape[1], &self.mix)
+                return True
+        elif not isnan(open_record(
+            <double*>&self.records[t, 0], self.packing.n_linears, self.packing.n_flexible > 0
+        ).mean[0]):
+            _spread_record(&self.records[t, 0], self.packing, &self.mix)
+            return True
+        return False
+
+
+cdef object _each(object forecasts, const double[::1] y, bint lower, Packing packing):
     """Return P(Y < y), or P(Y > y), of each forecast; nan where y is nan or the forecast is not known."""
-    out = np.empty(forecasts.shape[0])
+    cdef Forecasts many = Forecasts(forecasts, packing)
+    out = np.empty(many.n)
     cdef double[::1] values = out
     cdef Py_ssize_t t
-    cdef Mix mix
-    if y.shape[0] != forecasts.shape[0]:
+    if y.shape[0] != many.n:
         raise ValueError("as many values as forecasts are needed")
-    _make_room(&mix, forecasts.shape[1])
     with nogil:
-        for t in range(forecasts.shape[0]):
-            if isnan(y[t]) or not is_known(&forecasts[t, 0]):
+        for t in range(many.n):
+            if isnan(y[t]) or not many.spread(t):
                 values[t] = NAN
                 continue
-            _spread(&forecasts[t, 0], forecasts.shape[1], &mix)
-            values[t] = _tail(&mix, y[t], lower).tail
-    free(mix.memory)
+            values[t] = _tail(&many.mix.lanes, y[t], lower).tail
     return out
 
 
-def cdf(const Component[:, ::1] forecasts, const double[::1] y):
+def cdf(forecasts, const double[::1] y, Packing packing=None):
     """Return P(Y < y)."""
-    return _each(forecasts, y, True)
+    return _each(forecasts, y, True, packing)
 
 
-def sf(const Component[:, ::1] forecasts, const double[::1] y):
+def sf(forecasts, const double[::1] y, Packing packing=None):
     """Return P(Y > y)."""
-    return _each(forecasts, y, False)
+    return _each(forecasts, y, False, packing)
 
 
-def quantile(const Component[:, ::1] forecasts, const double[::1] q, Py_ssize_t restart=0):
+def quantile(forecasts, const double[::1] q, Packing packing=None, Py_ssize_t restart=0):
     """Return the value below which Y falls with probability q; a search begins where the one before it ended.
 
     It begins anew after every `restart` forecasts, unless that is 0, and then depends on none of those before.
     """
-    out = np.empty(forecasts.shape[0])
+    cdef Forecasts many = Forecasts(forecasts, packing)
+    out = np.empty(many.n)
     cdef double[::1] values = out
     cdef Py_ssize_t t
     cdef double deviate = 0.0
-    cdef Mix mix
-    if q.shape[0] != forecasts.shape[0]:
+    if q.shape[0] != many.n:
         raise ValueError("as many probabilities as forecasts are needed")
-    _make_room(&mix, forecasts.shape[1])
     with nogil:
-        for t in range(forecasts.shape[0]):
-            if not is_known(&forecasts[t, 0]):
+        for t in range(many.n):
+            if not many.spread(t):
                 values[t] = NAN
                 continue
             if t == 0 or q[t] != q[t - 1] or isnan(deviate) or (restart > 0 and t % restart == 0):
-                deviate = larger(smaller(ndtri(q[t]), 8.0), -8.0)
-            _spread(&forecasts[t, 0], forecasts.shape[1], &mix)
-            values[t] = _quantile(&mix, q[t], &deviate, SETTLED)
-    free(mix.memory)
+                values[t] = _quantile_from_nowhere(&many.mix, q[t], _choose_largest(&many.mix), &deviate)
+            else:
+                values[t] = _quantile(&many.mix, &many.mix.lanes, q[t], &deviate, SETTLED)
     return out
 
 
-def interval(cnp.ndarray forecast not None, double low, double high, cnp.ndarray deviates not None):
-    """Return quantiles `low` and `high` of one forecast to 1e-5 standard deviations as a rule: quick, for a stream.
+def interval(cnp.ndarray record not None, Packing packing not None, double low, double high, cnp.ndarray deviates=None):
+    """Return quantiles `low` and `high` of one forecast, which is a record.
 
-    `deviates` is where to begin, in mean standard deviations of the components from the mean: for the next forecast,
-    where this one ended.
+    Parameters
+    ----------
+    deviates : array (2,), optional
+        Where to begin, in mean standard deviations of the components from the mean, and afterwards where it ended: for
+        the next forecast of a stream. Then the quantiles are right to 1e-5 standard deviations as a rule.
     """
     cdef double lower = NAN, upper = NAN
+    cdef double[2] ends
+    cdef bint has_largest
     cdef Mix mix
-    cdef Component* parts = <Component*>cnp.PyArray_DATA(forecast)
-    cdef double* ends = <double*>cnp.PyArray_DATA(deviates)
-    cdef Py_ssize_t n
-    # By hand, since a typed memoryview of records takes longer to make than a quantile to find.
-    if cnp.PyArray_NDIM(forecast) != 1 or <object>cnp.PyArray_DESCR(forecast) != COMPONENT:
-        raise ValueError("a forecast is a vector of components")
-    if cnp.PyArray_NDIM(deviates) != 1 or cnp.PyArray_TYPE(deviates) != cnp.NPY_FLOAT64 or len(deviates) != 2:
-        raise ValueError("an interval needs two deviates to begin at")
-    if not (cnp.PyArray_ISCARRAY_RO(forecast) and cnp.PyArray_ISCARRAY(deviates)):
-        raise ValueError("components and deviates must be contiguous, and deviates writeable")
-    n = cnp.PyArray_DIM(forecast, 0)
-    _make_room(&mix, n)
-    if is_known(parts):
-        _spread(parts, n, &mix)
-        lower = _quantile(&mix, low, &ends[0], NEARLY_SETTLED)
-        upper = _quantile(&mix, high, &ends[1], NEARLY_SETTLED)
+    cdef const double* memory = <const double*>cnp.PyArray_DATA(record)
+    # By hand, since a typed memoryview takes as long to make as a quantile to find.
+    if cnp.PyArray_NDIM(record) != 1 or cnp.PyArray_TYPE(record) != cnp.NPY_FLOAT64 or len(record) != packing.size:
+        raise ValueError(f"a forecast is a record of {packing.size} numbers")
+    if not cnp.PyArray_ISCARRAY_RO(record):
+        raise ValueError("a record must be contiguous")
+    if deviates is not None and not (
+        cnp.PyArray_NDIM(deviates) == 1 and cnp.PyArray_TYPE(deviates) == cnp.NPY_FLOAT64 and len(deviates) == 2
+        and cnp.PyArray_ISCARRAY(deviates)
+    ):
+        raise ValueError("an interval needs two deviates to begin at, contiguous and writeable")
+    _make_room(&mix, packing.n_components)
+    if not isnan(open_record(<double*>memory, packing.n_linears, packing.n_flexible > 0).mean[0]):
+        _spread_record(memory, packing, &mix)
+        if deviates is None:
+            has_largest = _choose_largest(&mix)
+            lower = _quantile_from_nowhere(&mix, low, has_largest, &ends[0])
+            upper = _quantile_from_nowhere(&mix, high, has_largest, &ends[1])
+        else:
+            memcpy(ends, cnp.PyArray_DATA(deviates), sizeof(ends))
+            lower = _quantile(&mix, &mix.lanes, low, &ends[0], NEARLY_SETTLED)
+            upper = _quantile(&mix, &mix.lanes, high, &ends[1], NEARLY_SETTLED)
+            memcpy(cnp.PyArray_DATA(deviates), ends, sizeof(ends))
     free(mix.memory)
     return lower, upper

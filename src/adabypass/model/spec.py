@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self, get_args
 
 from adabypass.errors import ParameterError
-from adabypass.model.component import Components
 from adabypass.model.covariance import (
     LARGEST_RANK,
     MOST_FULL,
@@ -21,6 +20,8 @@ from adabypass.model.covariance import (
     start_low_rank,
 )
 from adabypass.model.limits import LARGEST_COUNT
+from adabypass.model.noise import Family
+from adabypass.model.packing import Packing, packing_of
 from adabypass.model.predictive import Normal, Predictive
 from adabypass.model.row import Layout, check_count
 from adabypass.validation import Floats, check_int, shown
@@ -91,15 +92,30 @@ class Spec(ABC):
         """Return the spec of a model with so many features."""
         return self
 
-    def predictive(self, mean: Any, var: Any, components: Components | None = None) -> Predictive:
+    @property
+    def packing(self) -> Packing | None:
+        """How a forecast is kept; None if mean and variance say all of it."""
+        return packing_of(self.families) if self.families else None
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """Family of the noise of each linear model; none if mean and variance of a forecast say all of it."""
+        return ()
+
+    @property
+    def n_record(self) -> int:
+        """Count the numbers that keep a forecast, besides its mean and variance."""
+        return self.packing.size if self.packing is not None else 0
+
+    def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
         """Return the forecast, or the forecasts, that the kernel's numbers amount to.
 
         Parameters
         ----------
         mean, var
             Numbers, or arrays (n,).
-        components
-            Of a mixture, unless only its mean and variance were kept.
+        record : array (n_record,), or (n, n_record)
+            What the kernel wrote, unless only mean and variance were kept.
         """
         return Normal(mean, var)
 

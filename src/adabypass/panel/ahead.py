@@ -66,7 +66,7 @@ def _interval(found: Predictive, level: float, n: int, n_steps: int) -> Floats:
     """Return the interval of every step of `n` series, (2, n, n_steps), each series as if it were alone."""
     if isinstance(found, Mixture) and n_steps <= CHUNK:
         sides = ((1 - level) / 2, (1 + level) / 2)
-        values = [quantiles.quantile(found.components, np.full(n * n_steps, q), n_steps) for q in sides]
+        values = [quantiles.quantile(found.components, np.full(n * n_steps, q), restart=n_steps) for q in sides]
         return np.reshape(values, (2, n, n_steps))
     each = [found[i * n_steps : (i + 1) * n_steps].interval(level) for i in range(n)]
     return np.array(each).reshape(n, 2, n_steps).swapaxes(0, 1)

@@ -70,8 +70,8 @@ class RowKind(ABC):
         """Return the forecaster, or the model, whose memory is a copy of `row`."""
 
     @abstractmethod
-    def predictive(self, seen: Floats, parts: Components | None) -> Predictive:
-        """Return many forecasts one step ahead: from means and variances (n, 2), and components if they were kept."""
+    def predictive(self, seen: Floats, records: Floats | None) -> Predictive:
+        """Return many forecasts one step ahead: from means and variances (n, 2), and records if they were kept."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -163,8 +163,8 @@ class ModelRows(RowKind):
     def single(self, row: Floats, n_inputs: int) -> Regressor:
         return self.template._from_row(row, n_inputs)
 
-    def predictive(self, seen: Floats, parts: Components | None) -> Predictive:
-        return self.template._spec.predictive(seen[:, 0].copy(), seen[:, 1].copy(), parts)
+    def predictive(self, seen: Floats, records: Floats | None) -> Predictive:
+        return self.template._spec.predictive(seen[:, 0].copy(), seen[:, 1].copy(), records)
 
     def n_seen_at(self, n_inputs: int) -> int:
         return 0
@@ -226,8 +226,8 @@ class ForecasterRows(RowKind):
     def single(self, row: Floats, n_inputs: int) -> Forecaster:
         return with_row(self.template, row.copy(), n_inputs)
 
-    def predictive(self, seen: Floats, parts: Components | None) -> Predictive:
-        return self.template._spec.model.predictive(seen[:, 0].copy(), seen[:, 1].copy(), parts)
+    def predictive(self, seen: Floats, records: Floats | None) -> Predictive:
+        return self.template._spec.model.predictive(seen[:, 0].copy(), seen[:, 1].copy(), records)
 
     def n_seen_at(self, n_inputs: int) -> int:
         new_row, spec = self.new_row(n_inputs), self.template._spec

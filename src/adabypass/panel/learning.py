@@ -8,29 +8,28 @@ import numpy as np
 from adabypass.errors import NotFiniteError
 from adabypass.inference.kernel.row_cell import RowCell
 from adabypass.inference.kernel.rows import RowStore, forecast_rows, step_rows
-from adabypass.model.component import COMPONENT, Components
 from adabypass.panel.threads import CHUNK, chunks, work_through
 from adabypass.validation import Floats
 
 Rows: TypeAlias = np.ndarray[Any, np.dtype[np.intp]]
-Record: TypeAlias = tuple[Floats, Components]
-"""Mean, variance and log score of each forecast, and its components: each with no rows if it is not wanted."""
+Record: TypeAlias = tuple[Floats, Floats]
+"""Mean, variance and log score of each forecast, and what keeps the rest of it: no rows of what is not wanted."""
 
 
 def forecast_next(store: RowStore, cells: list[RowCell], which: Rows, X: Floats) -> Record:
     """Forecast the next observation of every row."""
-    seen, parts = np.empty((len(which), 3)), np.empty((len(which), cells[0].n_components), COMPONENT)
+    seen, records = np.empty((len(which), 3)), np.empty((len(which), cells[0].n_record))
 
     def work(cell: RowCell, part: slice) -> int:
-        forecast_rows(cell, store, which[part], X[part], seen[part], parts[part])
+        forecast_rows(cell, store, which[part], X[part], seen[part], records[part])
         return int(part.stop - part.start)
 
     work_through(chunks(np.arange(len(which) + 1), len(cells)), cells, work, None)
-    return seen, parts
+    return seen, records
 
 
 def learn(
-    store: RowStore, cells: list[RowCell], row_of: Rows, y: Floats, X: Floats, keep: bool, keep_parts: bool
+    store: RowStore, cells: list[RowCell], row_of: Rows, y: Floats, X: Floats, keep: bool, keep_records: bool
 ) -> Record:
     """Forecast, then learn, observations that belong to the rows `row_of`, in any order of rows.
 
@@ -39,7 +38,7 @@ def learn(
     order = np.argsort(row_of, kind="stable").astype(np.intp)
     which, first = np.unique(row_of[order], return_index=True)
     begin = np.append(first, len(order)).astype(np.intp)
-    return learn_sorted(store, cells, which, begin, order, y, X, keep, keep_parts)[0]
+    return learn_sorted(store, cells, which, begin, order, y, X, keep, keep_records)[0]
 
 
 def learn_sorted(
@@ -51,7 +50,7 @@ def learn_sorted(
     y: Floats,
     X: Floats,
     keep: bool,
-    keep_parts: bool,
+    keep_records: bool,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Record, Rows]:
     """Learn observations that are sorted by row; return the record, and how many of each row could be forecast.
@@ -66,16 +65,16 @@ def learn_sorted(
         Numbers of the observations.
     """
     seen = np.empty((len(y) if keep else 0, 3))
-    parts = np.empty((len(y) if keep_parts else 0, cells[0].n_components), COMPONENT)
+    records = np.empty((len(y) if keep_records else 0, cells[0].n_record))
     n_forecast = np.zeros(len(which), np.intp)
 
     def work(cell: RowCell, part: slice) -> int:
         bounds = begin[part.start : part.stop + 1]
-        step_rows(cell, store, which[part], bounds, order, y, X, seen, parts, n_forecast[part])
+        step_rows(cell, store, which[part], bounds, order, y, X, seen, records, n_forecast[part])
         return int(bounds[-1] - bounds[0])
 
     work_through(chunks(begin, len(cells)), cells, work, progress)
-    return (seen, parts), n_forecast
+    return (seen, records), n_forecast
 
 
 def learn_rectangle(
@@ -101,7 +100,7 @@ def learn_rectangle(
         check_targets(targets)  # again: the caller may have changed them
         step_rows(
             cell, store, which[part], np.arange(n + 1) * n_steps, np.arange(n * n_steps), targets, X[place],
-            seen[place] if keep else seen, np.empty((0, cell.n_components), COMPONENT), np.empty(n, np.intp),
+            seen[place] if keep else seen, np.empty((0, cell.n_record)), np.empty(n, np.intp),
         )  # fmt: skip
         return int(n * n_steps)
 

@@ -88,8 +88,8 @@ class Panel(SeriesRows):
         with self._exclusive():
             which = find(self._index, chosen)
             rows, _ = self._started(table.shape[1])
-            seen, parts = learning.forecast_next(rows.store, self._workers(len(which)), which, table)
-        return self._kind.predictive(seen, parts)
+            seen, records = learning.forecast_next(rows.store, self._workers(len(which)), which, table)
+        return self._kind.predictive(seen, records)
 
     def update(self, ids: Any, y: object, X: object = None) -> None:
         """Learn observations, in any order of series, each series any number of times.
@@ -102,14 +102,14 @@ class Panel(SeriesRows):
             nan where an observation is missing. Observations of one series come in the order of time.
         X : array (n, n_features) for models, (n, n_exog) for forecasters with exogenous columns
         """
-        self._learn(*self._check_observations(ids, y, X), keep=False, keep_parts=False)
+        self._learn(*self._check_observations(ids, y, X), keep=False, keep_records=False)
 
     def step(self, ids: Any, y: object, X: object = None, *, keep_predictive: bool = True) -> PanelTrace:
         """Forecast each observation, then learn it: as `update`, with the record of the forecasts."""
         check_flag(keep_predictive, "keep_predictive")
         chosen, targets, table = self._check_observations(ids, y, X)
-        seen, parts = self._learn(chosen, targets, table, keep=True, keep_parts=keep_predictive)
-        return self._trace(chosen, targets, seen, parts if keep_predictive else None)
+        seen, records = self._learn(chosen, targets, table, keep=True, keep_records=keep_predictive)
+        return self._trace(chosen, targets, seen, records if keep_predictive else None)
 
     def run(
         self,
@@ -256,10 +256,10 @@ class Panel(SeriesRows):
         learning.check_targets(targets)
         return chosen, targets, self._kind.check_inputs(X, len(chosen), self._n_inputs)
 
-    def _learn(self, ids: list[Id], y: Floats, X: Floats, *, keep: bool, keep_parts: bool) -> Record:
+    def _learn(self, ids: list[Id], y: Floats, X: Floats, *, keep: bool, keep_records: bool) -> Record:
         with self._exclusive():
             rows, row_of = self._rows_of(ids, X.shape[1])
-            return learning.learn(rows.store, self._workers(len(y)), row_of, y, X, keep, keep_parts)
+            return learning.learn(rows.store, self._workers(len(y)), row_of, y, X, keep, keep_records)
 
     def _run_series(self, series: Sequence[Floats], X: Floats | None) -> Rows:
         """Learn whole series of any length, ids 0, 1, 2 ...; return how many observations of each could be forecast."""
@@ -276,8 +276,8 @@ class Panel(SeriesRows):
             cells, order = self._workers(len(y)), np.arange(len(y))
             return learning.learn_sorted(rows.store, cells, which, begin, order, y, X, keep, False, progress)
 
-    def _trace(self, ids: list[Id], y: Floats, seen: Floats, parts: Any) -> PanelTrace:
-        predictive = self._kind.predictive(seen, parts)
+    def _trace(self, ids: list[Id], y: Floats, seen: Floats, records: Any) -> PanelTrace:
+        predictive = self._kind.predictive(seen, records)
         if not predictive.is_point and np.isnan(seen[:, 2]).all():  # a model that does not keep its log score
             seen[:, 2] = predictive.logpdf(y.reshape(-1))
         return PanelTrace(ids, y, seen, predictive)

@@ -7,7 +7,6 @@ import numpy as np
 from adabypass.errors import ConcurrentUseError, NotReadyError, StateError
 from adabypass.inference.kernel.cell import Cell
 from adabypass.inference.kernel.step import Kernel
-from adabypass.model.component import Components
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.predictive import Predictive
 from adabypass.model.read_only import ReadOnly
@@ -131,7 +130,7 @@ class Regressor(Savable):
         keep_weights
             Whether the trace also holds the weights after each observation.
         keep_predictive
-            Whether the trace keeps the whole distribution of each forecast: of AutoBypass 2.6 kB each. Without it CRPS
+            Whether the trace keeps the whole distribution of each forecast: of AutoBypass 3.2 kB each. Without it CRPS
             and intervals are those of a normal with the same mean and variance.
 
         Returns
@@ -149,18 +148,16 @@ class Regressor(Savable):
         row = self._spec.new_row(n_features) if before is None else before.start_run()
         try:
             cell = self._new_cell(row, n_features)
-            history, weights, components = cell.run(table, targets, keep_weights, keep_predictive)
+            history, weights, records = cell.run(table, targets, keep_weights, keep_predictive)
         finally:
             if before is not None:
                 before.end_run()
         if self._cell is not before:
             raise ConcurrentUseError("this model was changed while it ran a stream; what the run learned is dropped.")
         self._cell = cell
-        return self._trace(targets, history, weights, components if keep_predictive else None)
+        return self._trace(targets, history, weights, records if keep_predictive else None)
 
-    def _trace(
-        self, y: Floats, history: Floats, weights: Floats, components: Components | None, first: int = 0
-    ) -> Trace:
+    def _trace(self, y: Floats, history: Floats, weights: Floats, records: Floats | None, first: int = 0) -> Trace:
         """Return what a cell has recorded of a stream as a trace."""
         n_features = weights.shape[1] // 2
         after = {name: history[:, 3 + i].copy() for i, name in enumerate(self._spec.layout.scalars)}
@@ -168,7 +165,7 @@ class Regressor(Savable):
         kept = len(weights) > 0
         return Trace(
             y=y,
-            predictive=self._spec.predictive(mean, var, components),
+            predictive=self._spec.predictive(mean, var, records),
             history={name: after[name] for name in self._spec.learned},
             weights_mean=weights[:, :n_features] if kept else None,
             weights_var=weights[:, n_features:] if kept and not self.is_point else None,

@@ -69,13 +69,13 @@ def run(model: Any, X: object, y: object, keep_weights: bool, keep_predictive: b
     before = _cell(model, rows)
     cell = model._new_cell(before.start_run(), before.n_features)
     try:
-        history, components = cell.run(rows.begin, rows.indices, rows.values, targets, keep_predictive)
+        history, records = cell.run(rows.begin, rows.indices, rows.values, targets, keep_predictive)
     finally:
         before.end_run()
     if model._cell is not before:
         raise ConcurrentUseError("this model was changed while it ran a stream; what the run learned is dropped.")
     model._cell = cell
-    kept = components if keep_predictive else None
+    kept = records if keep_predictive else None
     trace: Trace = model._trace(targets, history, np.empty((0, 0)), kept)
     return trace
 

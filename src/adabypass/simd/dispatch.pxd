@@ -14,6 +14,7 @@ cdef extern from "kernels.h" nogil:
     ctypedef struct FlexibleNormals:
         double[MOST_FLEXIBLE] center
         double[MOST_FLEXIBLE] sq
+        int[MOST_FLEXIBLE] twin
 
     ctypedef struct Evidence:
         double log_density

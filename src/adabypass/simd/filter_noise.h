@@ -93,11 +93,18 @@ static inline vec learn(const Bank* bank, double* value, double* prec, vec slope
     return moved;
 }
 
-/* The share of the fast part that is left a step later, and what goes: equation (102). */
+/* The share of the fast part that is left a step later: equation (102). `fading_log` is within its bounds. */
 static inline vec fast_decay(const Bank* bank, ptrdiff_t k, vec fading_log)
 {
-    vec fading = (1.0 - load(setting(bank, FAST_DECAY) + k)) * exponential(fading_log);
+    vec fading = (1.0 - load(setting(bank, FAST_DECAY) + k)) * exponential_within(fading_log);
     return clamp(1.0 - fading, 0.0, bank->constants[LARGEST_FAST_DECAY]);
+}
+
+/* What was learned of how it fades, within its bounds. */
+static inline vec kept_fading_log(const Bank* bank, ptrdiff_t k)
+{
+    const double* constants = bank->constants;
+    return clamp(load(bank->fading_log.value + k), constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
 }
 
 /* Let the fast part of the noise's scale fade, and move by `news` at a rate of `rate`: equations (103) and (104). */
@@ -121,7 +128,7 @@ static inline void learn_volatility(Bank* bank, ptrdiff_t k, vec slope)
     vec error = clamp(-load(bank->d + k) / sd, -most, most);                                    /* (101) */
     vec lean = learn(bank, bank->leverage.value + k, bank->leverage.prec + k, slope, load(bank->leverage.effect + k),
         -leverage, leverage);
-    vec rate = start * exponential(learn(bank, bank->fast_log.value + k, bank->fast_log.prec + k, slope,
+    vec rate = start * exponential_within(learn(bank, bank->fast_log.value + k, bank->fast_log.prec + k, slope,
         load(bank->fast_log.effect + k), constants[SMALLEST_FAST_LOG], constants[LARGEST_FAST_LOG]));
     vec fading = learn(bank, bank->fading_log.value + k, bank->fading_log.prec + k, slope,
         load(bank->fading_log.effect + k), constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
@@ -154,7 +161,7 @@ static inline void learn_epsilon(Bank* bank, ptrdiff_t k, const Observation* see
     double bound = constants[LARGEST_EPSILON_SLOPE];
     slope = clamp(normalised(slope, bank->epsilon_slope_sq + k, seen->slope_rate), -bound, bound);
     store(bank->epsilon_slope_sq + k, select(shaped, load(bank->epsilon_slope_sq + k), square));
-    vec moved = epsilon * exponential(constants[EPSILON_RATE] * slope);                         /* (56) */
+    vec moved = epsilon * exponential_within(constants[EPSILON_RATE] * slope);                         /* (56) */
     moved = clamp(moved, constants[SMALLEST_EPSILON], constants[LARGEST_EPSILON]);
     store(bank->epsilon + k, select(shaped, moved, epsilon));
 }

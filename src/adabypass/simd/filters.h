@@ -235,7 +235,7 @@ static void absorb_filters(Bank* bank, double y, double observed)
         for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) {
             let_drift(bank, k, bank->size);
             store(bank->strikes + k, fill(0.0));
-            move_fast(bank, k, fast_decay(bank, k, load(bank->fading_log.value + k)), fill(0.0), fill(0.0), fill(0.0));
+            move_fast(bank, k, fast_decay(bank, k, kept_fading_log(bank, k)), fill(0.0), fill(0.0), fill(0.0));
         }
         return;
     }

@@ -18,10 +18,9 @@
 #define LN2_HIGH 6.93145751953125e-1    /* its products with exponents are exact */
 #define LN2_LOW 1.42860682030941723212e-6
 
-/* exp(a); 0 below SMALLEST_EXP, and never infinite */
-static inline vec exponential(vec a)
+/* exp(x), for x from SMALLEST_EXP - 1 up to LARGEST_EXP */
+static inline vec exponential_within(vec x)
 {
-    vec x = clamp(a, SMALLEST_EXP - 1.0, LARGEST_EXP);
     vec shifted = x * LOG2_E + ROUNDER;
     vec n = shifted - ROUNDER;
     vec r = (x - n * LN2_HIGH) - n * LN2_LOW;       /* |r| <= log(2) / 2 */
@@ -37,7 +36,14 @@ static inline vec exponential(vec a)
     odd = 0.16666666666666669 + s * odd;
     vec result = 1.0 + (r + s * (even + r * odd));
     vec power = of_words((words_of(shifted) << 52) + words_of(fill(1.0)));      /* 2^n */
-    return zero_unless(at_most(fill(SMALLEST_EXP), x), result * power);
+    return result * power;
+}
+
+/* exp(a); 0 below SMALLEST_EXP, and never infinite */
+static inline vec exponential(vec a)
+{
+    vec x = clamp(a, SMALLEST_EXP - 1.0, LARGEST_EXP);
+    return zero_unless(at_most(fill(SMALLEST_EXP), x), exponential_within(x));
 }
 
 /* log(a), for a normal number a > 0 */

@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     double center[MOST_FLEXIBLE];
     double sq[MOST_FLEXIBLE];       /* their variances */
+    int twin[MOST_FLEXIBLE];        /* the last of the normals that have the same */
 } FlexibleNormals;
 
 /* What one observation says about η = (y - x'w)/σ, which is N(d, v) before it is seen. */

@@ -82,13 +82,14 @@ static inline EvidenceLanes evidence_of_flexible(
     const int last = MOST_FLEXIBLE - 1;
     const double* center = normals->center;
     const double* sq = normals->sq;
-    vec inverse[MOST_FLEXIBLE], error[MOST_FLEXIBLE], at = d + mean, total = fill(0.0);
-    inverse[last] = 1.0 / (sq[last] + v);
+    vec inverse[MOST_FLEXIBLE], rooted[MOST_FLEXIBLE], error[MOST_FLEXIBLE], at = d + mean, total = fill(0.0);
     for (int j = last; j >= 0; j--) {
-        inverse[j] = 1.0 / (sq[j] + v);
+        int twin = normals->twin[j];
+        inverse[j] = twin == j ? 1.0 / (sq[j] + v) : inverse[twin];
+        rooted[j] = twin == j ? root(inverse[j]) : rooted[twin];
         error[j] = at - center[j];
         /* the densities, over that of the widest, so that no exponent is above 0.1 */
-        weight[j] = share[j] * root(inverse[j]);
+        weight[j] = share[j] * rooted[j];
         if (j < last) {
             vec narrower = (sq[last] - sq[j]) * (error[j] * inverse[j]) * (error[j] * inverse[last]);
             vec nearer = center[j] * ((2.0 * at - center[j]) * inverse[last]);

@@ -3,17 +3,18 @@
 Inside, everything is in standard units: features and y less their centre, over their scale, both from the warm-up.
 """
 
-from libc.math cimport exp, isnan, sqrt
-from libc.stdint cimport int64_t
+from libc.math cimport exp, isnan
+from libc.string cimport memcpy
 
 from adabypass.model.component cimport Component
-from adabypass.model.families cimport GAUSSIAN, MODERATE, noise_of
+from adabypass.model.families cimport MODERATE, noise_of
+from adabypass.model.packing cimport Record, open_record
 from adabypass.model.special cimport smaller
 from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE
 
 from adabypass.inference.kernel.bank_belief cimport believe
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DRIFT_VAR, FAMILY, LANES, LOG_SCORE, N_SEEN, NOISE_VAR, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT,
+    ANCHORED, Bank, DRIFT_VAR, LANES, LOG_SCORE, N_SEEN, NOISE_VAR, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT,
     UNSCALED, Y_CENTER, Y_SCALE, cov_at, mean_at, open_bank, setting,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, saturate
@@ -69,51 +70,37 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     bank.row[SEASON_STEP] = bank.row[SEASON_STEP] + 1.0 if bank.row[SEASON_STEP] + 1.0 < bank.period else 0.0
 
 
-cdef Component* _split(const Bank* bank, Component* out) noexcept nogil:
-    """Put in place of a component of flexible noise its normals, in the user's units; return what comes after them.
-
-    Before the scale of y is known the first of them stays what it is, and the others have no weight.
-    """
-    cdef Component whole = out[0]
-    cdef double mean = 0.0
-    cdef Py_ssize_t j
-    for j in range(MOST_FLEXIBLE):
-        mean += bank.normal_share[j] * bank.flexible.center[j]
-    for j in range(MOST_FLEXIBLE):
-        out[j] = whole
-        if bank.row[PHASE] == UNSCALED:
-            out[j].weight *= j == 0
-            continue
-        out[j].weight *= bank.normal_share[j]
-        out[j].mean = saturate(whole.mean + whole.noise_scale * (bank.flexible.center[j] - mean))       # (107)
-        out[j].noise_scale = saturate(whole.noise_scale * sqrt(bank.flexible.sq[j]))
-        out[j].family = GAUSSIAN
-    return out + MOST_FLEXIBLE
-
-
-cdef void describe(Step* step, Component* out) noexcept nogil:
-    """Write the forecast's components in the user's units, after `forecast`."""
+cdef void describe(Step* step, double base, double* record) noexcept nogil:
+    """Write the forecast in the user's units, with `base` added to it, after `forecast`."""
     cdef Bank bank = open_bank(step)
-    cdef Py_ssize_t k, n_filters = bank.n_filters
+    cdef Record out = open_record(record, bank.n_filters, True)
+    cdef Py_ssize_t k
     cdef double center = bank.row[Y_CENTER], unit = bank.row[Y_SCALE]
-    cdef const double* family = setting(&bank, FAMILY)
     cdef const double* noise_var = setting(&bank, NOISE_VAR)        # 0 if it depends on epsilon
-    cdef const double* mean = bank.mean
-    cdef const double* signal_var = bank.h
-    cdef const double* scale = bank.scale
-    cdef const double* share = bank.share
-    cdef const double* epsilon = bank.epsilon
-    for k in range(n_filters):
-        if bank.row[PHASE] == UNSCALED:
-            start_component(&bank, k, out)
-        else:
-            out.weight = share[k]
-            out.mean = saturate(center + unit * mean[k])
-            out.signal_var = saturate(unit * (unit * signal_var[k]))
-            out.noise_scale = saturate(unit * scale[k])
-            out.epsilon = epsilon[k] if noise_var[k] == 0.0 else 0.0
-            out.family = <int64_t>family[k]
-        out = _split(&bank, out) if k < bank.n_flexible else out + 1
+    memcpy(out.normal_share, bank.normal_share, MOST_FLEXIBLE * sizeof(double))
+    if bank.row[PHASE] == UNSCALED:
+        _describe_start(&bank, base, &out)
+        return
+    out.common_family[0] = -1.0
+    memcpy(out.weight, bank.share, bank.n_filters * sizeof(double))
+    for k in range(bank.n_filters):
+        out.mean[k] = saturate(saturate(center + unit * bank.mean[k]) + base)
+        out.signal_var[k] = saturate(unit * (unit * bank.h[k]))
+        out.noise_scale[k] = saturate(unit * bank.scale[k])
+        out.epsilon[k] = bank.epsilon[k] if noise_var[k] == 0.0 else 0.0
+
+
+cdef void _describe_start(const Bank* bank, double base, Record* out) noexcept nogil:
+    """Write the forecast before the scale of y is known: equation (83)."""
+    cdef Component part
+    cdef Py_ssize_t k
+    for k in range(bank.n_filters):
+        start_component(bank, k, &part)
+        out.weight[k], out.mean[k], out.signal_var[k] = part.weight, part.mean, part.signal_var
+        out.noise_scale[k], out.epsilon[k] = part.noise_scale, part.epsilon
+        if not isnan(part.mean):
+            out.mean[k] = saturate(part.mean + base)
+    out.common_family[0] = <double>part.family
 
 
 cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:

@@ -24,12 +24,10 @@ from adabypass.inference.kernel.row_cell cimport RowCell, Seen
 from adabypass.inference.kernel.step cimport (
     LINE, N_MATRICES, Kernel, Linear, Step, Weigh, Weights, aim, next_line, settle, weight_cov, weight_mean,
 )
-from adabypass.model.component cimport Component
 
 import numpy as np
 
 from adabypass.errors import ConcurrentUseError
-from adabypass.model.component import COMPONENT
 from adabypass.model.row import aligned
 from adabypass.validation import check_features
 
@@ -65,7 +63,7 @@ cdef class Cell(RowCell):
         self._row = aligned(row, spec.aligned_at(n_features))
         self.constants = constants
         self.n_features = n_features
-        self.n_components = spec.n_components
+        self.n_record, self.n_components = spec.n_record, spec.n_components
         self.n_inputs, self.row_size = n_features, row.shape[0]
         self.log_score_at = spec.log_score_at
         self.n_head = spec.n_head
@@ -104,12 +102,12 @@ cdef class Cell(RowCell):
 
     def predict(self, x):
         """Return the forecast of the observation at `x`."""
-        components = self.maker.new_components()
+        record = self.maker.new_record()
         self.load(x)
         self.forecast()
-        if components is not None:
-            self.kernel.describe(&self.newest, <Component*>cnp.PyArray_DATA(components))
-        return self.maker.make(self.newest.mean, self.newest.var, components)
+        if record is not None:
+            self.kernel.describe(&self.newest, 0.0, <double*>cnp.PyArray_DATA(record))
+        return self.maker.make(self.newest.mean, self.newest.var, record)
 
     def update(self, x, y):
         """Learn from having seen `y` at `x`; nan is a missing observation."""
@@ -122,17 +120,17 @@ cdef class Cell(RowCell):
     def step(self, x, y):
         """Forecast `y` at `x` as `predict` does, then learn from it."""
         cdef double target = as_target(y), mean, var
-        components = self.maker.new_components()
+        record = self.maker.new_record()
         self.load(x)
         check_idle(self.is_running)
         self.forecast()
         mean, var = self.newest.mean, self.newest.var
-        if components is not None:
-            self.kernel.describe(&self.newest, <Component*>cnp.PyArray_DATA(components))
+        if record is not None:
+            self.kernel.describe(&self.newest, 0.0, <double*>cnp.PyArray_DATA(record))
         self.learn(target)
-        return self.maker.make(mean, var, components)
+        return self.maker.make(mean, var, record)
 
-    def run(self, const double[:, ::1] X, const double[::1] y, bint keep_weights, bint keep_components):
+    def run(self, const double[:, ::1] X, const double[::1] y, bint keep_weights, bint keep_records):
         """Forecast and absorb every row of X in turn. Cell, X and y are this call's own, and checked.
 
         Returns
@@ -141,7 +139,8 @@ cdef class Cell(RowCell):
             Mean and variance before each y, then the head of the row after it.
         weights : array (n, 2 * n_features), or with no rows
             Mean and variance of the weights after each y.
-        components : array (n, n_components) of COMPONENT, or with no rows
+        records : array (n, n_record), or with no rows
+            The forecasts: model/packing.pyx.
         """
         cdef Step step
         cdef Py_ssize_t t = 0, stop, n = self.n_features, n_rows = y.shape[0]
@@ -149,10 +148,9 @@ cdef class Cell(RowCell):
             raise ValueError("X must have a row for each y, and a column for each feature")
         kept = np.empty((n_rows, 2 + self.n_head))
         kept_weights = np.empty((n_rows if keep_weights else 0, 2 * n))
-        keep_components = keep_components and self.kernel.describe != NULL
-        kept_components = np.empty((n_rows if keep_components else 0, self.n_components), dtype=COMPONENT)
-        cdef double[:, ::1] history = kept, weights = kept_weights
-        cdef Component[:, ::1] components = kept_components
+        keep_records = keep_records and self.maker.n_record > 0
+        kept_records = np.empty((n_rows if keep_records else 0, self.n_record))
+        cdef double[:, ::1] history = kept, weights = kept_weights, records = kept_records
         self.is_current = False
         self.begin(&step)
         while t < n_rows:
@@ -163,8 +161,8 @@ cdef class Cell(RowCell):
                     self.kernel.forecast(&step)
                     history[t, 0] = step.mean
                     history[t, 1] = step.var
-                    if keep_components:
-                        self.kernel.describe(&step, &components[t, 0])
+                    if keep_records:
+                        self.kernel.describe(&step, 0.0, &records[t, 0])
                     self.kernel.absorb(&step, y[t])
                     memcpy(&history[t, 2], step.row, self.n_head * sizeof(double))
                     if keep_weights:
@@ -173,22 +171,22 @@ cdef class Cell(RowCell):
                     t += 1
             PyErr_CheckSignals()
         settle(&step)
-        return kept, kept_weights, kept_components
+        return kept, kept_weights, kept_records
 
     cdef void bind(self, double* row) noexcept nogil:
         self.newest.row = row
         self.is_current = False
 
-    cdef bint forecast_row(self, const double* x, Seen* seen, Component* parts) noexcept nogil:
+    cdef bint forecast_row(self, const double* x, Seen* seen, double* record) noexcept nogil:
         aim(&self.newest, x, self.kernel.scale_up)
         self.kernel.forecast(&self.newest)
         seen.mean, seen.var, seen.log_score = self.newest.mean, self.newest.var, NAN
-        if parts != NULL and self.kernel.describe != NULL:
-            self.kernel.describe(&self.newest, parts)
+        if record != NULL and self.n_record > 0:
+            self.kernel.describe(&self.newest, 0.0, record)
         return True
 
-    cdef bint step_row(self, const double* x, double y, Seen* seen, Component* parts) noexcept nogil:
-        self.forecast_row(x, seen, parts)
+    cdef bint step_row(self, const double* x, double y, Seen* seen, double* record) noexcept nogil:
+        self.forecast_row(x, seen, record)
         self.kernel.absorb(&self.newest, y)
         if self.log_score_at >= 0 and not isnan(y):
             seen.log_score = self.newest.row[self.log_score_at]

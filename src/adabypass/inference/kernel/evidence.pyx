@@ -4,8 +4,8 @@ from libc.math cimport isnan
 
 from adabypass.model.special cimport larger, smaller
 
-from adabypass.model.component cimport Component
 from adabypass.model.families cimport INSENSITIVE, noise_of
+from adabypass.model.packing cimport Record, open_record
 from adabypass.simd.dispatch cimport KERNELS, Evidence
 from adabypass.inference.kernel.belief cimport Belief, believe_single
 from adabypass.inference.kernel.step cimport (
@@ -66,10 +66,12 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     condition(step, m, S, drift_var, h, gain, larger(1.0 - seen.var / v, 0.0))              # (46)
 
 
-cdef void describe(Step* step, Component* out) noexcept nogil:
-    """Write the forecast's one component, after `forecast`."""
-    out.weight, out.mean, out.signal_var = 1.0, step.mean, _signal_var(step)
-    out.noise_scale, out.epsilon, out.family = step.constants[NOISE_SCALE], step.constants[EPSILON], INSENSITIVE
+cdef void describe(Step* step, double base, double* record) noexcept nogil:
+    """Write the forecast, of one linear model, after `forecast`."""
+    cdef Record out = open_record(record, 1, False)
+    out.common_family[0] = -1.0
+    out.weight[0], out.mean[0], out.signal_var[0] = 1.0, saturate(step.mean + base), _signal_var(step)
+    out.noise_scale[0], out.epsilon[0] = step.constants[NOISE_SCALE], step.constants[EPSILON]
 
 
 cdef void weights(const Step* step, Linear* out) noexcept nogil:

@@ -6,8 +6,8 @@ cimport numpy as cnp
 cdef class Maker:
     cdef type forecast_type
     cdef object predictive
-    cdef cnp.npy_intp n_components
-    cdef bint has_components
+    cdef object packing
+    cdef cnp.npy_intp n_record
 
-    cdef object new_components(self)
-    cdef object make(self, double mean, double var, object components)
+    cdef object new_record(self)
+    cdef object make(self, double mean, double var, object record)

@@ -1,25 +1,19 @@
 """The forecast of one observation as an object: a normal or a mixture is made here, without a call to Python."""
 
 from cpython.object cimport PyObject, PyTypeObject
-from cpython.ref cimport Py_INCREF
 from libc.math cimport INFINITY, isfinite
 
 cimport numpy as cnp
 
 from adabypass.model.moments cimport MixtureMoments, Moments
 
-from adabypass.model.component import COMPONENT
 from adabypass.model.mixtures import Mixture
 from adabypass.model.normal import Normal
-
-cdef extern from "numpy/arrayobject.h":
-    object PyArray_SimpleNewFromDescr(int n_axes, cnp.npy_intp* shape, cnp.dtype kind)     # takes over `kind`
 
 cnp.import_array()
 
 cdef type NORMAL = Normal
 cdef type MIXTURE = Mixture
-cdef cnp.dtype RECORD = COMPONENT
 cdef tuple NOTHING = ()
 
 
@@ -30,25 +24,24 @@ cdef class Maker:
     ----------
     spec : Spec
         It says of which class a forecast is, and makes those of other classes than `Normal` and `Mixture`.
-    has_components : bool
-        Whether the kernel describes a forecast's components.
+    describes : bool
+        Whether the kernel describes a forecast, beyond its mean and variance.
     """
 
-    def __cinit__(self, spec, bint has_components):
+    def __cinit__(self, spec, bint describes):
+        if describes != (spec.n_record > 0):
+            raise ValueError("a kernel describes the forecasts that its spec keeps as records, and no others")
         self.forecast_type = spec.forecast_type
         self.predictive = spec.predictive
-        self.n_components = spec.n_components
-        self.has_components = has_components
+        self.packing = spec.packing
+        self.n_record = spec.n_record
 
-    cdef object new_components(self):
-        """np.empty(n_components, COMPONENT) if a forecast has components, else None"""
-        if not self.has_components:
-            return None
-        Py_INCREF(RECORD)
-        return PyArray_SimpleNewFromDescr(1, &self.n_components, RECORD)
+    cdef object new_record(self):
+        """np.empty(n_record) if forecasts are kept as records, else None"""
+        return None if self.n_record == 0 else cnp.PyArray_SimpleNew(1, &self.n_record, cnp.NPY_FLOAT64)
 
-    cdef object make(self, double mean, double var, object components):
-        """spec.predictive(mean, var, components)"""
+    cdef object make(self, double mean, double var, object record):
+        """spec.predictive(mean, var, record)"""
         cdef Moments normal
         cdef MixtureMoments mixture
         if self.forecast_type is NORMAL and 0.0 < var < INFINITY and isfinite(mean):
@@ -57,6 +50,6 @@ cdef class Maker:
             return normal
         if self.forecast_type is MIXTURE:
             mixture = (<PyTypeObject*>MIXTURE).tp_new(MIXTURE, <PyObject*>NOTHING, NULL)
-            mixture.components, mixture.mean, mixture.var = components, mean, var
+            mixture.record, mixture.packing, mixture.mean, mixture.var = record, self.packing, mean, var
             return mixture
-        return self.predictive(mean, var, components)
+        return self.predictive(mean, var, record)

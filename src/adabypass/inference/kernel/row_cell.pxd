@@ -13,13 +13,14 @@ ctypedef struct Seen:
 
 cdef class RowCell:
     cdef readonly Py_ssize_t n_inputs           # numbers that come with an observation
-    cdef readonly Py_ssize_t n_components
+    cdef readonly Py_ssize_t n_record           # numbers that keep a forecast; 0 if its moments say it all
+    cdef readonly Py_ssize_t n_components       # of a forecast many steps ahead
     cdef readonly Py_ssize_t row_size
     cdef Py_ssize_t log_score_at                # where the model's row holds it; -1 if it does not
 
     cdef void bind(self, double* row) noexcept nogil
-    cdef bint forecast_row(self, const double* x, Seen* seen, Component* parts) noexcept nogil
-    cdef bint step_row(self, const double* x, double y, Seen* seen, Component* parts) noexcept nogil
+    cdef bint forecast_row(self, const double* x, Seen* seen, double* record) noexcept nogil
+    cdef bint step_row(self, const double* x, double y, Seen* seen, double* record) noexcept nogil
     cdef void settle_row(self) noexcept nogil
     cdef Horizon new_horizon(self, Py_ssize_t n_steps)
     cdef bint forecast_ahead(self, Horizon ahead, const double* x, Component* parts) noexcept nogil

@@ -15,14 +15,14 @@ cdef class RowCell:
     cdef void bind(self, double* row) noexcept nogil:
         """Go on with this row; the newest forecast of the row before is forgotten."""
 
-    cdef bint forecast_row(self, const double* x, Seen* seen, Component* parts) noexcept nogil:
+    cdef bint forecast_row(self, const double* x, Seen* seen, double* record) noexcept nogil:
         """Forecast the next observation, and return whether that is possible yet.
 
-        `x` holds n_inputs numbers; `parts` is room for n_components, or NULL if they are not wanted.
+        `x` holds n_inputs numbers; `record` is room for n_record, or NULL if it is not wanted.
         """
         return False
 
-    cdef bint step_row(self, const double* x, double y, Seen* seen, Component* parts) noexcept nogil:
+    cdef bint step_row(self, const double* x, double y, Seen* seen, double* record) noexcept nogil:
         """Forecast the next observation, then learn that it was `y` (nan: missing); return whether it was forecast."""
         return False
 

@@ -113,7 +113,7 @@ def step_rows(
     const double[::1] y,                # (n_observations,)
     const double[:, ::1] X,             # (n_observations, n_inputs)
     double[:, ::1] seen,                # out  (n_observations, 3) mean, variance, log score; or no rows
-    Component[:, ::1] parts,            # out  (n_observations, n_components); or no rows
+    double[:, ::1] records,             # out  (n_observations, n_record); or no rows
     Py_ssize_t[::1] n_forecast,         # out  (n,) how many observations of each could be forecast
 ):
     """Forecast each observation, then learn it, series after series.
@@ -121,15 +121,15 @@ def step_rows(
     Where none could be forecast yet, the mean is nan and the variance infinite.
     """
     cdef Py_ssize_t i, j, t, n = y.shape[0], n_which = which.shape[0], n_inputs = cell.n_inputs
-    cdef bint keep = seen.shape[0] > 0, keep_parts = parts.shape[0] > 0
+    cdef bint keep = seen.shape[0] > 0, keep_records = records.shape[0] > 0 and cell.n_record > 0
     cdef bint is_sound = begin.shape[0] == n_which + 1 == n_forecast.shape[0] + 1
     cdef Seen found
     cdef bint could
     _check(cell, rows, which)
     if X.shape[0] != n or X.shape[1] != n_inputs or (keep and (seen.shape[0] != n or seen.shape[1] != 3)):
         raise ValueError("every observation needs its inputs, and room for what is forecast of it")
-    if keep_parts and (parts.shape[0] != n or parts.shape[1] != cell.n_components):
-        raise ValueError("every observation needs room for the components of its forecast")
+    if keep_records and (records.shape[0] != n or records.shape[1] != cell.n_record):
+        raise ValueError("every observation needs room for the record of its forecast")
     if is_sound and n_which:
         is_sound = begin[0] >= 0 and begin[n_which] <= order.shape[0]
         for i in range(n_which):
@@ -145,15 +145,15 @@ def step_rows(
                 if not 0 <= t < n:
                     continue
                 could = cell.step_row(
-                    &X[t, 0] if n_inputs else NULL, y[t], &found, &parts[t, 0] if keep_parts else NULL
+                    &X[t, 0] if n_inputs else NULL, y[t], &found, &records[t, 0] if keep_records else NULL
                 )
                 n_forecast[i] += could
                 if keep:
                     seen[t, 0] = found.mean if could else NAN
                     seen[t, 1] = found.var if could else INFINITY
                     seen[t, 2] = found.log_score if could else NAN
-                if keep_parts and not could:
-                    _blank(&parts[t, 0], cell.n_components)
+                if keep_records and not could:
+                    records[t, :] = NAN
             cell.settle_row()
 
 
@@ -163,26 +163,26 @@ def forecast_rows(
     const Py_ssize_t[::1] which,
     const double[:, ::1] X,             # (n, n_inputs)
     double[:, ::1] seen,                # out  (n, 3)
-    Component[:, ::1] parts,            # out  (n, n_components); or no rows
+    double[:, ::1] records,             # out  (n, n_record); or no rows
 ):
     """Forecast the next observation of each row; mean nan and variance infinite where it is not possible yet."""
     cdef Py_ssize_t i, n = which.shape[0], n_inputs = cell.n_inputs
-    cdef bint keep_parts = parts.shape[0] > 0, could
+    cdef bint keep_records = records.shape[0] > 0 and cell.n_record > 0, could
     cdef Seen found
     _check(cell, rows, which)
     if X.shape[0] != n or X.shape[1] != n_inputs or seen.shape[0] != n or seen.shape[1] != 3:
         raise ValueError("every row needs its inputs, and room for what is forecast of it")
-    if keep_parts and (parts.shape[0] != n or parts.shape[1] != cell.n_components):
-        raise ValueError("every row needs room for the components of its forecast")
+    if keep_records and (records.shape[0] != n or records.shape[1] != cell.n_record):
+        raise ValueError("every row needs room for the record of its forecast")
     with nogil:
         for i in range(n):
             cell.bind(rows.at(which[i]))
-            could = cell.forecast_row(&X[i, 0] if n_inputs else NULL, &found, &parts[i, 0] if keep_parts else NULL)
+            could = cell.forecast_row(&X[i, 0] if n_inputs else NULL, &found, &records[i, 0] if keep_records else NULL)
             seen[i, 0] = found.mean if could else NAN
             seen[i, 1] = found.var if could else INFINITY
             seen[i, 2] = NAN
-            if keep_parts and not could:
-                _blank(&parts[i, 0], cell.n_components)
+            if keep_records and not could:
+                records[i, :] = NAN
 
 
 def forecast_rows_ahead(

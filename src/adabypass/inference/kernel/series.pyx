@@ -82,6 +82,7 @@ cdef class SeriesCell(RowCell):
         self.taps = np.array(spec.design.taps, dtype=np.float64)
         self.n_features = spec.n_features(n_exog)
         self.n_linears, self.n_components = spec.model.n_linears, spec.model.n_components
+        self.n_record = spec.model.n_record
         self.n_head = spec.model.n_head
         self.n_inputs, self.row_size, self.log_score_at = n_exog, row.shape[0], spec.model.log_score_at
         self.intercept, self.design_spec = spec.model.has_intercept, spec.design
@@ -158,7 +159,7 @@ cdef class SeriesCell(RowCell):
             Whether `exog` is a vector of n_exog numbers that are finite, or nan where they are to be filled. If not,
             and `exog` is not made of plain finite numbers, nothing is done, and NotImplemented is returned.
         """
-        components = self.maker.new_components()
+        record = self.maker.new_record()
         if not self._load(exog, is_checked):
             return NotImplemented
         if not is_ready(&self.past, &self.design):
@@ -167,9 +168,9 @@ cdef class SeriesCell(RowCell):
             memcpy(self.exog, self.given, self.n_exog * sizeof(double))
             fill_exog(&self.past, &self.design, self.exog, self.by_mean, False)
             self._keep_forecast()
-        if components is not None:
-            self._describe(&self.newest, <Component*>cnp.PyArray_DATA(components))
-        return self.maker.make(self._mean(&self.newest), self._var(&self.newest), components)
+        if record is not None:
+            self._describe(&self.newest, <double*>cnp.PyArray_DATA(record))
+        return self.maker.make(self._mean(&self.newest), self._var(&self.newest), record)
 
     def step(self, y, exog, bint is_checked=False, bint want_forecast=True):
         """Forecast the next observation as `predict` does, then learn that it was `y`, or nan if it is missing.
@@ -179,7 +180,7 @@ cdef class SeriesCell(RowCell):
         """
         cdef double target, mean, var
         cdef bint was_forecast
-        components = self.maker.new_components() if want_forecast else None
+        record = self.maker.new_record() if want_forecast else None
         if not is_checked and not is_target(y):
             return NotImplemented
         target = as_target(y)
@@ -197,20 +198,20 @@ cdef class SeriesCell(RowCell):
             return None
         if not was_forecast:
             self._forecast(&self.newest)
-        if components is not None:
-            self._describe(&self.newest, <Component*>cnp.PyArray_DATA(components))
+        if record is not None:
+            self._describe(&self.newest, <double*>cnp.PyArray_DATA(record))
         mean, var = self._mean(&self.newest), self._var(&self.newest)
         self._learn(&self.newest, target, mean, var)
-        return self.maker.make(mean, var, components) if want_forecast else None
+        return self.maker.make(mean, var, record) if want_forecast else None
 
-    def run(self, const double[::1] y, const double[:, ::1] exog, bint keep_weights, bint keep_components):
+    def run(self, const double[::1] y, const double[:, ::1] exog, bint keep_weights, bint keep_records):
         """Take `step` for every observation. Cell, y and exog are this call's own, and checked.
 
         Returns
         -------
         first : int
             Number of observations that filled the lags; the arrays begin with the observation after these.
-        history, weights, components
+        history, weights, records
             As `Cell.run` returns them.
         """
         cdef Step step
@@ -225,12 +226,11 @@ cdef class SeriesCell(RowCell):
             fill_exog(&self.past, &self.design, self.exog, self.by_mean, True)
             fill(&self.past, &self.design, y[first] if isnan(y[first]) else saturate(y[first]))
             first += 1
-        keep_components = keep_components and self.kernel.describe != NULL
+        keep_records = keep_records and self.maker.n_record > 0
         kept = np.empty((n_rows - first, 2 + self.n_head))
         kept_weights = np.empty((n_rows - first if keep_weights else 0, 2 * n))
-        kept_components = np.empty((n_rows - first if keep_components else 0, self.n_components), dtype=COMPONENT)
-        cdef double[:, ::1] history = kept, weights = kept_weights
-        cdef Component[:, ::1] components = kept_components
+        kept_records = np.empty((n_rows - first if keep_records else 0, self.n_record))
+        cdef double[:, ::1] history = kept, weights = kept_weights, records = kept_records
         t = first
         while t < n_rows:
             stop = min(t + rows_between_signals(self.row.shape[0]), n_rows)
@@ -243,8 +243,8 @@ cdef class SeriesCell(RowCell):
                     self._forecast(&step)
                     history[at, 0] = mean = self._mean(&step)
                     history[at, 1] = var = self._var(&step)
-                    if keep_components:
-                        self._describe(&step, &components[at, 0])
+                    if keep_records:
+                        self._describe(&step, &records[at, 0])
                     target = y[t] if isnan(y[t]) else saturate(y[t])
                     self._learn(&step, target, mean, var)
                     memcpy(&history[at, 2], step.row, self.n_head * sizeof(double))
@@ -252,7 +252,7 @@ cdef class SeriesCell(RowCell):
                         write_weights(self.kernel.weigh, self.kernel.weights, &step, &weights[at, 0])
                     t += 1
             PyErr_CheckSignals()
-        return first, kept, kept_weights, kept_components
+        return first, kept, kept_weights, kept_records
 
     def forecast_steps(self, const double[:, ::1] exog):
         """Return the components of forecasts of as many steps as `exog` (n_steps, n_exog) has rows; None before ready.
@@ -270,16 +270,16 @@ cdef class SeriesCell(RowCell):
         self.past = open_past(row, &self.design)
         self.is_current = False
 
-    cdef bint forecast_row(self, const double* x, Seen* seen, Component* parts) noexcept nogil:
+    cdef bint forecast_row(self, const double* x, Seen* seen, double* record) noexcept nogil:
         if not is_ready(&self.past, &self.design):
             return False
         if self.n_exog:
             memcpy(self.exog, x, self.n_exog * sizeof(double))
         fill_exog(&self.past, &self.design, self.exog, self.by_mean, False)
-        self._see(seen, parts)
+        self._see(seen, record)
         return True
 
-    cdef bint step_row(self, const double* x, double y, Seen* seen, Component* parts) noexcept nogil:
+    cdef bint step_row(self, const double* x, double y, Seen* seen, double* record) noexcept nogil:
         cdef double target = y if isnan(y) else saturate(y)
         if self.n_exog:
             memcpy(self.exog, x, self.n_exog * sizeof(double))
@@ -287,7 +287,7 @@ cdef class SeriesCell(RowCell):
         if not is_ready(&self.past, &self.design):
             fill(&self.past, &self.design, target)
             return False
-        self._see(seen, parts)
+        self._see(seen, record)
         self._learn(&self.newest, target, seen.mean, seen.var)
         if self.log_score_at >= 0 and not isnan(y):
             seen.log_score = self.past.model[self.log_score_at]
@@ -306,12 +306,12 @@ cdef class SeriesCell(RowCell):
         ahead.forecast(&self.past, x, parts)
         return True
 
-    cdef void _see(self, Seen* seen, Component* parts) noexcept nogil:
+    cdef void _see(self, Seen* seen, double* record) noexcept nogil:
         """Forecast with the exogenous values that were filled."""
         self._forecast(&self.newest)
         seen.mean, seen.var, seen.log_score = self._mean(&self.newest), self._var(&self.newest), NAN
-        if parts != NULL and self.kernel.describe != NULL:
-            self._describe(&self.newest, parts)
+        if record != NULL and self.n_record > 0:
+            self._describe(&self.newest, record)
 
     cdef bint _load(self, object exog, bint is_checked) except -1:
         """Copy the exogenous values into the cell's memory; return whether they are checked, or plain and finite."""
@@ -367,13 +367,8 @@ cdef class SeriesCell(RowCell):
             return step.var
         return smaller(step.var + self.work.extra[0], LARGEST)
 
-    cdef void _describe(self, Step* step, Component* out) noexcept nogil:
-        cdef Py_ssize_t k
-        cdef double base = base_of(&self.past, &self.design)
-        self.kernel.describe(step, out)
-        if self.design.n_taps > 1:
-            for k in range(self.n_components):
-                out[k].mean = out[k].mean if isnan(out[k].mean) else saturate(out[k].mean + base)
+    cdef void _describe(self, Step* step, double* record) noexcept nogil:
+        self.kernel.describe(step, base_of(&self.past, &self.design) if self.design.n_taps > 1 else 0.0, record)
 
     cdef void _learn(self, Step* step, double y, double mean, double var) noexcept nogil:
         self.kernel.absorb(step, y - base_of(&self.past, &self.design))

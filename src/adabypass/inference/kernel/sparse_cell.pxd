@@ -7,7 +7,6 @@ from adabypass.inference.kernel.step cimport Kernel, Step
 cdef class SparseCell:
     cdef readonly cnp.ndarray row
     cdef readonly Py_ssize_t n_features
-    cdef readonly Py_ssize_t n_components
     cdef readonly bint is_running
     cdef Kernel kernel
     cdef cnp.ndarray constants

@@ -1,5 +1,4 @@
 from adabypass.inference.kernel.step import Kernel
-from adabypass.model.component import Components
 from adabypass.model.predictive import Predictive
 from adabypass.model.spec import Spec
 from adabypass.validation import Floats, Integers
@@ -7,7 +6,6 @@ from adabypass.validation import Floats, Integers
 class SparseCell:
     row: Floats
     n_features: int
-    n_components: int
     is_running: bool
     def __init__(self, kernel: Kernel, spec: Spec, row: Floats, n_features: int) -> None: ...
     def start_run(self) -> Floats: ...
@@ -15,5 +13,5 @@ class SparseCell:
     def predict(self, indices: Integers, values: Floats) -> Predictive: ...
     def step(self, indices: Integers, values: Floats, y: object, want_forecast: bool = ...) -> Predictive: ...
     def run(
-        self, begin: Integers, indices: Integers, values: Floats, y: Floats, keep_components: bool
-    ) -> tuple[Floats, Components]: ...
+        self, begin: Integers, indices: Integers, values: Floats, y: Floats, keep_records: bool
+    ) -> tuple[Floats, Floats]: ...

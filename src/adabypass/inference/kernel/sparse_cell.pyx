@@ -16,12 +16,9 @@ from adabypass.inference.kernel.arguments cimport as_target, is_vector
 from adabypass.inference.kernel.cell cimport check_idle
 from adabypass.inference.kernel.maker cimport Maker
 from adabypass.inference.kernel.step cimport LARGEST, LINE, Kernel, Linear, Step, aim, next_line
-from adabypass.model.component cimport Component
 from adabypass.model.special cimport smaller
 
 import numpy as np
-
-from adabypass.model.component import COMPONENT
 
 cnp.import_array()
 
@@ -50,7 +47,7 @@ cdef class SparseCell:
             raise ValueError(f"row has {row.shape[0]} numbers, but this model needs {spec.row_size(n_features)}")
         self.kernel, self.row, self.n_features = kernel, row, n_features
         self.constants = np.array(spec.constants(), dtype=np.float64)
-        self.n_components, self.n_head = spec.n_components, spec.n_head
+        self.n_head = spec.n_head
         self.maker = Maker(spec, kernel.describe != NULL)
         self._make_room(16)
 
@@ -84,58 +81,57 @@ cdef class SparseCell:
 
     def predict(self, const Py_ssize_t[::1] indices, const double[::1] values):
         """Return the forecast of the observation at the features `indices`, whose values these are; others are 0."""
-        components = self.maker.new_components()
+        record = self.maker.new_record()
         self._load(indices, values)
         self._forecast()
-        if components is not None:
-            self.kernel.describe(&self.newest, <Component*>cnp.PyArray_DATA(components))
-        return self.maker.make(self.newest.mean, self.newest.var, components)
+        if record is not None:
+            self.kernel.describe(&self.newest, 0.0, <double*>cnp.PyArray_DATA(record))
+        return self.maker.make(self.newest.mean, self.newest.var, record)
 
     def step(self, const Py_ssize_t[::1] indices, const double[::1] values, y, bint want_forecast=True):
         """Forecast `y` as `predict` does, then learn from it; nan is a missing observation."""
         cdef double target = as_target(y), mean, var
-        components = self.maker.new_components() if want_forecast else None
+        record = self.maker.new_record() if want_forecast else None
         self._load(indices, values)
         check_idle(self.is_running)
         self._forecast()
         mean, var = self.newest.mean, self.newest.var
-        if components is not None:
-            self.kernel.describe(&self.newest, <Component*>cnp.PyArray_DATA(components))
+        if record is not None:
+            self.kernel.describe(&self.newest, 0.0, <double*>cnp.PyArray_DATA(record))
         self._learn(target)
-        return self.maker.make(mean, var, components) if want_forecast else None
+        return self.maker.make(mean, var, record) if want_forecast else None
 
     def run(
         self, const Py_ssize_t[::1] begin, const Py_ssize_t[::1] indices, const double[::1] values,
-        const double[::1] y, bint keep_components,
+        const double[::1] y, bint keep_records,
     ):
         """Take `step` for rows in compressed form. Cell and arrays are this call's own, and checked.
 
         Returns
         -------
-        history, components
+        history, records
             As `Cell.run` returns them.
         """
         cdef Py_ssize_t t, n_rows = y.shape[0]
         if begin.shape[0] != n_rows + 1 or indices.shape[0] != values.shape[0]:
             raise ValueError("rows must say where they begin, and every index needs a value")
-        keep_components = keep_components and self.kernel.describe != NULL
+        keep_records = keep_records and self.maker.n_record > 0
         kept = np.empty((n_rows, 2 + self.n_head))
-        kept_components = np.empty((n_rows if keep_components else 0, self.n_components), dtype=COMPONENT)
-        cdef double[:, ::1] history = kept
-        cdef Component[:, ::1] components = kept_components
+        kept_records = np.empty((n_rows if keep_records else 0, self.maker.n_record))
+        cdef double[:, ::1] history = kept, records = kept_records
         for t in range(n_rows):
             if not 0 <= begin[t] <= begin[t + 1] <= indices.shape[0]:
                 raise ValueError("rows must begin where the one before ends")
             self._load(indices[begin[t]:begin[t + 1]], values[begin[t]:begin[t + 1]])
             self._forecast()
             history[t, 0], history[t, 1] = self.newest.mean, self.newest.var
-            if keep_components:
-                self.kernel.describe(&self.newest, &components[t, 0])
+            if keep_records:
+                self.kernel.describe(&self.newest, 0.0, &records[t, 0])
             self._learn(y[t])
             memcpy(&history[t, 2], cnp.PyArray_DATA(self.row), self.n_head * sizeof(double))
             if t % BETWEEN_SIGNALS == 0:
                 PyErr_CheckSignals()
-        return kept, kept_components
+        return kept, kept_records
 
     cdef int _load(self, const Py_ssize_t[::1] indices, const double[::1] values) except -1:
         """Copy features into the cell's memory, and check them there; from then on no Python code may run."""

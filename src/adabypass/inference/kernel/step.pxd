@@ -2,7 +2,6 @@
 
 from adabypass.inference.kernel.belief cimport Belief
 from adabypass.inference.kernel.low_rank cimport LowRank
-from adabypass.model.component cimport Component
 from adabypass.model.special cimport larger, smaller
 from adabypass.simd.dispatch cimport Update
 
@@ -57,7 +56,7 @@ ctypedef struct Linear:
 ctypedef void (*Forecast)(Step* step) noexcept nogil
 ctypedef void (*Absorb)(Step* step, double y) noexcept nogil
 ctypedef void (*Weights)(const Step* step, Linear* out) noexcept nogil      # of every component
-ctypedef void (*Describe)(Step* step, Component* out) noexcept nogil
+ctypedef void (*Describe)(Step* step, double base, double* record) noexcept nogil      # model/packing.pxd
 ctypedef void (*Believe)(Step* step, Belief* out) noexcept nogil             # for forecasts many steps ahead
 ctypedef void (*Weigh)(Step* step, double* mean, double* var) noexcept nogil
 

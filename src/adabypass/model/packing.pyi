@@ -1,0 +1,18 @@
+from collections.abc import Sequence
+from typing import Any
+
+from adabypass.model.component import Components
+from adabypass.model.noise import Family
+from adabypass.validation import Floats
+
+class Packing:
+    families: tuple[Family, ...]
+    n_linears: int
+    n_flexible: int
+    n_components: int
+    size: int
+    def __init__(self, families: Sequence[Family]) -> None: ...
+    def expand(self, records: Floats) -> Components: ...
+    def signal_var(self, records: Floats) -> Any: ...
+
+def packing_of(families: tuple[Family, ...]) -> Packing: ...
