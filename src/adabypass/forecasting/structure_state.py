@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from math import inf
 from numbers import Real
 from typing import Any, NamedTuple
@@ -123,6 +124,7 @@ def check_snapshot(snapshot: Snapshot) -> tuple[Settings, StructureSpec | None, 
     return settings, spec, row
 
 
+@lru_cache(maxsize=256)
 def _design(spec: StructureSpec) -> str:
     """Return a checksum of the numbers that the kernel needs."""
     numbers = [*spec.settings().ravel(), *spec.lags().ravel(), *spec.lag_priors().ravel(), *spec.waves().ravel()]

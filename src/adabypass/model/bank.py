@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -262,11 +263,7 @@ class AutoBypassSpec(Spec):
         return {}
 
     def constants(self) -> tuple[float, ...]:
-        no_filter = self.filters()[-1]._replace(prior_share=0.0)
-        lanes = [*self.filters(), *[no_filter] * (self.n_lanes - self.n_filters)]
-        settings = (number for every in zip(*lanes, strict=True) for number in every)
-        named = (getattr(self, name) for name in self.constant_names)
-        return tuple(float(number) for number in (*named, *self.switching_rates, *self.milestones, *settings))
+        return _constants(self)
 
     def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
         if record is None or self.packing is None:
@@ -319,3 +316,13 @@ class AutoBypassSpec(Spec):
     def view(self, row: Floats, name: str, n_features: int) -> Floats:
         """Return one field of a row."""
         return self.layout.view(row, name, **self.dims(n_features))
+
+
+@lru_cache(maxsize=256)
+def _constants(spec: AutoBypassSpec) -> tuple[float, ...]:
+    """Compute the constants of a bank: once for all models alike, since each restored model asks for them."""
+    no_filter = spec.filters()[-1]._replace(prior_share=0.0)
+    lanes = [*spec.filters(), *[no_filter] * (spec.n_lanes - spec.n_filters)]
+    settings = (number for every in zip(*lanes, strict=True) for number in every)
+    named = (getattr(spec, name) for name in spec.constant_names)
+    return tuple(float(number) for number in (*named, *spec.switching_rates, *spec.milestones, *settings))
