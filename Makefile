@@ -13,7 +13,7 @@ BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-b
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-hosts test-slow lint bench bench-accuracy bench-forecast docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
+.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-forecast docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -41,9 +41,13 @@ demo: setup  ## Reproduce the paper's Nile study: its table, and its figure
 
 test: lint  ## Build, lint, and run every test but the slow ones
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow" -q
+	@$(BIN)/python -m tools.test_spark -m "not slow"
 
 test-hosts: setup  ## Test the adapters of sktime, skpro, statsforecast and the last scikit-learn, in environments of their own
 	@$(BIN)/python tools/test_hosts.py
+
+test-spark: setup  ## Test Spark's adapter in an environment of its own, where Java is there: `make test` does, but for nine kills
+	@$(BIN)/python -m tools.test_spark
 
 test-slow: setup  ## Run the slow tests: ten million steps
 	@$(BIN)/python -m pytest -m slow -q

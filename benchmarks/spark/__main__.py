@@ -1,0 +1,84 @@
+"""`make bench-spark`: what a row costs on Spark, the engine's part and the model's, as tables."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from pyspark.sql import DataFrame
+from rich.console import Console
+from rich.table import Table
+
+from adabypass import AdaBypass, Forecaster
+from adabypass.adapters.keyed_series import KeyedForecaster
+from adabypass.adapters.spark import forecast_stream, local_session
+from benchmarks.spark.measures import time_model, time_stream, write_rows
+from benchmarks.spark.operators import Bytes, Nothing, plain, stateful
+
+MODELS: dict[str, dict[str, Any]] = {
+    "AdaBypass, lags=1": {"model": AdaBypass(), "lags": 1},
+    "AutoBypass, lags=1": {"lags": 1},
+    "automatic": {},
+}
+ROWS_OF_KEY = {100: 100, 10_000: 4, 100_000: 1}
+"""Rows of each key in a batch, by the number of keys."""
+
+
+def contestants(names: list[str]) -> dict[str, Callable[[DataFrame], DataFrame]]:
+    """Return what is done to the rows, by name: first what does nothing."""
+    largest = max(len(time_model(KeyedForecaster(Forecaster(**MODELS[name]), (0.9,)), 1, 1)[2][0]) for name in names)
+    found: dict[str, Callable[[DataFrame], DataFrame]] = {
+        "pandas UDF that does nothing": plain,
+        "stateful operator that does nothing": partial(stateful, processor=Nothing()),
+        f"stateful operator that keeps {largest:,} bytes": partial(stateful, processor=Bytes(bytes(largest))),
+    }
+    for name in names:
+        found[f"forecast_stream, {name}"] = partial(
+            forecast_stream, by="key", time="t", target="y", **MODELS[name]
+        )  # fmt: skip
+    return found
+
+
+@click.command()
+@click.option("--keys", default="100,10000,100000", show_default=True, metavar="N,...", help="Numbers of keys.")
+@click.option("--models", default=",".join(MODELS), show_default=True, help="Which models, with semicolons between.")
+@click.option("--cores", default=os.cpu_count(), show_default=True, help="How many tasks run at a time.")
+def main(keys: str, models: str, cores: int) -> None:
+    """Measure streams in one run: an operator that does nothing, one that keeps bytes, and forecasts."""
+    console = Console(width=120)
+    names = list(MODELS) if models == ",".join(MODELS) else models.split(";")
+    _print_models(console, names)
+    spark = local_session(cores=cores, config={"spark.driver.memory": "4g"})
+    spark.sparkContext.setLogLevel("OFF")
+    table = Table("keys", "rows a batch", "what is done", "seconds", f"µs a row on {cores} cores", "core µs a row")
+    with tempfile.TemporaryDirectory() as folder:
+        for n_keys in map(int, keys.split(",")):
+            rows_of_key = ROWS_OF_KEY.get(n_keys, 1)
+            n_rows, place = n_keys * rows_of_key, Path(folder) / str(n_keys)
+            write_rows(spark, place, n_keys, rows_of_key)
+            for name, transform in contestants(names).items():
+                timing = time_stream(spark, place, n_rows, transform)
+                table.add_row(
+                    f"{n_keys:,}", f"{n_rows:,}", name, f"{timing.seconds:.2f}", f"{timing.microseconds:.0f}",
+                    f"{cores * timing.microseconds:.0f}",
+                )  # fmt: skip
+                console.print(f"{n_keys:,} keys, {name}: {timing.microseconds:.0f} µs a row", style="dim")
+    console.print(table)
+    console.print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+
+
+def _print_models(console: Console, names: list[str]) -> None:
+    """Print what the models take without Spark."""
+    table = Table("model", "state, bytes", "µs a step with its interval", "µs to read and write a state")
+    for name in names:
+        keyed = KeyedForecaster(Forecaster(**MODELS[name]), (0.9,))
+        whole, steps, state = time_model(keyed, 1)
+        table.add_row(name, f"{len(state.snapshot):,}", f"{steps:.1f}", f"{whole - steps:.0f}")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

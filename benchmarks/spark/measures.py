@@ -1,0 +1,82 @@
+"""Time of the batches of a stream, and time of the model alone."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from pyspark.sql import DataFrame
+
+from adabypass import Forecaster
+from adabypass.adapters.keyed_series import KeyedForecaster, KeyedState, Rows
+
+N_BATCHES = 4
+"""The first two are not timed: Java and the workers get going, and states are read for the first time."""
+
+
+class Timing(NamedTuple):
+    """How long the batches of a stream take."""
+
+    seconds: float
+    """Of the quickest batch that is timed."""
+    n_rows: int
+    """Of each batch."""
+
+    @property
+    def microseconds(self) -> float:
+        """Time for a row, with all cores at work."""
+        return 1e6 * self.seconds / self.n_rows
+
+
+def write_rows(spark: Any, folder: Path, n_keys: int, rows_of_key: int) -> None:
+    """Write the rows of all batches, one file each."""
+    for batch in range(N_BATCHES):
+        start = batch * rows_of_key
+        rows = spark.range(n_keys * rows_of_key, numPartitions=1).selectExpr(
+            f"id div {rows_of_key} AS key", f"id % {rows_of_key} + {start} AS t", f"randn({batch}) AS y"
+        )
+        rows.write.mode("append").parquet(str(folder))
+        time.sleep(1.1)  # Spark takes older files first
+
+
+def time_stream(spark: Any, folder: Path, n_rows: int, transform: Callable[[DataFrame], DataFrame]) -> Timing:
+    """Run a stream over all files of a folder, one a batch."""
+    checkpoint = tempfile.mkdtemp(dir=folder.parent)
+    source = spark.readStream.schema("key long, t long, y double").option("maxFilesPerTrigger", 1)
+    sink = transform(source.parquet(str(folder))).writeStream.format("noop").option("checkpointLocation", checkpoint)
+    query = sink.trigger(availableNow=True).start()
+    query.awaitTermination()
+    spent = [each["durationMs"]["addBatch"] / 1e3 for each in query.recentProgress if each["numInputRows"]]
+    shutil.rmtree(checkpoint)
+    return Timing(min(spent[2:]), n_rows)
+
+
+def time_model(keyed: KeyedForecaster, rows_of_key: int, repeats: int = 200) -> tuple[float, float, KeyedState]:
+    """Return the time of a key's batch: of all, and of its steps alone, in microseconds; and the state of a key."""
+    rng = np.random.default_rng(0)
+    first = keyed.answer(None, Rows(np.arange(50), rng.normal(size=50), None))
+    assert first is not None
+    state, rows = first.state, Rows(50 + np.arange(rows_of_key), rng.normal(size=rows_of_key), None)
+    forecaster = keyed.template.copy()
+    for y in rng.normal(size=50):
+        forecaster.update(y)
+    whole = _best(lambda: keyed.answer(state, rows), repeats)
+    return whole, _best(lambda: _steps(forecaster, keyed, rows), repeats), state
+
+
+def _steps(forecaster: Forecaster, keyed: KeyedForecaster, rows: Rows) -> None:
+    for i in range(len(rows.time)):
+        keyed._step(forecaster, rows, i)
+
+
+def _best(call: Callable[[], object], repeats: int) -> float:
+    """Return the time of the quickest call, in microseconds."""
+    spent = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        spent.append(time.perf_counter() - start)
+    return 1e6 * min(spent)

@@ -1,0 +1,161 @@
+"""One series among millions on an engine that keeps state by key: what its new rows add to it, and are answered with.
+
+Nothing of an engine is imported. Between two batches a series is a `KeyedState`, plain values that any of them stores.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adabypass.forecasting import Forecaster
+from adabypass.storage import from_bytes
+from adabypass.timegrid.grid import LONGEST_GAP
+from adabypass.validation import Floats, Integers
+
+
+class KeyedState(NamedTuple):
+    """All that is kept of a series between two batches."""
+
+    snapshot: bytes
+    """`Forecaster.to_bytes()`: with the number of its format, so that a newer version of the library reads it."""
+    time: int
+    """Of the newest row that was learned."""
+    n_late: int
+    n_duplicate: int
+    """Rows that were dropped since the last answer."""
+
+
+class Rows(NamedTuple):
+    """Some rows of a series, in any order."""
+
+    time: Integers
+    """In a unit that `KeyedForecaster.span` is in, too."""
+    y: Floats
+    exog: Floats | None
+    """(n, n_exog)"""
+
+
+class Answer(NamedTuple):
+    """What the new rows of a series are answered with."""
+
+    time: Integers
+    columns: dict[str, Any]
+    """Arrays as long as `time`."""
+    state: KeyedState
+
+
+class KeyedForecaster(NamedTuple):
+    """How every series of a stream is forecast.
+
+    Rows are learned in the order of time. A row that is not newer than all that was learned in earlier batches is
+    dropped: as a duplicate if it has the time of the newest, else as late. Of several rows of one time in a batch the
+    one with the smallest value is learned, whatever their order, so that a batch that is done again after a crash gives
+    the same answers; the others are duplicates.
+    """
+
+    template: Forecaster
+    """That has seen nothing."""
+    levels: tuple[float, ...]
+    span: float | None = None
+    """Time between two observations: a longer time, rounded to whole steps, is a gap of missing observations. After
+    more than 1000 of them the series starts anew. None: each row is the next observation, whatever its time."""
+    horizon: int | None = None
+    """None: every row is answered with the forecast that was made before it. Else the newest row is answered with
+    forecasts of so many steps after it."""
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of a forecast."""
+        if self.template.is_point:
+            return ["mean"]
+        return ["mean", "sd", *(f"{side}_{100 * level:g}" for level in self.levels for side in ("lower", "upper"))]
+
+    def answer(self, state: KeyedState | None, rows: Rows) -> Answer | None:
+        """Learn the new rows of a series, and answer them; None if nothing is left of them, and nothing is kept."""
+        rows, n_late, n_duplicate = _newer(rows, None if state is None else state.time)
+        if state is not None:
+            n_late, n_duplicate = n_late + state.n_late, n_duplicate + state.n_duplicate
+        if not len(rows.time):
+            if state is None:
+                return None
+            return self._nothing(state._replace(n_late=n_late, n_duplicate=n_duplicate))
+        forecaster = self._resumed(state)
+        before = None if state is None else state.time
+        found = np.full((len(rows.time), len(self.names)), np.nan)
+        for i, n_missing in enumerate(self._gaps(rows.time, before)):
+            if n_missing > LONGEST_GAP:
+                forecaster = self.template.copy()
+            else:
+                self._pass(forecaster, n_missing, rows)
+            found[i] = self._step(forecaster, rows, i)
+        kept = KeyedState(forecaster.to_bytes(), int(rows.time[-1]), 0, 0)
+        if self.horizon is None:
+            columns: dict[str, Any] = {"y": rows.y, **dict(zip(self.names, found.T, strict=True))}
+            return self._counted(rows.time, columns, n_late, n_duplicate, kept)
+        if not (forecaster.is_ready and forecaster.n_seen):
+            return self._nothing(kept._replace(n_late=n_late, n_duplicate=n_duplicate))
+        steps = np.arange(1, self.horizon + 1)
+        columns = {"step": steps, **forecaster.forecast(self.horizon).columns(self.levels)}
+        return self._counted(np.full(self.horizon, kept.time), columns, n_late, n_duplicate, kept)
+
+    def _resumed(self, state: KeyedState | None) -> Forecaster:
+        if state is None:
+            return self.template.copy()
+        forecaster = from_bytes(state.snapshot)
+        assert isinstance(forecaster, Forecaster)
+        return forecaster
+
+    def _gaps(self, time: Integers, before: int | None) -> list[int]:
+        """Return how many observations are missing before each row."""
+        if self.span is None:
+            return [0] * len(time)
+        apart = np.diff(time, prepend=time[0] if before is None else before) / self.span
+        n_missing: list[int] = (np.maximum(np.rint(apart), 1) - 1).astype(np.int64).tolist()
+        return n_missing
+
+    @staticmethod
+    def _pass(forecaster: Forecaster, n_missing: int, rows: Rows) -> None:
+        """Learn that observations are missing."""
+        unknown = None if rows.exog is None else np.full(rows.exog.shape[1], np.nan)
+        for _ in range(n_missing):
+            forecaster.update(np.nan, unknown)
+
+    def _step(self, forecaster: Forecaster, rows: Rows, i: int) -> list[Any]:
+        """Learn a row, and return the forecast that was made before."""
+        forecast = forecaster.step(rows.y[i], None if rows.exog is None else rows.exog[i])
+        if forecast is None or not forecast.is_known:
+            return [np.nan] * len(self.names)
+        if self.template.is_point:
+            return [forecast.mean]
+        bounds = (bound for level in self.levels for bound in forecast.interval(level))
+        return [forecast.mean, forecast.sd, *bounds]
+
+    def _nothing(self, state: KeyedState) -> Answer:
+        extra = ["y"] if self.horizon is None else ["step"]
+        columns = {name: np.empty(0) for name in (*extra, *self.names, "n_late", "n_duplicate")}
+        return Answer(np.empty(0, np.int64), columns, state)
+
+    @staticmethod
+    def _counted(
+        time: Integers, columns: dict[str, Any], n_late: int, n_duplicate: int, state: KeyedState
+    ) -> Answer:  # fmt: skip
+        """Return an answer whose first row shows the dropped rows since the answer before."""
+        for name, count in (("n_late", n_late), ("n_duplicate", n_duplicate)):
+            columns[name] = np.zeros(len(time), np.int64)
+            columns[name][0] = count
+        return Answer(time, columns, state)
+
+
+def _newer(rows: Rows, before: int | None) -> tuple[Rows, int, int]:
+    """Return the rows that are newer than all before, one for each time, in its order; and two counts of the others."""
+    exog = np.empty((len(rows.time), 0)) if rows.exog is None else rows.exog
+    order = np.lexsort([*exog.T, rows.y, rows.time])
+    time = rows.time[order]
+    is_new = np.diff(time, prepend=time[:1] - 1) > 0
+    n_late = 0
+    if before is not None:
+        n_late = int(np.count_nonzero(time < before))
+        is_new &= time > before
+    kept = order[is_new]
+    n_duplicate = len(order) - len(kept) - n_late
+    return Rows(rows.time[kept], rows.y[kept], None if rows.exog is None else rows.exog[kept]), n_late, n_duplicate

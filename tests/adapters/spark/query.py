@@ -1,0 +1,42 @@
+"""A query over written arrivals: `python -m tests.adapters.spark.query FOLDER OPERATOR` runs it, to be killed."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from adabypass.adapters.spark import forecast_stream, local_session
+
+LEVELS = (0.5, 0.9)
+OPTIONS: dict[str, Any] = {"lags": 2}
+
+
+def run(spark: Any, folder: Path, operator: Any) -> None:
+    """Answer all files of `folder`/in, one a batch, from where the checkpoint is on."""
+    source = spark.readStream.schema("key string, step long, y double").option("maxFilesPerTrigger", 1)
+    rows = source.parquet(str(folder / "in"))
+    answers = forecast_stream(rows, "key", "step", "y", LEVELS, operator=operator, **OPTIONS)
+    sink = answers.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
+    query = sink.option("path", str(folder / "out")).trigger(availableNow=True).start()
+    query.awaitTermination()
+
+
+def table(spark: Any, folder: Path) -> pd.DataFrame:
+    """Return the output table, in the order of keys and times."""
+    frame = spark.read.parquet(str(folder / "out")).toPandas()
+    return frame.sort_values(["key", "step"], ignore_index=True)
+
+
+if __name__ == "__main__":
+    place = Path(sys.argv[1])
+    temporary = place / "temporary"
+    temporary.mkdir(exist_ok=True)
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.local.dir": temporary,
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={temporary} -XX:-UsePerfData",
+    }
+    session = local_session(cores=2, config=settings)
+    session.sparkContext.setLogLevel("OFF")
+    run(session, place, sys.argv[2])

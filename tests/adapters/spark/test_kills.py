@@ -1,0 +1,65 @@
+"""A driver that is killed at any instant, and started again from its checkpoint, writes the very same table."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.adapters.spark import query
+from tests.adapters.spark.arrivals import arrivals
+
+ARRIVED = arrivals(seed=3, n_keys=20, n_batches=12)
+PATIENCE = 300.0
+"""Seconds that a batch may take on a busy machine."""
+
+
+def start(folder: Path, operator: str) -> "subprocess.Popen[bytes]":
+    """Start the driver in a process group of its own, which holds Spark and its workers too."""
+    command = [sys.executable, "-m", "tests.adapters.spark.query", str(folder), operator]
+    return subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def kill_in_batch(driver: "subprocess.Popen[bytes]", folder: Path, number: int, delay: float) -> None:
+    """Kill all processes of a driver some time after it has begun a batch."""
+    planned, end = folder / "checkpoint" / "offsets" / str(number), time.monotonic() + PATIENCE
+    while not planned.exists():
+        assert driver.poll() is None, f"the driver ended by itself, with code {driver.returncode}"
+        assert time.monotonic() < end, f"batch {number} did not begin"
+        time.sleep(0.02)
+    time.sleep(delay)
+    os.killpg(driver.pid, signal.SIGKILL)
+    assert driver.wait() == -signal.SIGKILL
+
+
+def check_kills(spark: Any, folder: Path, operator: str, batches: Sequence[int], seed: int) -> None:
+    """Kill a driver in each of these batches, then let it finish; compare its table with an uninterrupted one."""
+    rng = np.random.default_rng(seed)
+    whole, killed = folder / "whole", folder / "killed"
+    ARRIVED.write(whole / "in")
+    ARRIVED.write(killed / "in")
+    query.run(spark, whole, operator)
+    for number in batches:
+        kill_in_batch(start(killed, operator), killed, number, float(rng.uniform(0, 2)))
+    assert start(killed, operator).wait(PATIENCE) == 0
+    expected, found = query.table(spark, whole), query.table(spark, killed)
+    assert len(expected) == sum(len(ARRIVED.used(key)) for key in ARRIVED.rows["key"].unique())
+    assert (expected["n_late"].sum(), expected["n_duplicate"].sum()) == (ARRIVED.n_late, ARRIVED.n_duplicate)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
+def test_a_killed_driver_goes_on_where_it_was(spark: Any, tmp_path: Path) -> None:
+    check_kills(spark, tmp_path, "transformWithState", [4], seed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", ["transformWithState", "applyInPandasWithState"])
+def test_ten_kills_change_nothing(spark: Any, tmp_path: Path, operator: str) -> None:
+    check_kills(spark, tmp_path, operator, range(10), seed=1)

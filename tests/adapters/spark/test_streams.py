@@ -1,0 +1,176 @@
+"""Keys of a stream have the numbers of a forecaster, to the bit; what is dropped is counted, what is idle forgotten."""
+
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from adabypass import Forecaster
+from adabypass.adapters.spark import forecast_stream
+from adabypass.adapters.spark.session import PROVIDER, ROCKSDB
+from adabypass.errors import ParameterError
+from tests.adapters.spark import query
+from tests.adapters.spark.arrivals import N_KEYS, arrivals
+
+OPERATORS = ["transformWithState", "applyInPandasWithState"]
+ARRIVED = arrivals()
+
+
+def answers(frame: Any, folder: Path) -> pd.DataFrame:
+    """Run a query until it has answered all rows that there are."""
+    sink = frame.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
+    sink.option("path", str(folder / "out")).trigger(availableNow=True).start().awaitTermination()
+    return frame.sparkSession.read.parquet(str(folder / "out")).toPandas()
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_answers_equal_those_of_a_forecaster(spark: Any, tmp_path: Path, operator: Any) -> None:
+    ARRIVED.write(tmp_path / "in")
+    query.run(spark, tmp_path, operator)
+    found = query.table(spark, tmp_path)
+    assert list(found) == [
+        "key", "step", "y", "mean", "sd", "lower_50", "upper_50", "lower_90", "upper_90", "n_late", "n_duplicate",
+    ]  # fmt: skip
+    assert found["key"].nunique() == N_KEYS
+    assert (found["n_late"].sum(), found["n_duplicate"].sum()) == (ARRIVED.n_late, ARRIVED.n_duplicate)
+    for key, rows in found.groupby("key"):
+        used, own = ARRIVED.used(key), Forecaster(**query.OPTIONS)
+        assert rows["step"].tolist() == used["step"].tolist()
+        np.testing.assert_array_equal(rows["y"], used["y"])
+        columns = rows[["mean", "sd", "lower_50", "upper_50", "lower_90", "upper_90"]].to_numpy()
+        for y, found_before in zip(used["y"], columns, strict=True):
+            forecast = own.step(y)
+            if forecast is None or not forecast.is_known:
+                assert np.isnan(found_before).all()
+            else:
+                expected = [forecast.mean, forecast.sd, *forecast.interval(0.5), *forecast.interval(0.9)]
+                assert found_before.tolist() == expected
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_idle_keys_are_forgotten_on_request(spark: Any, tmp_path: Path, operator: Any) -> None:
+    def arrive(key: str, times: range) -> None:
+        """Wait until the running query has answered the rows of a key, and some batches more."""
+        before = len(rows())
+        some = spark.createDataFrame([(key, t, float(t % 3)) for t in times], schema)
+        some.coalesce(1).write.mode("append").parquet(str(tmp_path / "in"))
+        end = time.monotonic() + 120
+        while len(rows()) == before:
+            assert query.exception() is None
+            assert time.monotonic() < end
+            time.sleep(0.5)
+
+    def rows() -> list[Any]:
+        found: list[Any] = spark.table(f"idle_{operator}").collect()
+        return found
+
+    schema = "key string, t long, y double"
+    (tmp_path / "in").mkdir()
+    source = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
+    forgetful = forecast_stream(
+        source, "key", "t", "y", operator=operator, lags=1, forget_after=timedelta(seconds=4)
+    )  # fmt: skip
+    query = (
+        forgetful.writeStream.format("memory").queryName(f"idle_{operator}").trigger(processingTime="1 second").start()
+    )
+    try:
+        arrive("idle", range(9))
+        time.sleep(6)
+        arrive("other", range(2))
+        arrive("idle", range(5, 8))
+    finally:
+        query.stop()
+    idle = [row for row in rows() if row["key"] == "idle"]
+    assert sorted(row["t"] for row in idle) == sorted([*range(9), *range(5, 8)])  # none is late: nothing is known
+    assert sum(row["n_late"] for row in idle) == 0
+    assert {row["mean"] for row in idle if row["t"] == 5} > {None}  # the lag is to be filled again
+
+
+def test_times_and_gaps_are_exact_when_clocks_go_back(spark: Any, tmp_path: Path) -> None:
+    """In Berlin the hour from 2:00 to 3:00 of 27 October 2024 comes twice; hour 30 and 31 have no row."""
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        y = np.random.default_rng(5).normal(size=60).cumsum()
+        hours = [hour for hour in range(60) if hour not in (30, 31)]
+        start = pd.Timestamp("2024-10-25 12:00", tz="UTC")
+        frame = pd.DataFrame({"at": [start + pd.Timedelta(hours=hour) for hour in hours], "y": y[hours]})
+        spark.createDataFrame(frame).selectExpr(
+            "1 AS house", "2L AS room", "at", "cast(at AS timestamp_ntz) AS local", "to_date(at) AS day", "y"
+        ).write.parquet(str(tmp_path / "in"))
+        schema = spark.read.parquet(str(tmp_path / "in")).schema
+        source = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
+        stream = forecast_stream(source, ["house", "room"], "at", "y", horizon=2, freq="hour")
+        found = answers(stream, tmp_path)
+        own = Forecaster(period=[24, 168])
+        for hour in range(60):
+            own.update(y[hour] if hour in hours else np.nan)
+        expected = own.forecast(2).columns([0.9])
+        found = found.sort_values("step")
+        assert found["step"].tolist() == [1, 2]
+        assert (found["house"].tolist(), found["room"].tolist()) == ([1, 1], [2, 2])
+        for name in ("mean", "sd", "lower_90", "upper_90"):
+            assert found[name].tolist() == expected[name].tolist()
+        last = spark.read.parquet(str(tmp_path / "out")).selectExpr("unix_micros(at) AS at").first()["at"]
+        assert last == (start + pd.Timedelta(hours=59)).value // 1000
+        for column, kind in (("at", "timestamp"), ("local", "timestamp_ntz"), ("day", "date"), ("house", "int")):
+            kept = forecast_stream(source, "room", column, "y", lags=1)
+            assert dict(kept.dtypes)[column] == kind
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def test_times_of_every_type_are_restored(spark: Any) -> None:
+    from adabypass.adapters.spark.times import TimeColumn  # noqa: PLC0415
+
+    table = spark.sql(
+        "SELECT date'1969-12-31' AS a, timestamp'1969-12-31 23:59:59.999999' AS b, "
+        "timestamp_ntz'2500-01-01 00:00:00.000001' AS c, cast(7 AS tinyint) AS d, 9L AS e"
+    )
+    for name in table.columns:
+        kind = TimeColumn.of(table, name)
+        again = table.select(kind.as_number(name).alias(name)).select(kind.restored(name).alias(name))
+        assert again.dtypes == table.select(name).dtypes
+        assert again.first()[0] == table.first()[name]
+
+
+def test_exogenous_columns_are_used_and_may_be_missing(spark: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=30), rng.normal(size=30)
+    rows = [(1, t, float(y[t]), None if t % 7 == 3 else float(x[t])) for t in range(30)]
+    rows[20] = (1, 20, float("inf"), float("inf"))
+    spark.createDataFrame(rows, "k int, t int, y double, x double").write.parquet(str(tmp_path / "in"))
+    source = spark.readStream.schema("k int, t int, y double, x double").parquet(str(tmp_path / "in"))
+    with pytest.raises(ParameterError, match='exog needs missing="mean" or missing="last" here'):
+        forecast_stream(source, "k", "t", "y", exog="x", lags=1)
+    with pytest.raises(ParameterError, match="with exog no steps ahead can be forecast"):
+        forecast_stream(source, "k", "t", "y", exog="x", horizon=3, lags=1, missing="last")
+    found = answers(forecast_stream(source, "k", "t", "y", exog="x", lags=1, missing="last"), tmp_path)
+    known = np.where(np.arange(30) % 7 == 3, np.nan, x)
+    known[20] = y[20] = np.nan
+    trace = Forecaster(lags=1, missing="last").run(y, known[:, None])
+    np.testing.assert_array_equal(found.sort_values("t")["sd"].iloc[-10:], trace.sd[-10:])
+
+
+def test_wrong_arguments_are_refused_before_a_query_runs(spark: Any) -> None:
+    stream = spark.readStream.format("rate").load().selectExpr("value AS k", "timestamp AS t", "rand() AS y")
+    with pytest.raises(ParameterError, match=r"df is no stream: read it with spark\.readStream, or use fore"):
+        forecast_stream(spark.sql("SELECT 1 AS k, 2 AS t, 3.0 AS y"), "k", "t", "y")
+    with pytest.raises(ParameterError, match='the column "y" is of type double, but times of a stream must be dates'):
+        forecast_stream(stream, "k", "y", "t")
+    with pytest.raises(ParameterError, match="operator is 'map', but must be 'transformWithState' or 'apply"):
+        forecast_stream(stream, "k", "t", "y", operator="map")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"forget_after is 5, but must be a timedelta"):
+        forecast_stream(stream, "k", "t", "y", forget_after=5)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="named as a column of the answer"):
+        forecast_stream(stream.withColumnRenamed("y", "sd"), "k", "t", "sd")
+    spark.conf.set(PROVIDER, ROCKSDB.replace("RocksDB", "HDFSBacked"))
+    try:
+        with pytest.raises(ParameterError, match=r"needs RocksDB; set it before the query starts: spark\.conf\.set"):
+            forecast_stream(stream, "k", "t", "y")
+        assert forecast_stream(stream, "k", "t", "y", operator="applyInPandasWithState").isStreaming
+    finally:
+        spark.conf.set(PROVIDER, ROCKSDB)
