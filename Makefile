@@ -13,7 +13,7 @@ BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-b
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-forecast docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
+.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -75,6 +75,10 @@ bench-forecast: setup  ## Measure forecasts many steps ahead beside other librar
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$each" \
 			|| echo "$$each cannot be installed: it is left out" >&2; done
 	@$(BIN)/python -m benchmarks.forecast $(ARGS)
+
+bench-spark: setup  ## Measure what a row costs on Spark, the engine's part and the model's: ARGS="--keys 100,10000"
+	@$(BIN)/python -m tools.test_spark --collect-only -q > build/bench-spark.log
+	@build/hosts/spark/bin/python -m benchmarks.spark $(ARGS)
 
 docs: setup  ## Draw the documentation's pictures anew and build the reference of the interface
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py docs)

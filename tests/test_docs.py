@@ -20,6 +20,7 @@ HOSTS = {
     "river.md": "river",
     "scikit-learn.md": "sklearn",
     "skpro.md": "skpro",
+    "spark.md": "pyspark",
     "sktime.md": "sktime",
     "statsforecast.md": "statsforecast",
 }

@@ -45,7 +45,7 @@ def main(*options: str) -> None:
     print("Spark: testing ...", flush=True)
     run(
         python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", FOLDER / "spark-tests",
-        *(word for kind in IGNORED for word in ("-W", f"ignore::{kind}")), *options, TESTS, DOCTESTS,
+        *(word for kind in IGNORED for word in ("-W", f"ignore::{kind}")), *options, TESTS, GUIDE, DOCTESTS,
         ADABYPASS_SPARK_TESTS="1",
     )  # fmt: skip
 

@@ -53,7 +53,7 @@ def main(keys: str, models: str, cores: int) -> None:
     _print_models(console, names)
     spark = local_session(cores=cores, config={"spark.driver.memory": "4g"})
     spark.sparkContext.setLogLevel("OFF")
-    table = Table("keys", "rows a batch", "what is done", "seconds", f"µs a row on {cores} cores", "core µs a row")
+    table = Table("keys", "rows a batch", "what is done", "seconds", f"µs a row on {cores} cores", "processor µs a row")
     with tempfile.TemporaryDirectory() as folder:
         for n_keys in map(int, keys.split(",")):
             rows_of_key = ROWS_OF_KEY.get(n_keys, 1)
@@ -63,9 +63,9 @@ def main(keys: str, models: str, cores: int) -> None:
                 timing = time_stream(spark, place, n_rows, transform)
                 table.add_row(
                     f"{n_keys:,}", f"{n_rows:,}", name, f"{timing.seconds:.2f}", f"{timing.microseconds:.0f}",
-                    f"{cores * timing.microseconds:.0f}",
+                    f"{timing.cpu_microseconds:.0f}",
                 )  # fmt: skip
-                console.print(f"{n_keys:,} keys, {name}: {timing.microseconds:.0f} µs a row", style="dim")
+                console.print(f"{n_keys:,} keys, {name}: {timing.cpu_microseconds:.0f} µs of processors a row")
     console.print(table)
     console.print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
 

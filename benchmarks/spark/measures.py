@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from adabypass import Forecaster
 from adabypass.adapters.keyed_series import KeyedForecaster, KeyedState, Rows
+from benchmarks.spark.processes import cpu_seconds
 
 N_BATCHES = 4
 """The first two are not timed: Java and the workers get going, and states are read for the first time."""
@@ -22,6 +23,8 @@ class Timing(NamedTuple):
 
     seconds: float
     """Of the quickest batch that is timed."""
+    cpu_seconds: float
+    """Processor time of the batch that took least of it."""
     n_rows: int
     """Of each batch."""
 
@@ -29,6 +32,11 @@ class Timing(NamedTuple):
     def microseconds(self) -> float:
         """Time for a row, with all cores at work."""
         return 1e6 * self.seconds / self.n_rows
+
+    @property
+    def cpu_microseconds(self) -> float:
+        """Processor time for a row."""
+        return 1e6 * self.cpu_seconds / self.n_rows
 
 
 def write_rows(spark: Any, folder: Path, n_keys: int, rows_of_key: int) -> None:
@@ -48,10 +56,18 @@ def time_stream(spark: Any, folder: Path, n_rows: int, transform: Callable[[Data
     source = spark.readStream.schema("key long, t long, y double").option("maxFilesPerTrigger", 1)
     sink = transform(source.parquet(str(folder))).writeStream.format("noop").option("checkpointLocation", checkpoint)
     query = sink.trigger(availableNow=True).start()
+    ends = {-1: cpu_seconds()}
+    while query.isActive:
+        done = query.lastProgress
+        if done is not None and done["batchId"] not in ends:
+            ends[done["batchId"]] = cpu_seconds()
+        time.sleep(0.05)
     query.awaitTermination()
-    spent = [each["durationMs"]["addBatch"] / 1e3 for each in query.recentProgress if each["numInputRows"]]
+    spent = [each["durationMs"]["triggerExecution"] / 1e3 for each in query.recentProgress if each["numInputRows"]]
+    last = N_BATCHES - 1
+    ends.setdefault(last, cpu_seconds())
     shutil.rmtree(checkpoint)
-    return Timing(min(spent[2:]), n_rows)
+    return Timing(min(spent[2:]), min(ends[each] - ends[each - 1] for each in range(2, last + 1)), n_rows)
 
 
 def time_model(keyed: KeyedForecaster, rows_of_key: int, repeats: int = 200) -> tuple[float, float, KeyedState]:

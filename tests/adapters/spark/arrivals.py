@@ -60,7 +60,10 @@ def arrivals(seed: int = 0, n_keys: int = N_KEYS, n_batches: int = N_BATCHES) ->
     rows["batch"] += (rng.random(len(rows)) < 0.1) & (rows["batch"] < n_batches - 1)
     again = rows.sample(frac=0.1, random_state=seed)
     again = again.assign(batch=np.minimum(again["batch"] + rng.integers(0, 2, len(again)), n_batches - 1))
-    rows = pd.concat([rows, again]).sample(frac=1, random_state=seed)
+    is_old = rows["key"] == "key 1"  # whose second batch holds nothing but its first once more
+    old = rows[is_old & (rows["batch"] == 0)].assign(batch=1)
+    rows, again = rows[~(is_old & (rows["batch"] == 1))], again[~((again["key"] == "key 1") & (again["batch"] == 1))]
+    rows = pd.concat([rows, again, old]).sample(frac=1, random_state=seed)
     rows = rows.sort_values("batch", kind="stable", ignore_index=True)
     return Arrivals(rows, *_counts(rows))
 

@@ -13,8 +13,9 @@ if "ADABYPASS_SPARK_TESTS" not in os.environ:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     from adabypass.adapters.spark import local_session  # noqa: PLC0415
+    from tests.adapters.spark.query import SETTINGS  # noqa: PLC0415
 
-    session = local_session(cores=2, config={"spark.driver.memory": "1g"})
+    session = local_session(cores=2, config=SETTINGS)
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

@@ -9,6 +9,9 @@ import pandas as pd
 from adabypass.adapters.spark import forecast_stream, local_session
 
 LEVELS = (0.5, 0.9)
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+"""Java compiles little: a test is over before more of it would pay."""
+SETTINGS = {"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": JAVA}
 OPTIONS: dict[str, Any] = {"lags": 2}
 
 
@@ -32,10 +35,9 @@ if __name__ == "__main__":
     place = Path(sys.argv[1])
     temporary = place / "temporary"
     temporary.mkdir(exist_ok=True)
-    settings = {
-        "spark.driver.memory": "1g",
-        "spark.local.dir": temporary,
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={temporary} -XX:-UsePerfData",
+    settings = SETTINGS | {
+        "spark.local.dir": str(temporary),
+        "spark.driver.extraJavaOptions": f"{JAVA} -Djava.io.tmpdir={temporary}",
     }
     session = local_session(cores=2, config=settings)
     session.sparkContext.setLogLevel("OFF")

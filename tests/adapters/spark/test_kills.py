@@ -14,9 +14,8 @@ import pandas as pd
 import pytest
 
 from tests.adapters.spark import query
-from tests.adapters.spark.arrivals import arrivals
+from tests.adapters.spark.arrivals import Arrivals, arrivals
 
-ARRIVED = arrivals(seed=3, n_keys=20, n_batches=12)
 PATIENCE = 300.0
 """Seconds that a batch may take on a busy machine."""
 
@@ -39,27 +38,27 @@ def kill_in_batch(driver: "subprocess.Popen[bytes]", folder: Path, number: int, 
     assert driver.wait() == -signal.SIGKILL
 
 
-def check_kills(spark: Any, folder: Path, operator: str, batches: Sequence[int], seed: int) -> None:
+def check_kills(spark: Any, folder: Path, operator: str, arrived: Arrivals, batches: Sequence[int]) -> None:
     """Kill a driver in each of these batches, then let it finish; compare its table with an uninterrupted one."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(len(batches))
     whole, killed = folder / "whole", folder / "killed"
-    ARRIVED.write(whole / "in")
-    ARRIVED.write(killed / "in")
+    arrived.write(whole / "in")
+    arrived.write(killed / "in")
     query.run(spark, whole, operator)
     for number in batches:
         kill_in_batch(start(killed, operator), killed, number, float(rng.uniform(0, 2)))
     assert start(killed, operator).wait(PATIENCE) == 0
     expected, found = query.table(spark, whole), query.table(spark, killed)
-    assert len(expected) == sum(len(ARRIVED.used(key)) for key in ARRIVED.rows["key"].unique())
-    assert (expected["n_late"].sum(), expected["n_duplicate"].sum()) == (ARRIVED.n_late, ARRIVED.n_duplicate)
+    assert len(expected) == sum(len(arrived.used(key)) for key in arrived.rows["key"].unique())
+    assert (expected["n_late"].sum(), expected["n_duplicate"].sum()) == (arrived.n_late, arrived.n_duplicate)
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
 def test_a_killed_driver_goes_on_where_it_was(spark: Any, tmp_path: Path) -> None:
-    check_kills(spark, tmp_path, "transformWithState", [4], seed=0)
+    check_kills(spark, tmp_path, "transformWithState", arrivals(seed=3, n_keys=20, n_batches=5), [2])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", ["transformWithState", "applyInPandasWithState"])
 def test_ten_kills_change_nothing(spark: Any, tmp_path: Path, operator: str) -> None:
-    check_kills(spark, tmp_path, operator, range(10), seed=1)
+    check_kills(spark, tmp_path, operator, arrivals(seed=3, n_keys=20, n_batches=12), range(10))

@@ -71,7 +71,7 @@ class KeyProcessor(StatefulProcessor):
         found = self._series.answer(key, rows, self._state.get())
         if found is not None:
             self._state.update(tuple(found[1]))
-            yield found[0]
+            yield from _unless_empty(found[0])
 
     def close(self) -> None:
         pass
@@ -93,7 +93,13 @@ class KeyFunction:
         state.update(tuple(found[1]))
         if self._timeout is not None:
             state.setTimeoutDuration(self._timeout)
-        yield found[0]
+        yield from _unless_empty(found[0])
+
+
+def _unless_empty(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Yield a frame that has rows: Spark fails on columns of text without any, which pandas takes for numbers."""
+    if len(frame):
+        yield frame
 
 
 def _state(values: Key) -> KeyedState:
