@@ -14,43 +14,45 @@ from adabypass import Forecaster
 from adabypass.adapters.keyed_series import KeyedForecaster, KeyedState, Rows
 from benchmarks.spark.processes import cpu_seconds
 
+N_ROWS = 20_000
+"""Of a batch that is timed."""
 N_BATCHES = 4
-"""The first two are not timed: Java and the workers get going, and states are read for the first time."""
+"""The first has a row of every key, so that all states are there; the second is not timed, while Java gets going."""
 
 
 class Timing(NamedTuple):
-    """How long the batches of a stream take."""
+    """How long a batch of `N_ROWS` rows takes."""
 
     seconds: float
     """Of the quickest batch that is timed."""
     cpu_seconds: float
     """Processor time of the batch that took least of it."""
-    n_rows: int
-    """Of each batch."""
 
     @property
     def microseconds(self) -> float:
         """Time for a row, with all cores at work."""
-        return 1e6 * self.seconds / self.n_rows
+        return 1e6 * self.seconds / N_ROWS
 
     @property
     def cpu_microseconds(self) -> float:
         """Processor time for a row."""
-        return 1e6 * self.cpu_seconds / self.n_rows
+        return 1e6 * self.cpu_seconds / N_ROWS
 
 
-def write_rows(spark: Any, folder: Path, n_keys: int, rows_of_key: int) -> None:
-    """Write the rows of all batches, one file each."""
+def write_rows(spark: Any, folder: Path, n_keys: int) -> int:
+    """Write the rows of all batches, one file each; return how many keys have rows in those that are timed."""
+    n_active = min(n_keys, N_ROWS)
     for batch in range(N_BATCHES):
-        start = batch * rows_of_key
-        rows = spark.range(n_keys * rows_of_key, numPartitions=1).selectExpr(
-            f"id div {rows_of_key} AS key", f"id % {rows_of_key} + {start} AS t", f"randn({batch}) AS y"
+        n_rows, among = (n_keys, n_keys) if batch == 0 else (N_ROWS, n_active)
+        rows = spark.range(n_rows, numPartitions=1).selectExpr(
+            f"id % {among} AS key", f"{batch * N_ROWS} + id div {among} AS t", f"randn({batch}) AS y"
         )
         rows.write.mode("append").parquet(str(folder))
         time.sleep(1.1)  # Spark takes older files first
+    return n_active
 
 
-def time_stream(spark: Any, folder: Path, n_rows: int, transform: Callable[[DataFrame], DataFrame]) -> Timing:
+def time_stream(spark: Any, folder: Path, transform: Callable[[DataFrame], DataFrame]) -> Timing:
     """Run a stream over all files of a folder, one a batch."""
     checkpoint = tempfile.mkdtemp(dir=folder.parent)
     source = spark.readStream.schema("key long, t long, y double").option("maxFilesPerTrigger", 1)
@@ -67,7 +69,7 @@ def time_stream(spark: Any, folder: Path, n_rows: int, transform: Callable[[Data
     last = N_BATCHES - 1
     ends.setdefault(last, cpu_seconds())
     shutil.rmtree(checkpoint)
-    return Timing(min(spent[2:]), min(ends[each] - ends[each - 1] for each in range(2, last + 1)), n_rows)
+    return Timing(min(spent[2:]), min(ends[each] - ends[each - 1] for each in range(2, last + 1)))
 
 
 def time_model(keyed: KeyedForecaster, rows_of_key: int, repeats: int = 200) -> tuple[float, float, KeyedState]:
