@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pyspark.errors import StreamingQueryException
 
 from adabypass.adapters.spark import forecast_stream, local_session
 
@@ -19,10 +20,24 @@ def run(spark: Any, folder: Path, operator: Any) -> None:
     """Answer all files of `folder`/in, one a batch, from where the checkpoint is on."""
     source = spark.readStream.schema("key string, step long, y double").option("maxFilesPerTrigger", 1)
     rows = source.parquet(str(folder / "in"))
-    answers = forecast_stream(rows, "key", "step", "y", LEVELS, operator=operator, **OPTIONS)
-    sink = answers.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
-    query = sink.option("path", str(folder / "out")).trigger(availableNow=True).start()
-    query.awaitTermination()
+    finish(forecast_stream(rows, "key", "step", "y", LEVELS, operator=operator, **OPTIONS), folder)
+
+
+def finish(frame: Any, folder: Path) -> None:
+    """Write all answers of a stream to `folder`/out.
+
+    Spark gives a worker ten seconds to start, which cannot be set. A machine that is too busy for it gets another try.
+    """
+    sink = frame.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
+    sink = sink.option("path", str(folder / "out")).trigger(availableNow=True)
+    for is_last in (False, False, True):
+        try:
+            sink.start().awaitTermination()
+        except StreamingQueryException as error:
+            if is_last or "failed to connect back" not in str(error):
+                raise
+        else:
+            return
 
 
 def table(spark: Any, folder: Path) -> pd.DataFrame:

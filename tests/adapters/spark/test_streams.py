@@ -22,8 +22,7 @@ ARRIVED = arrivals()
 
 def answers(frame: Any, folder: Path) -> pd.DataFrame:
     """Run a query until it has answered all rows that there are."""
-    sink = frame.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
-    sink.option("path", str(folder / "out")).trigger(availableNow=True).start().awaitTermination()
+    query.finish(frame, folder)
     return frame.sparkSession.read.parquet(str(folder / "out")).toPandas()
 
 
