@@ -17,7 +17,7 @@ from adabypass.evaluation.prequential import SKIP
 from adabypass.forecasting import Forecaster
 from adabypass.panel.ahead import check_levels
 from adabypass.panel.columns import Columns, as_names
-from adabypass.panel.forecasts import LONGEST_HORIZON, _check_on_error
+from adabypass.panel.forecasts import LONGEST_HORIZON, check_on_error
 from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import SeriesTable
 from adabypass.regressors import AdaBypass, PassiveAggressive
@@ -79,7 +79,7 @@ def forecast_groups(
     columns = GroupColumns.checked(df, by, time, target, exog)
     horizon = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
     levels = check_levels(levels)
-    _check_on_error(on_error)
+    check_on_error(on_error)
     template = Forecaster(**forecaster)
     names = forecast_names(levels, template.is_point)
     columns.check_passed([*columns.by, time], names)
@@ -134,7 +134,7 @@ def evaluate_groups(
     [Row(shop=0, step=1, n_scored=28), Row(shop=1, step=1, n_scored=28)]
     """
     columns = GroupColumns.checked(df, by, time, target, exog)
-    _check_on_error(on_error)
+    check_on_error(on_error)
     template = Forecaster(**forecaster)
     example = evaluate(Forecaster(PassiveAggressive() if template.is_point else AdaBypass()), np.arange(9.0), skip=0)
     counts = [name for name, values in example.columns().items() if values.dtype.kind == "i"]
