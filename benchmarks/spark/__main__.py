@@ -34,9 +34,10 @@ def contestants(names: list[str]) -> dict[str, Callable[[DataFrame], DataFrame]]
         f"stateful operator that keeps {largest:,} bytes": partial(stateful, processor=Bytes(bytes(largest))),
     }
     for name in names:
-        found[f"forecast_stream, {name}"] = partial(
-            forecast_stream, by="key", time="t", target="y", **MODELS[name]
-        )  # fmt: skip
+        found[f"forecast_stream, {name}"] = partial(forecast_stream, by="key", time="t", target="y", **MODELS[name])
+    found[f"applyInPandasWithState, {names[0]}"] = partial(
+        forecast_stream, by="key", time="t", target="y", operator="applyInPandasWithState", **MODELS[names[0]]
+    )
     return found
 
 
