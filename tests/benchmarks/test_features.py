@@ -1,7 +1,6 @@
 """The benchmark of covariances, on streams that take no time."""
 
 import numpy as np
-
 from benchmarks.features import __main__ as features
 from benchmarks.features.streams import designs, sparse_stream
 
