@@ -46,7 +46,7 @@ test: lint  ## Build, lint, and run every test but the slow ones
 test-hosts: setup  ## Test the adapters of sktime, skpro, statsforecast and the last scikit-learn, in environments of their own
 	@$(BIN)/python tools/test_hosts.py
 
-test-spark: setup  ## Test Spark's adapter in an environment of its own, where Java is there: `make test` does, but for nine kills
+test-spark: setup  ## Test Spark's adapter in an environment of its own, where Java is there, with ten kills of its driver for each operator
 	@$(BIN)/python -m tools.test_spark
 
 test-slow: setup  ## Run the slow tests: ten million steps
@@ -77,7 +77,7 @@ bench-forecast: setup  ## Measure forecasts many steps ahead beside other librar
 	@$(BIN)/python -m benchmarks.forecast $(ARGS)
 
 bench-spark: setup  ## Measure what a row costs on Spark, the engine's part and the model's: ARGS="--keys 100,10000"
-	@$(BIN)/python -m tools.test_spark --collect-only -q > build/bench-spark.log
+	@$(BIN)/python -c "from tools.test_spark import make_environment; make_environment()"
 	@build/hosts/spark/bin/python -m benchmarks.spark $(ARGS)
 
 docs: setup  ## Draw the documentation's pictures anew and build the reference of the interface
