@@ -17,6 +17,7 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 PROMISED = [ROOT / "README.md", *ROOT.glob("docs/guides/*.md")]
 """Pages that show how the library is used, and so must have examples."""
 HOSTS = {
+    "kafka.md": "confluent_kafka",
     "river.md": "river",
     "scikit-learn.md": "sklearn",
     "skpro.md": "skpro",

@@ -223,6 +223,27 @@ def test_a_broker_that_is_away_for_a_while_is_waited_for(
     assert values(cluster) == expected(300)
 
 
+def test_a_broker_that_stays_away_ends_the_stream_and_the_next_start_answers(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.write("rows", rows(0, 90))
+    transact = TopicWriter._transact
+
+    def stop_first(writer: TopicWriter, answered: Sequence[Answer]) -> None:
+        cluster.stop()
+        transact(writer, answered)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("adabypass.adapters.kafka.writer.PATIENCE", 1.0)
+        patched.setattr("adabypass.adapters.kafka.writer.START_SECONDS", 0.5)
+        patched.setattr(TopicWriter, "_transact", stop_first)
+        said = refusal(stream(*options(cluster, tmp_path / "s")), BrokerError)
+    assert "what was learned is kept, and its answers are written at the next start" in said
+    cluster.restart()
+    assert "40 of them from the journal" in done(stream(*options(cluster, tmp_path / "s")))
+    assert values(cluster) == expected(90)
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_signal_ends_the_stream_with_all_rows_answered(
     number: signal.Signals, code: int, cluster: Cluster, tmp_path: Path

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from adabypass.adapters.kafka import TopicWriter
 from adabypass.errors import BrokerError, ParameterError
 from tests.cli.in_process import stream
 from tests.kafka.cluster import Cluster
@@ -56,6 +57,17 @@ def test_a_broker_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("address", ["rows", "kafka:///rows", "kafka://host", "kafka://host/a b", "http://host/rows"])
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     assert "is not the address of a topic" in refusal(stream("--source", address), ParameterError)
+
+
+def test_answers_behind_an_open_transaction_of_another_producer_are_not_guessed_at(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mock brokers show messages of open transactions; so the writer is told that there is more to come."""
+    cluster.write("answers", [(0, b"of someone else")])
+    monkeypatch.setattr("adabypass.adapters.kafka.writer.PATIENCE", 0.5)
+    monkeypatch.setattr(TopicWriter, "_newest_ends", lambda self: {0: 5, 1: 0})
+    said = refusal(stream(*options(cluster, tmp_path / "s")), BrokerError)
+    assert "answers: partition 0 cannot be read up to its end" in said
 
 
 def test_partitions_and_groups_are_checked(cluster: Cluster, tmp_path: Path) -> None:

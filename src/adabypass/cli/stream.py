@@ -50,7 +50,7 @@ class Choices(NamedTuple):
     stop_at_end: bool
 
 
-@click.command(short_help="Forecast rows as they arrive on standard input.")
+@click.command(short_help="Forecast rows as they arrive, on standard input or in a topic of Kafka.")
 @click.option("--target", default="y", show_default=True, metavar="COL", help="Column to forecast.")
 @click.option(
     "--id", "key", metavar="COL",
@@ -59,7 +59,7 @@ class Choices(NamedTuple):
 @click.option(
     "--time", metavar="COL",
     help="Column of times (ISO 8601, or numbers), later in every row of a series than in the one before. It is passed "
-    "through to the answers; with --state it decides which rows were learned before.",
+    "through to the answers; with --state it decides which rows of standard input were learned before.",
 )  # fmt: skip
 @click.option(
     "--exog", type=options.Names(), default="", metavar="COL,...",

@@ -185,11 +185,18 @@ class TopicWriter(Client):
                 del unread[partition]
         with self._in_words("looking for answers"):
             self._consumer.assign(places)
+            until = monotonic() + PATIENCE
             while unread:
+                if monotonic() > until:
+                    raise BrokerError(
+                        f"{self.topic}: partition {min(unread)} cannot be read up to its end; either its broker is "
+                        "away, or another producer has a transaction open: start again when that has ended."
+                    )
                 for message in self._consumer.consume(MOST_ANSWERS, 0.1):
                     error, partition = message.error(), message.partition()
                     if error is None:
                         self._enter(found, message.headers())
+                        until = monotonic() + PATIENCE
                     elif error.code() == KafkaError._PARTITION_EOF:
                         # What follows an open transaction of another producer is not shown before that has ended.
                         if message.offset() >= unread.get(partition, 0):
