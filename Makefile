@@ -85,6 +85,7 @@ docs: setup  ## Draw the documentation's pictures anew and build the reference o
 	@$(BIN)/adabypass reproduce nile --out docs/images/nile.png
 	@$(BIN)/adabypass reproduce wind --horizon 36 --out docs/images/wind.png
 	@$(BIN)/adabypass reproduce pairs --out docs/images/pairs.png
+	@$(BIN)/python tools/draw_kafka.py
 	@$(BIN)/pdoc --docformat numpy --output-directory build/docs adabypass
 	@echo "The reference is in build/docs/index.html"
 

@@ -163,7 +163,7 @@ class Trial:
             time.sleep(kill_after)
             if child.pid is not None:
                 os.kill(child.pid, signal.SIGKILL)
-        child.join(60)
+        child.join(120)
         code = child.exitcode
         assert code in (0, -9), (code, self.errors.read_text())
         self.check()

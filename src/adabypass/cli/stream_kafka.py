@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +156,7 @@ class TopicSink:
         self._waiting.clear()
 
 
+@lru_cache(maxsize=100_000)
 def message_key(key: str) -> bytes | None:
     """Return the key of an answer: the id of its series, text as it is, other values as JSON; None without ids."""
     if not key:
