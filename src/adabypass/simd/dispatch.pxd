@@ -67,6 +67,13 @@ cdef extern from "kernels.h" nogil:
         double density
         double slope
 
+    ctypedef struct FilterForecasts:
+        double* weight
+        double* mean
+        double* signal_var
+        double* noise_scale
+        double* epsilon
+
     struct Bank:
         pass
 
@@ -78,6 +85,7 @@ cdef extern from "kernels.h" nogil:
             const FlexibleNormals* normals, const double* share, double d, double v
         ) noexcept nogil
         void (*bank_forecast)(Bank* bank, double* mean, double* var) noexcept nogil
+        void (*bank_describe)(const Bank* bank, double base, const FilterForecasts* out) noexcept nogil
         void (*bank_learn)(Bank* bank, double y) noexcept nogil
         void (*inverse_roots)(double* a, ptrdiff_t n) noexcept nogil
         TailValues (*mixture_tail)(const MixtureLanes* mix, double y, double side) noexcept nogil

@@ -66,6 +66,7 @@ const Kernels TABLE(SET) = {
     .evidence = evidence,
     .flexible_evidence = flexible_evidence,
     .bank_forecast = bank_forecast,
+    .bank_describe = bank_describe,
     .bank_learn = bank_learn,
     .inverse_roots = inverse_roots,
     .mixture_tail = mixture_tail,

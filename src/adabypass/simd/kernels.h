@@ -91,6 +91,15 @@ typedef struct {
     double negligible;      /* what is not above it in size becomes 0 */
 } GradientMove;
 
+/* Where the forecasts of a bank's filters are written: a number for each filter. */
+typedef struct {
+    double* weight;         /* share in the mixture */
+    double* mean;
+    double* signal_var;     /* of x'w */
+    double* noise_scale;
+    double* epsilon;        /* 0 where the noise has none */
+} FilterForecasts;
+
 struct Bank;
 
 typedef struct {
@@ -99,6 +108,7 @@ typedef struct {
     Evidence (*evidence)(const Normals* normals, double d, double v, double epsilon);
     Evidence (*flexible_evidence)(const FlexibleNormals* normals, const double* share, double d, double v);
     void (*bank_forecast)(struct Bank* bank, double* mean, double* var);
+    void (*bank_describe)(const struct Bank* bank, double base, const FilterForecasts* out);
     void (*bank_learn)(struct Bank* bank, double y);
     void (*inverse_roots)(double* a, ptrdiff_t n);      /* a <- 1/sqrt(a); n is a multiple of LANES */
     TailValues (*mixture_tail)(const MixtureLanes* mix, double y, double side);

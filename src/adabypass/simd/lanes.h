@@ -52,14 +52,15 @@
 #if WIDTH == 1
 
 typedef double vec;
-typedef int64_t mask;               /* all bits of a lane set, or none; or the bits of a double */
+typedef int64_t bits;               /* of a double */
+typedef int64_t mask;               /* which lanes: all bits of a lane set, or none */
 typedef uint64_t words;             /* the bits of a double, to calculate with: overflow is defined */
 
 static inline vec load(const double* from) { return *from; }
 static inline void store(double* to, vec a) { *to = a; }
 static inline vec fill(double a) { return a; }
-static inline mask bits_of(vec a) { mask b; memcpy(&b, &a, sizeof b); return b; }
-static inline vec of_bits(mask a) { vec b; memcpy(&b, &a, sizeof b); return b; }
+static inline bits bits_of(vec a) { bits b; memcpy(&b, &a, sizeof b); return b; }
+static inline vec of_bits(bits a) { vec b; memcpy(&b, &a, sizeof b); return b; }
 static inline words words_of(vec a) { words b; memcpy(&b, &a, sizeof b); return b; }
 static inline vec of_words(words a) { vec b; memcpy(&b, &a, sizeof b); return b; }
 static inline mask less(vec a, vec b) { return -(mask)(a < b); }
@@ -71,24 +72,33 @@ static inline bool any(mask m) { return m != 0; }
 #else
 
 typedef double vec __attribute__((vector_size(8 * WIDTH)));
-typedef int64_t mask __attribute__((vector_size(8 * WIDTH)));
+typedef int64_t bits __attribute__((vector_size(8 * WIDTH)));
 typedef uint64_t words __attribute__((vector_size(8 * WIDTH)));
 typedef double unaligned_vec __attribute__((vector_size(8 * WIDTH), aligned(8)));
 
 static inline vec load(const double* from) { return *(const unaligned_vec*)from; }
 static inline void store(double* to, vec a) { *(unaligned_vec*)to = a; }
 static inline vec fill(double a) { return a - (vec){0}; }       /* -0.0 stays -0.0 */
-static inline mask bits_of(vec a) { return (mask)a; }
-static inline vec of_bits(mask a) { return (vec)a; }
+static inline bits bits_of(vec a) { return (bits)a; }
+static inline vec of_bits(bits a) { return (vec)a; }
 static inline words words_of(vec a) { return (words)a; }
 static inline vec of_words(words a) { return (vec)a; }
+
+#if WIDTH == 8
+typedef __mmask8 mask;              /* a bit for each lane */
+static inline mask less(vec a, vec b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
+static inline mask at_most(vec a, vec b) { return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ); }
+static inline mask equal(vec a, vec b) { return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ); }
+#else
+typedef bits mask;
 static inline mask less(vec a, vec b) { return a < b; }
 static inline mask at_most(vec a, vec b) { return a <= b; }
 static inline mask equal(vec a, vec b) { return a == b; }
+#endif
 
 #if WIDTH == 8
 static inline vec root(vec a) { return _mm512_sqrt_pd(a); }
-static inline bool any(mask m) { return _mm512_test_epi64_mask((__m512i)m, (__m512i)m) != 0; }
+static inline bool any(mask m) { return m != 0; }
 #elif WIDTH == 4
 static inline vec root(vec a) { return _mm256_sqrt_pd(a); }
 static inline bool any(mask m) { return _mm256_movemask_pd((__m256d)m) != 0; }
@@ -105,7 +115,9 @@ static inline bool any(mask m) { return (m[0] | m[1]) != 0; }
 /* yes where m is set, no elsewhere */
 static inline vec select(mask m, vec yes, vec no)
 {
-#if WIDTH == 4
+#if WIDTH == 8
+    return _mm512_mask_blend_pd(m, no, yes);
+#elif WIDTH == 4
     return _mm256_blendv_pd(no, yes, (__m256d)m);
 #else
     return of_bits((bits_of(yes) & m) | (bits_of(no) & ~m));
@@ -140,7 +152,15 @@ static inline vec smaller(vec a, vec b)
 
 static inline vec clamp(vec a, double low, double high) { return smaller(larger(a, fill(low)), fill(high)); }
 static inline vec absolute(vec a) { return of_bits(bits_of(a) & INT64_MAX); }
-static inline vec zero_unless(mask m, vec a) { return of_bits(bits_of(a) & m); }
+
+static inline vec zero_unless(mask m, vec a)
+{
+#if WIDTH == 8
+    return _mm512_maskz_mov_pd(m, a);
+#else
+    return of_bits(bits_of(a) & m);
+#endif
+}
 
 /* a, or -a where b is negative */
 static inline vec times_sign_of(vec a, vec b) { return of_bits(bits_of(a) ^ (bits_of(b) & INT64_MIN)); }
@@ -154,8 +174,12 @@ static inline double sum_lanes(const double* lane)
 /* The same of lanes in vectors. */
 static inline double sum_parts(const vec* part)
 {
-#if WIDTH == 4
+#if WIDTH >= 4
+#if WIDTH == 8
+    __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(part[0]), _mm512_extractf64x4_pd(part[0], 1));
+#else
     __m256d four = (__m256d)(part[0] + part[1]);
+#endif
     __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
     return _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two));
 #elif WIDTH == 2

@@ -28,6 +28,34 @@ static void bank_forecast(Bank* bank, double* mean, double* var)
     *var = saturate(bank, unit * (unit * dot(bank->share, bank->term, bank->n_lanes)));
 }
 
+/* Write the first of n numbers, which stand in lanes, to memory that ends behind the last of them. */
+static inline void write_lanes(double* to, ptrdiff_t k, ptrdiff_t n, vec a)
+{
+    double lane[WIDTH];
+    if (k + WIDTH <= n) {
+        store(to + k, a);
+        return;
+    }
+    store(lane, a);
+    for (ptrdiff_t l = 0; k + l < n; l++) to[k + l] = lane[l];
+}
+
+/* Write the filters' forecasts in the user's units, with `base` added to them, after `bank_forecast`. */
+static void bank_describe(const Bank* bank, double base, const FilterForecasts* out)
+{
+    double center = bank->row[Y_CENTER], unit = bank->row[Y_SCALE], most = bank->limits->largest;
+    ptrdiff_t n = bank->n_filters;
+    memcpy(out->weight, bank->share, (size_t)n * sizeof(double));
+    for (ptrdiff_t k = 0; k < n; k += WIDTH) {
+        mask shaped = equal(load(setting(bank, NOISE_VAR) + k), fill(0.0));
+        vec mean = clamp(center + unit * load(bank->mean + k), -most, most);
+        write_lanes(out->mean, k, n, clamp(mean + base, -most, most));
+        write_lanes(out->signal_var, k, n, smaller(unit * (unit * load(bank->h + k)), fill(most)));
+        write_lanes(out->noise_scale, k, n, smaller(unit * load(bank->scale + k), fill(most)));
+        write_lanes(out->epsilon, k, n, zero_unless(shaped, load(bank->epsilon + k)));
+    }
+}
+
 /* Which filter has the largest share. */
 static ptrdiff_t best_filter(const Bank* bank)
 {

@@ -55,10 +55,15 @@ static inline ptrdiff_t row_start(ptrdiff_t i) { return i * (i + 1) / 2; }
 /* Which lanes of a vector are among the first `count` of a block; `part` says which vector of the block it is. */
 static inline mask first_lanes(int count, int part)
 {
+#if WIDTH == 8
+    (void)part;         /* a block is one vector */
+    return (mask)((1 << count) - 1);
+#else
     static const int64_t edge[2 * LANES] = {-1, -1, -1, -1, -1, -1, -1, -1};
     mask lanes;
     memcpy(&lanes, edge + LANES - count + part * WIDTH, sizeof lanes);
     return lanes;
+#endif
 }
 
 INLINE vec updated(const Work does, double negligible, vec a, const vec* left, const vec* right)

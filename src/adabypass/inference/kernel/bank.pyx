@@ -10,12 +10,12 @@ from adabypass.model.component cimport Component
 from adabypass.model.families cimport MODERATE, noise_of
 from adabypass.model.packing cimport Record, open_record
 from adabypass.model.special cimport smaller
-from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE
+from adabypass.simd.dispatch cimport KERNELS, FilterForecasts, MOST_FLEXIBLE
 
 from adabypass.inference.kernel.bank_belief cimport believe
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DRIFT_VAR, LANES, LOG_SCORE, N_SEEN, NOISE_VAR, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT,
-    UNSCALED, Y_CENTER, Y_SCALE, cov_at, mean_at, open_bank, setting,
+    ANCHORED, Bank, DRIFT_VAR, LANES, LOG_SCORE, N_SEEN, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT, UNSCALED,
+    Y_SCALE, cov_at, mean_at, open_bank, setting,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, saturate
 from adabypass.inference.kernel.units cimport find_scales, standardise
@@ -74,20 +74,14 @@ cdef void describe(Step* step, double base, double* record) noexcept nogil:
     """Write the forecast in the user's units, with `base` added to it, after `forecast`."""
     cdef Bank bank = open_bank(step)
     cdef Record out = open_record(record, bank.n_filters, True)
-    cdef Py_ssize_t k
-    cdef double center = bank.row[Y_CENTER], unit = bank.row[Y_SCALE]
-    cdef const double* noise_var = setting(&bank, NOISE_VAR)        # 0 if it depends on epsilon
+    cdef FilterForecasts places
     memcpy(out.normal_share, bank.normal_share, MOST_FLEXIBLE * sizeof(double))
     if bank.row[PHASE] == UNSCALED:
         _describe_start(&bank, base, &out)
         return
     out.common_family[0] = -1.0
-    memcpy(out.weight, bank.share, bank.n_filters * sizeof(double))
-    for k in range(bank.n_filters):
-        out.mean[k] = saturate(saturate(center + unit * bank.mean[k]) + base)
-        out.signal_var[k] = saturate(unit * (unit * bank.h[k]))
-        out.noise_scale[k] = saturate(unit * bank.scale[k])
-        out.epsilon[k] = bank.epsilon[k] if noise_var[k] == 0.0 else 0.0
+    places = FilterForecasts(out.weight, out.mean, out.signal_var, out.noise_scale, out.epsilon)
+    KERNELS.bank_describe(&bank, base, &places)
 
 
 cdef void _describe_start(const Bank* bank, double base, Record* out) noexcept nogil:
