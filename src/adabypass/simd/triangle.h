@@ -16,8 +16,10 @@
 #include "kernels.h"
 #include "lanes.h"
 
-#if WIDTH >= 4
-#define ROWS 4      /* at once: as many as the registers hold */
+#if WIDTH == 8
+#define ROWS 8      /* at once: as many as the registers hold */
+#elif WIDTH == 4
+#define ROWS 4
 #elif WIDTH == 2
 #define ROWS 2
 #else
@@ -25,7 +27,9 @@
 #endif
 
 /* Keep a vector in a register: loading it again for its second use takes longer. */
-#if WIDTH > 1 && defined(__SSE2__)
+#if WIDTH == 8
+#define KEEP(a) __asm__("" : "+v"(a))
+#elif WIDTH > 1 && defined(__SSE2__)
 #define KEEP(a) __asm__("" : "+x"(a))
 #else
 #define KEEP(a) (void)0
