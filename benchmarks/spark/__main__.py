@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from pyspark.sql import DataFrame
@@ -15,7 +15,7 @@ from rich.table import Table
 from adabypass import AdaBypass, Forecaster
 from adabypass.adapters.keyed_series import KeyedForecaster
 from adabypass.adapters.spark import forecast_stream, local_session
-from benchmarks.spark.measures import N_ROWS, time_model, time_stream, write_rows
+from benchmarks.spark.measures import time_model, time_stream, write_rows
 from benchmarks.spark.operators import Bytes, Nothing, plain, stateful
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -25,27 +25,36 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 
 
-def contestants(names: list[str]) -> dict[str, Callable[[DataFrame], DataFrame]]:
-    """Return what is done to the rows, by name: first what does nothing."""
+class Contestant(NamedTuple):
+    """What is done to the rows."""
+
+    name: str
+    transform: Callable[[DataFrame], DataFrame]
+    keeps_state: bool = True
+
+
+def contestants(names: list[str]) -> list[Contestant]:
+    """Return what is done to the rows: first what does nothing."""
     largest = max(len(time_model(KeyedForecaster(Forecaster(**MODELS[name]), (0.9,)), 1, 1)[2][0]) for name in names)
-    found: dict[str, Callable[[DataFrame], DataFrame]] = {
-        "pandas UDF that does nothing": plain,
-        "stateful operator that does nothing": partial(stateful, processor=Nothing()),
-        f"stateful operator that keeps {largest:,} bytes": partial(stateful, processor=Bytes(bytes(largest))),
-    }
-    for name in names:
-        found[f"forecast_stream, {name}"] = partial(forecast_stream, by="key", time="t", target="y", **MODELS[name])
-    found[f"applyInPandasWithState, {names[0]}"] = partial(
-        forecast_stream, by="key", time="t", target="y", operator="applyInPandasWithState", **MODELS[names[0]]
-    )
-    return found
+    forecasts = partial(forecast_stream, by="key", time="t", target="y")
+    fallback = partial(forecasts, operator="applyInPandasWithState", **MODELS[names[0]])
+    return [
+        Contestant("pandas UDF that does nothing", plain, keeps_state=False),
+        Contestant("stateful operator that does nothing", partial(stateful, processor=Nothing()), keeps_state=False),
+        Contestant(
+            f"stateful operator that keeps {largest:,} bytes", partial(stateful, processor=Bytes(bytes(largest)))
+        ),
+        *(Contestant(f"forecast_stream, {name}", partial(forecasts, **MODELS[name])) for name in names),
+        Contestant(f"applyInPandasWithState, {names[0]}", fallback),
+    ]
 
 
 @click.command()
 @click.option("--keys", default="100,10000,100000", show_default=True, metavar="N,...", help="Numbers of keys.")
 @click.option("--models", default=",".join(MODELS), show_default=True, help="Which models, with semicolons between.")
+@click.option("--rows", "n_rows", default=20_000, show_default=True, help="Rows of a batch that is timed.")
 @click.option("--cores", default=os.cpu_count(), show_default=True, help="How many tasks run at a time.")
-def main(keys: str, models: str, cores: int) -> None:
+def main(keys: str, models: str, n_rows: int, cores: int) -> None:
     """Measure streams in one run: an operator that does nothing, one that keeps bytes, and forecasts."""
     console = Console(width=120)
     names = list(MODELS) if models == ",".join(MODELS) else models.split(";")
@@ -58,11 +67,11 @@ def main(keys: str, models: str, cores: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for n_keys in map(int, keys.split(",")):
             place = Path(folder) / str(n_keys)
-            n_active = write_rows(spark, place, n_keys)
-            for name, transform in contestants(names).items():
-                timing = time_stream(spark, place, transform)
+            n_active = write_rows(spark, place, n_keys, n_rows)
+            for name, transform, keeps_state in contestants(names):
+                timing = time_stream(spark, place, n_rows, transform, keeps_state=keeps_state)
                 table.add_row(
-                    f"{n_keys:,}", f"{N_ROWS / n_active:g}", name, f"{timing.seconds:.2f}",
+                    f"{n_keys:,}", f"{n_rows / n_active:g}", name, f"{timing.seconds:.2f}",
                     f"{timing.microseconds:.0f}", f"{timing.cpu_microseconds:.0f}",
                 )  # fmt: skip
                 console.print(f"{n_keys:,} keys, {name}: {timing.cpu_microseconds:.0f} µs of processors a row")

@@ -14,15 +14,14 @@ from adabypass import Forecaster
 from adabypass.adapters.keyed_series import KeyedForecaster, KeyedState, Rows
 from benchmarks.spark.processes import cpu_seconds
 
-N_ROWS = 20_000
-"""Of a batch that is timed."""
-N_BATCHES = 4
-"""The first has a row of every key, so that all states are there; the second is not timed, while Java gets going."""
+N_BATCHES = 3
+"""The first is not timed, while Java gets going."""
 
 
 class Timing(NamedTuple):
-    """How long a batch of `N_ROWS` rows takes."""
+    """How long a batch takes."""
 
+    n_rows: int
     seconds: float
     """Of the quickest batch that is timed."""
     cpu_seconds: float
@@ -31,32 +30,38 @@ class Timing(NamedTuple):
     @property
     def microseconds(self) -> float:
         """Time for a row, with all cores at work."""
-        return 1e6 * self.seconds / N_ROWS
+        return 1e6 * self.seconds / self.n_rows
 
     @property
     def cpu_microseconds(self) -> float:
         """Processor time for a row."""
-        return 1e6 * self.cpu_seconds / N_ROWS
+        return 1e6 * self.cpu_seconds / self.n_rows
 
 
-def write_rows(spark: Any, folder: Path, n_keys: int) -> int:
-    """Write the rows of all batches, one file each; return how many keys have rows in those that are timed."""
-    n_active = min(n_keys, N_ROWS)
-    for batch in range(N_BATCHES):
-        n_rows, among = (n_keys, n_keys) if batch == 0 else (N_ROWS, n_active)
-        rows = spark.range(n_rows, numPartitions=1).selectExpr(
-            f"id % {among} AS key", f"{batch * N_ROWS} + id div {among} AS t", f"randn({batch}) AS y"
+def write_rows(spark: Any, folder: Path, n_keys: int, n_rows: int) -> int:
+    """Write a file for each batch; return how many keys have rows in those that are timed.
+
+    One more comes before them, in a folder of its own: it has a row of every key, so that all states are there.
+    """
+    n_active = min(n_keys, n_rows)
+    for batch in range(N_BATCHES + 1):
+        n, among, place = (n_keys, n_keys, "first") if batch == 0 else (n_rows, n_active, "timed")
+        rows = spark.range(n, numPartitions=1).selectExpr(
+            f"id % {among} AS key", f"{batch * n_rows} + id div {among} AS t", f"randn({batch}) AS y"
         )
-        rows.write.mode("append").parquet(str(folder))
+        rows.write.mode("append").parquet(str(folder / place))
         time.sleep(1.1)  # Spark takes older files first
     return n_active
 
 
-def time_stream(spark: Any, folder: Path, transform: Callable[[DataFrame], DataFrame]) -> Timing:
-    """Run a stream over all files of a folder, one a batch."""
+def time_stream(
+    spark: Any, folder: Path, n_rows: int, transform: Callable[[DataFrame], DataFrame], *, keeps_state: bool
+) -> Timing:
+    """Run a stream over the files, one a batch; over the one with a row of every key only if it keeps state."""
     checkpoint = tempfile.mkdtemp(dir=folder.parent)
     source = spark.readStream.schema("key long, t long, y double").option("maxFilesPerTrigger", 1)
-    sink = transform(source.parquet(str(folder))).writeStream.format("noop").option("checkpointLocation", checkpoint)
+    rows = source.parquet(str(folder / ("*" if keeps_state else "timed")))
+    sink = transform(rows).writeStream.format("noop").option("checkpointLocation", checkpoint)
     query = sink.trigger(availableNow=True).start()
     ends = {-1: cpu_seconds()}
     while query.isActive:
@@ -66,10 +71,11 @@ def time_stream(spark: Any, folder: Path, transform: Callable[[DataFrame], DataF
         time.sleep(0.05)
     query.awaitTermination()
     spent = [each["durationMs"]["triggerExecution"] / 1e3 for each in query.recentProgress if each["numInputRows"]]
-    last = N_BATCHES - 1
+    last = len(spent) - 1
     ends.setdefault(last, cpu_seconds())
     shutil.rmtree(checkpoint)
-    return Timing(min(spent[2:]), min(ends[each] - ends[each - 1] for each in range(2, last + 1)))
+    timed = range(last - N_BATCHES + 2, last + 1)
+    return Timing(n_rows, min(spent[each] for each in timed), min(ends[each] - ends[each - 1] for each in timed))
 
 
 def time_model(keyed: KeyedForecaster, rows_of_key: int, repeats: int = 200) -> tuple[float, float, KeyedState]:

@@ -227,20 +227,24 @@ def test_a_broker_that_stays_away_ends_the_stream_and_the_next_start_answers(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.write("rows", rows(0, 90))
-    transact = TopicWriter._transact
-
-    def stop_first(writer: TopicWriter, answered: Sequence[Answer]) -> None:
-        cluster.stop()
-        transact(writer, answered)
+    transact, n_unanswered = TopicWriter._transact, 0
 
     with monkeypatch.context() as patched:
-        patched.setattr("adabypass.adapters.kafka.writer.PATIENCE", 1.0)
-        patched.setattr("adabypass.adapters.kafka.writer.START_SECONDS", 0.5)
+
+        def stop_first(writer: TopicWriter, answered: Sequence[Answer]) -> None:
+            nonlocal n_unanswered
+            n_unanswered = len(answered)
+            cluster.stop()
+            patched.setattr("adabypass.adapters.kafka.writer.PATIENCE", 1.0)
+            patched.setattr("adabypass.adapters.kafka.writer.START_SECONDS", 0.5)
+            transact(writer, answered)
+
         patched.setattr(TopicWriter, "_transact", stop_first)
         said = refusal(stream(*options(cluster, tmp_path / "s")), BrokerError)
     assert "what was learned is kept, and its answers are written at the next start" in said
     cluster.restart()
-    assert "40 of them from the journal" in done(stream(*options(cluster, tmp_path / "s")))
+    assert 0 < n_unanswered <= 40
+    assert f"{n_unanswered} of them from the journal" in done(stream(*options(cluster, tmp_path / "s")))
     assert values(cluster) == expected(90)
 
 
@@ -251,11 +255,11 @@ def test_a_signal_ends_the_stream_with_all_rows_answered(
     cluster.write("rows", rows(0, 90))
     chosen = [each for each in options(cluster, tmp_path / "s") if each != "--stop-at-end"]
     child = subprocess.Popen([*COMMAND, "stream", *chosen], stderr=subprocess.PIPE, text=True)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120  # a busy machine starts a process in half a minute
     while len(cluster.read("answers")) < 90 and time.monotonic() < until:
         time.sleep(0.1)
     os.kill(child.pid, number)
-    said = child.communicate(timeout=30)[1]
+    said = child.communicate(timeout=120)[1]
     assert child.returncode == code, said
     assert values(cluster) == expected(90)
     assert json.loads(run("inspect", tmp_path / "s", "--json").out)["journal"]["n_records"] == 0

@@ -28,6 +28,9 @@ def sorted_by(frame: Any, *names: str) -> pd.DataFrame:
 @pytest.mark.parametrize("options", [{"lags": 2}, {"model": AdaBypass(), "lags": [1, 3], "difference": 1}])
 def test_forecasts_equal_those_of_a_forecaster(table: Any, options: Any) -> None:
     found = sorted_by(forecast_groups(table, "key", "step", "y", HORIZON, LEVELS, **options), "key", "step")
+    given = ARRIVED.rows.drop_duplicates(["key", "step"]).sort_values(["key", "step"])
+    same = forecast(given, HORIZON, Forecaster(**options), target="y", time="step", id="key", levels=LEVELS)
+    pd.testing.assert_frame_equal(found, same.sort_values(["key", "step"], ignore_index=True), check_exact=True)
     assert list(found) == ["key", "step", "mean", "sd", "lower_50", "upper_50", "lower_90", "upper_90"]
     assert len(found) == N_KEYS * HORIZON
     for key, rows in found.groupby("key"):

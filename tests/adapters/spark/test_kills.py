@@ -18,24 +18,38 @@ from tests.adapters.spark.arrivals import Arrivals, arrivals
 
 PATIENCE = 300.0
 """Seconds that a batch may take on a busy machine."""
+STAGES = {
+    "planned": "checkpoint/offsets/{0}",
+    "partly kept": "checkpoint/state/0/*/{1}.*",
+    "written": "out/_spark_metadata/{0}*",  # the tenth is 9.compact
+    "committed": "checkpoint/commits/{0}",
+}
+"""The stages of a batch, and the file that shows each: its rows are chosen, states of a partition are kept, the answers
+are in the table, and all of it is done."""
 
 
 def start(folder: Path, operator: str) -> "subprocess.Popen[bytes]":
-    """Start the driver in a process group of its own, which holds Spark and its workers too."""
+    """Start the driver in a process group of its own, which holds Java too; workers end when Java is gone."""
     command = [sys.executable, "-m", "tests.adapters.spark.query", str(folder), operator]
     return subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def kill_in_batch(driver: "subprocess.Popen[bytes]", folder: Path, number: int, delay: float) -> None:
-    """Kill all processes of a driver some time after it has begun a batch."""
-    planned, end = folder / "checkpoint" / "offsets" / str(number), time.monotonic() + PATIENCE
-    while not planned.exists():
+def kill_in_batch(driver: "subprocess.Popen[bytes]", folder: Path, number: int, stage: str, delay: float) -> str:
+    """Kill all processes of a driver some time after a batch has come to a stage; return which it had come to."""
+    end = time.monotonic() + PATIENCE
+    while not has_come_to(folder, number, stage):
         assert driver.poll() is None, f"the driver ended by itself, with code {driver.returncode}"
-        assert time.monotonic() < end, f"batch {number} did not begin"
-        time.sleep(0.02)
+        assert time.monotonic() < end, f"batch {number} was not {stage}"
+        time.sleep(0.005)
     time.sleep(delay)
     os.killpg(driver.pid, signal.SIGKILL)
     assert driver.wait() == -signal.SIGKILL
+    return [each for each in STAGES if has_come_to(folder, number, each)][-1]
+
+
+def has_come_to(folder: Path, number: int, stage: str) -> bool:
+    """Check whether a batch has come to a stage: each leaves a file of its own."""
+    return any(folder.glob(STAGES[stage].format(number, number + 1)))
 
 
 def check_kills(spark: Any, folder: Path, operator: str, arrived: Arrivals, batches: Sequence[int]) -> None:
@@ -45,8 +59,11 @@ def check_kills(spark: Any, folder: Path, operator: str, arrived: Arrivals, batc
     arrived.write(whole / "in")
     arrived.write(killed / "in")
     query.run(spark, whole, operator)
-    for number in batches:
-        kill_in_batch(start(killed, operator), killed, number, float(rng.uniform(0, 2)))
+    stages = rng.permutation([*STAGES] * (len(batches) // len(STAGES) + 1))
+    for number, stage in zip(batches, stages, strict=False):
+        longest = 2.0 if stage == "planned" else 0.3  # most of a batch is between the first stage and the second
+        came = kill_in_batch(start(killed, operator), killed, number, stage, float(rng.uniform(0, longest)))
+        print(f"{operator}: killed in batch {number}, {came}")
     assert start(killed, operator).wait(PATIENCE) == 0
     expected, found = query.table(spark, whole), query.table(spark, killed)
     assert len(expected) == sum(len(arrived.used(key)) for key in arrived.rows["key"].unique())

@@ -11,12 +11,15 @@ import pytest
 
 from adabypass import Forecaster
 from adabypass.adapters.spark import forecast_stream
+from adabypass.adapters.spark.operators import STATE
 from adabypass.adapters.spark.session import PROVIDER, ROCKSDB
 from adabypass.errors import ParameterError
 from tests.adapters.spark import query
 from tests.adapters.spark.arrivals import N_KEYS, arrivals
 
 OPERATORS = ["transformWithState", "applyInPandasWithState"]
+EACH_OPERATOR = ["transformWithState", pytest.param("applyInPandasWithState", marks=pytest.mark.slow)]
+"""The second in `make test-spark` only."""
 ARRIVED = arrivals()
 
 
@@ -89,7 +92,8 @@ def test_idle_keys_are_forgotten_on_request(spark: Any, tmp_path: Path, operator
     assert {row["mean"] for row in idle if row["t"] == 5} > {None}  # the lag is to be filled again
 
 
-def test_times_and_gaps_are_exact_when_clocks_go_back(spark: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("operator", EACH_OPERATOR)
+def test_times_and_gaps_are_exact_when_clocks_go_back(spark: Any, tmp_path: Path, operator: Any) -> None:
     """In Berlin the hour from 2:00 to 3:00 of 27 October 2024 comes twice; hour 30 and 31 have no row."""
     spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
     try:
@@ -102,7 +106,7 @@ def test_times_and_gaps_are_exact_when_clocks_go_back(spark: Any, tmp_path: Path
         ).write.parquet(str(tmp_path / "in"))
         schema = spark.read.parquet(str(tmp_path / "in")).schema
         source = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
-        stream = forecast_stream(source, ["house", "room"], "at", "y", horizon=2, freq="hour")
+        stream = forecast_stream(source, ["house", "room"], "at", "y", horizon=2, freq="hour", operator=operator)
         found = answers(stream, tmp_path)
         own = Forecaster(period=[24, 168])
         for hour in range(60):
@@ -136,22 +140,33 @@ def test_times_of_every_type_are_restored(spark: Any) -> None:
         assert again.first()[0] == table.first()[name]
 
 
-def test_exogenous_columns_are_used_and_may_be_missing(spark: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("operator", EACH_OPERATOR)
+def test_exogenous_columns_are_used_and_cells_may_be_missing(spark: Any, tmp_path: Path, operator: Any) -> None:
+    """A row without a key or a time is left out."""
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=30), rng.normal(size=30)
-    rows = [(1, t, float(y[t]), None if t % 7 == 3 else float(x[t])) for t in range(30)]
-    rows[20] = (1, 20, float("inf"), float("inf"))
-    spark.createDataFrame(rows, "k int, t int, y double, x double").write.parquet(str(tmp_path / "in"))
-    source = spark.readStream.schema("k int, t int, y double, x double").parquet(str(tmp_path / "in"))
+    rows: list[Any] = [("a", t, float(y[t]), None if t % 7 == 3 else float(x[t])) for t in range(30)]
+    rows[20] = ("a", 20, float("inf"), float("inf"))
+    rows += [(None, 7, 1.0, 1.0), ("a", None, 1.0, 1.0), (None, None, None, None)]
+    schema = "k string, t int, y double, x double"
+    spark.createDataFrame(rows, schema).write.parquet(str(tmp_path / "in"))
+    source = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
     with pytest.raises(ParameterError, match='exog needs missing="mean" or missing="last" here'):
         forecast_stream(source, "k", "t", "y", exog="x", lags=1)
     with pytest.raises(ParameterError, match="with exog no steps ahead can be forecast"):
         forecast_stream(source, "k", "t", "y", exog="x", horizon=3, lags=1, missing="last")
-    found = answers(forecast_stream(source, "k", "t", "y", exog="x", lags=1, missing="last"), tmp_path)
+    stream = forecast_stream(source, "k", "t", "y", exog="x", operator=operator, lags=1, missing="last")
+    found = answers(stream, tmp_path)
+    assert (len(found), found["n_late"].sum(), found["n_duplicate"].sum()) == (30, 0, 0)
     known = np.where(np.arange(30) % 7 == 3, np.nan, x)
     known[20] = y[20] = np.nan
     trace = Forecaster(lags=1, missing="last").run(y, known[:, None])
     np.testing.assert_array_equal(found.sort_values("t")["sd"].iloc[-10:], trace.sd[-10:])
+
+
+def test_the_columns_of_a_state_stay_as_they_are() -> None:
+    """A checkpoint has them. What may change is within the snapshot, which has a format that later versions read."""
+    assert STATE.simpleString() == "struct<snapshot:binary,time:bigint,n_late:bigint,n_duplicate:bigint>"
 
 
 def test_wrong_arguments_are_refused_before_a_query_runs(spark: Any) -> None:

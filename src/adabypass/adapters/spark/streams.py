@@ -41,8 +41,8 @@ def forecast_stream(
 
     The state of a key is the snapshot of its forecaster, kept in Spark's state store and so in the query's checkpoint.
     Within a batch rows may come in any order. A row that is not newer than its key's rows of earlier batches is
-    dropped and counted. Rows without a time are left out. Restarted from its checkpoint, a query goes on to the same
-    numbers, bit for bit.
+    dropped and counted. Rows without a key or a time are left out. Restarted from its checkpoint, a query goes on to
+    the same numbers, bit for bit.
 
     Parameters
     ----------
@@ -126,8 +126,11 @@ def _apply(grouped: Any, series: SeriesOfKey, schema: StructType, operator: Oper
 
 
 def _numbers(df: DataFrame, columns: GroupColumns, times: TimeColumn) -> DataFrame:
-    """Return the columns that are used, with times as whole numbers and all else but the key as numbers."""
-    return df.filter(df[columns.time].isNotNull()).select(
+    """Return the columns that are used, with times as whole numbers and all else but the key as numbers.
+
+    Rows without a key or a time are left out: a key that is null ends transformWithState with an error of Arrow's.
+    """
+    return df.dropna(subset=[*columns.by, columns.time]).select(
         *columns.by,
         times.as_number(columns.time).alias(columns.time),
         *(df[name].cast("double").alias(name) for name in (columns.target, *columns.exog)),
