@@ -1,17 +1,18 @@
 """Test the adapter of Spark in an environment of its own: the end of `make test`, and `make test-spark`.
 
 The environment, build/hosts/spark, holds Spark and takes all else from the one that this runs in. Where there is no
-Java, one line says that nothing was tested.
+Java that Spark runs on, one line says that nothing was tested.
 """
 
-import os
-import shutil
 import sys
 import sysconfig
 import venv
 from pathlib import Path
 
 from tools.test_hosts import FOLDER, requirements, run
+
+from adabypass.adapters.java import check_java
+from adabypass.errors import MissingExtraError
 
 ENVIRONMENT = FOLDER / "spark"
 TESTS = "tests/adapters/spark"
@@ -39,8 +40,10 @@ def make_environment() -> Path:
 
 def main(*options: str) -> None:
     """Run the tests with these options of pytest."""
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        print("Spark: NOT TESTED, since there is no java on the PATH; install Java 17 or newer to run these tests.")
+    try:
+        check_java()
+    except MissingExtraError as reason:
+        print(f"Spark: NOT TESTED. {reason}")
         return
     python = make_environment()
     print("Spark: testing ...", flush=True)

@@ -1,6 +1,7 @@
 """Rows of many keys as they reach a stream: with gaps, out of order, late and twice; and what is to come of them."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,6 +39,11 @@ class Arrivals(NamedTuple):
             file = folder / f"{number:03d}.parquet"
             batch.drop(columns="batch").to_parquet(file)
             os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))  # Spark takes older files first
+
+    def in_batches(self, numbers: Mapping[int, int]) -> "Arrivals":
+        """Return the rows with those of each batch in the one that its number stands for here."""
+        rows = self.rows.assign(batch=self.rows["batch"].map(numbers))
+        return Arrivals(rows, *_counts(rows))
 
     def regular(self, key: str) -> Floats:
         """Return the values of all steps of a key, from its first to its last; nan where there is none."""

@@ -1,20 +1,14 @@
 """A Spark on this machine, with the settings that the adapter needs."""
 
 import os
-import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from adabypass.errors import MissingExtraError
+from adabypass.adapters.java import check_java
 from adabypass.validation import check_int
 
-OLDEST_JAVA = 17
-"""That Spark 4 runs on."""
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 """The setting of Spark that says where streams keep their state."""
@@ -56,20 +50,3 @@ def local_session(cores: int = 2, config: Mapping[str, object] | None = None) ->
     for name, value in settings.items():
         builder = builder.config(name, str(value))
     return builder.getOrCreate()
-
-
-def check_java() -> None:
-    """Check that there is a Java which Spark can be started with."""
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-    remedy = f"install Java {OLDEST_JAVA} or newer (Debian: apt install openjdk-17-jre-headless), or set JAVA_HOME"
-    if found is None:
-        where = f"in JAVA_HOME, {home}" if home else "on the PATH"
-        raise MissingExtraError(f"Spark needs Java, but there is no java {where}; {remedy}.")
-    told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', told)
-    if version is None or int(version[1]) < OLDEST_JAVA:
-        raise MissingExtraError(
-            f"Spark needs Java {OLDEST_JAVA} or newer, but {found} is {told.splitlines()[0] if told else 'no Java'}; "
-            f"{remedy} to the folder of a newer one."
-        )
