@@ -1,6 +1,7 @@
 """A query over written arrivals: `python -m tests.adapters.spark.query FOLDER OPERATOR` runs it, to be killed."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +25,24 @@ def run(spark: Any, folder: Path, operator: Any) -> None:
 
 
 def finish(frame: Any, folder: Path) -> None:
-    """Write all answers of a stream to `folder`/out.
+    """Write all answers of a stream to `folder`/out."""
+    sink = frame.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
+    sink = sink.option("path", str(folder / "out")).trigger(availableNow=True)
+    try_again(lambda: sink.start().awaitTermination())
+
+
+def try_again(run: Callable[[], Any]) -> Any:
+    """Run a query.
 
     Spark gives a worker ten seconds to start, which cannot be set. A machine that is too busy for it gets another try.
     """
-    sink = frame.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
-    sink = sink.option("path", str(folder / "out")).trigger(availableNow=True)
     for is_last in (False, False, True):
         try:
-            sink.start().awaitTermination()
+            return run()
         except StreamingQueryException as error:
             if is_last or "failed to connect back" not in str(error):
                 raise
-        else:
-            return
+    raise AssertionError("the last try has returned or raised")
 
 
 def table(spark: Any, folder: Path) -> pd.DataFrame:

@@ -17,7 +17,7 @@ import pytest
 from tests.adapters.spark import query
 from tests.adapters.spark.arrivals import Arrivals, arrivals
 
-PATIENCE = 300.0
+PATIENCE = 900.0
 """Seconds that a batch may take on a busy machine."""
 STAGES = {
     "planned": "checkpoint/offsets/{0}",
