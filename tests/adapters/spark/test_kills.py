@@ -80,7 +80,7 @@ def check_kills(spark: Any, folder: Path, operator: str, arrived: Arrivals, batc
     arrived.write(killed / "in")
     stages = rng.permutation([*STAGES] * (len(batches) // len(STAGES) + 1))
     for number, stage in zip(batches, stages, strict=False):
-        longest = 2.0 if stage == "planned" else 0.3  # most of a batch is between the first stage and the second
+        longest = {"planned": 2.0, "written": 0.05}.get(stage, 0.3)  # seconds: the first stage is long, that one short
         came = kill_in_batch(start(killed, operator), killed, number, stage, float(rng.uniform(0, longest)))
         print(f"{operator}: killed in batch {number}, {came}")
     assert start(killed, operator).wait(PATIENCE) == 0
