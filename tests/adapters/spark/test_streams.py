@@ -55,7 +55,7 @@ def test_answers_equal_those_of_a_forecaster(spark: Any, tmp_path: Path, operato
                 assert found_before.tolist() == expected
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", EACH_OPERATOR)
 def test_idle_keys_are_forgotten_on_request(spark: Any, tmp_path: Path, operator: Any) -> None:
     def arrive(key: str, times: range) -> None:
         some = spark.createDataFrame([(key, t, float(t % 3)) for t in times], schema)
