@@ -29,10 +29,10 @@ def check_settings(
         raise ParameterError(
             f"bias is False, but this {type(model).__name__} has an intercept of its own; use intercept=False."
         )
-    if model._spec.is_sparse:
+    if not model._spec.is_full:
         raise ParameterError(
             f"this {type(model).__name__} has a {model._spec.hyperparameters()['covariance']} covariance, which is for "
-            "many sparse features; lags are few and correlated: use covariance='full'."
+            "many features; lags are few and correlated: use covariance='full'."
         )
     order = check_int(difference, "difference", minimum=0, maximum=HIGHEST_DIFFERENCE)
     design = Design(check_lags(lags, seasonal_lags), order, bool(bias) and not model.has_intercept)

@@ -1,9 +1,9 @@
 """The bank of filters behind AutoBypass: its design, and its row."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -22,6 +22,10 @@ LEARNED = ("noise_scale", "epsilon", "drift", *(f"drift_share_{index}" for index
 
 LONGEST_PERIOD = 100_000
 
+BankCovariance = Literal["auto", "full", "diagonal"]
+MOST_FULL = 200
+"""Features up to which the filters' covariances are full, if it is not said what they are to be."""
+
 LANES = 8
 """Filters are kept in blocks of so many, which compiled code moves at once: simd/kernels.h."""
 
@@ -35,6 +39,7 @@ class AutoBypassSpec(Spec):
     """Of the noise's season, in observations; 1 if it has none."""
     prior_shares: tuple[float, ...] | None = None
     """Shares of the filters before anything is learned; those of the design if None."""
+    covariance: BankCovariance = field(default="auto", kw_only=True)
 
     forecast_type: ClassVar[type] = Mixture
     bounded_by: ClassVar[Mapping[str, str]] = {"n_warm": "n_warm_up", "season_step": "period"}
@@ -147,7 +152,7 @@ class AutoBypassSpec(Spec):
             *vectors("rate_share", size="n_rates"),
             Field("rated_share", lambda n_rates, n_lanes, **_: (n_rates, n_lanes)),
             Field("filter_mean", lambda n_lanes, n_weights, **_: (n_lanes // LANES, n_weights, LANES)),
-            Field("filter_cov", lambda n_lanes, n_weights, **_: (n_lanes // LANES, triangle(n_weights), LANES)),
+            Field("filter_cov", lambda n_lanes, n_packed, **_: (n_lanes // LANES, n_packed, LANES)),
             Field("warm_x", lambda n_warm_up, n_features, **_: (n_warm_up, n_features)),
             *vectors("warm_y", size="n_warm_up"),
         )
@@ -179,6 +184,8 @@ class AutoBypassSpec(Spec):
         if not isinstance(self.intercept, bool):
             raise ParameterError(f"intercept is {shown(self.intercept)}, but must be True or False.")
         check_int(self.period, "period", minimum=1, maximum=LONGEST_PERIOD)
+        if not isinstance(self.covariance, str) or self.covariance not in get_args(BankCovariance):
+            raise ParameterError(f"covariance is {shown(self.covariance)}, but must be 'auto', 'full' or 'diagonal'.")
         if self.prior_shares is not None:
             object.__setattr__(self, "prior_shares", check_shares(self.prior_shares, len(filters(self.intercept))))
 
@@ -190,10 +197,24 @@ class AutoBypassSpec(Spec):
         values = super().hyperparameters()
         if self.prior_shares is None:
             del values["prior_shares"]  # so that files say what they said before there was a choice
+        if self.covariance == "auto":
+            del values["covariance"]  # likewise
         return values
 
     def changed(self) -> dict[str, Any]:
         return {name: value for name, value in super().changed().items() if name != "prior_shares"}  # too many to show
+
+    @property
+    def is_full(self) -> bool:
+        return self.covariance != "diagonal"
+
+    def for_features(self, n_features: int) -> Self:
+        """Return the spec of a model with so many features: if its covariances are to be chosen, beyond 200 diagonal.
+
+        One that stays open, "auto", is full.
+        """
+        is_chosen = self.covariance == "auto" and n_features > MOST_FULL
+        return replace(self, covariance="diagonal") if is_chosen else self
 
     @property
     def n_filters(self) -> int:
@@ -271,9 +292,11 @@ class AutoBypassSpec(Spec):
         return Mixture.packed(record, self.packing, mean, var)
 
     def dims(self, n_features: int) -> dict[str, int]:
+        n_weights = n_features + self.intercept
         return {
             "n_features": n_features,
-            "n_weights": n_features + self.intercept,
+            "n_weights": n_weights,
+            "n_packed": triangle(n_weights) if self.is_full else n_weights,
             "n_lanes": self.n_lanes,
             "n_normals": self.n_normals,
             "period": self.period,
@@ -293,7 +316,8 @@ class AutoBypassSpec(Spec):
     def new_row(self, n_features: int) -> Floats:
         row, dims = super().new_row(n_features), self.dims(n_features)
         self.layout.view(row, "anchor_var", **dims)[:] = 1.0
-        self.layout.view(row, "filter_cov", **dims)[:] = pack(self.prior_var * np.eye(dims["n_weights"]))[:, None]
+        cov = self.layout.view(row, "filter_cov", **dims)
+        cov[:] = pack(self.prior_var * np.eye(dims["n_weights"]))[:, None] if self.is_full else self.prior_var
         return row
 
     def filters_of(self, row: Floats, name: str, n_features: int) -> Floats:

@@ -11,26 +11,33 @@ from adabypass.validation import Floats
 
 
 def weights(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[float, Floats, Floats]:
-    """Return intercept, mean and covariance of the weights under the mixture, in the user's units."""
+    """Return intercept, mean and covariance of the weights under the mixture, in the user's units.
+
+    Of filters whose covariances are diagonal, the variances (n_features,) instead of the covariance.
+    """
     offset, x_center = int(spec.intercept), spec.view(row, "x_center", n_features)
     share, means = (spec.filters_of(row, f"filter_{name}", n_features) for name in ("share", "mean"))
     y_center, y_scale = spec.layout.scalar(row, "y_center"), spec.layout.scalar(row, "y_scale")
     mean = share @ means
-    within = unpack(share @ spec.filters_of(row, "filter_cov", n_features))
+    within = share @ spec.filters_of(row, "filter_cov", n_features)
     apart = means - mean
-    cov = within + np.sum(share[:, None, None] * (apart[:, :, None] * apart[:, None, :]), axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
         unit = _units(spec, row, n_features)
         slopes = mean[offset:] * unit
         intercept = y_center + (y_scale * mean[0] if spec.intercept else 0.0) - x_center @ slopes
-    cov_user = cov[offset:, offset:] * np.outer(unit, unit)
-    unknown = np.flatnonzero(unit == 0.0)
-    cov_user[unknown, unknown] = LARGEST  # nothing is known of a weight before its feature and y have moved
+    unknown = np.flatnonzero(unit == 0.0)  # nothing is known of a weight before its feature and y have moved
+    if spec.is_full:
+        cov = unpack(within) + np.sum(share[:, None, None] * (apart[:, :, None] * apart[:, None, :]), axis=0)
+        cov_user = cov[offset:, offset:] * np.outer(unit, unit)
+        cov_user[unknown, unknown] = LARGEST
+    else:
+        cov_user = (within + share @ apart**2)[offset:] * unit**2
+        cov_user[unknown] = LARGEST
     return float(np.nan_to_num(intercept)), slopes, cov_user
 
 
 def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> LinearMixture:
-    """Return what every filter believes, in the user's units: for a row that is scaled."""
+    """Return what every filter believes, in the user's units: for a row that is scaled, with full covariances."""
     y_scale, settings = spec.layout.scalar(row, "y_scale"), spec.filters()
     slow, fast, epsilon, fading_log, level_slope = (
         spec.filters_of(row, f"filter_{name}", n_features)

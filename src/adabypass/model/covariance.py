@@ -9,7 +9,7 @@ from adabypass.model.row import Field, Layout, check_count, vectors
 from adabypass.validation import Floats
 
 MOST_EXPLAINED = 1.0 - 1e-9
-"""Upper end of λ in (176): the share of a direction's variance that observations may explain."""
+"""Upper end of λ in (176), and of 1 - r in (182): the share of a direction's variance that observations may explain."""
 MOST_FULL = 2000
 """Features up to which a covariance is full, if it is not said what it is to be: such a row has 16 MB."""
 LARGEST_RANK = 64

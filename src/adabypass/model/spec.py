@@ -84,6 +84,11 @@ class Spec(ABC):
         return False
 
     @property
+    def is_full(self) -> bool:
+        """Whether the covariance of the weights is kept in full."""
+        return not self.is_sparse
+
+    @property
     def has_intercept(self) -> bool:
         """Whether the weights begin with that of an intercept of the model's own."""
         return False

@@ -126,20 +126,30 @@ class ModelRows(RowKind):
     def name(self) -> str:
         return type(self.template).__name__
 
+    def _sized(self, n_inputs: int) -> Regressor:
+        """Return the template for so many features, which choose its covariance."""
+        spec = self.template._spec.for_features(n_inputs)
+        if spec.is_sparse:
+            raise ParameterError(
+                f"a {self.name} with {n_inputs} features has a covariance for sparse features, which a panel does not "
+                "hold; use covariance='full'."
+            )
+        return type(self.template)._of_spec(spec)
+
     def new_row(self, n_inputs: int) -> Floats:
-        return self.template._spec.new_row(n_inputs)
+        return self._sized(n_inputs)._spec.new_row(n_inputs)
 
     def aligned_at(self, n_inputs: int) -> int | None:
-        return self.template._spec.aligned_at(n_inputs)
+        return self._sized(n_inputs)._spec.aligned_at(n_inputs)
 
     def new_cell(self, n_inputs: int) -> RowCell:
-        return self.template._new_cell(self.new_row(n_inputs), n_inputs)
+        return self._sized(n_inputs)._new_cell(self.new_row(n_inputs), n_inputs)
 
     def check_row(self, row: Floats, n_inputs: int) -> None:
-        self.template._spec.check_row(row, n_inputs)
+        self._sized(n_inputs)._spec.check_row(row, n_inputs)
 
     def shapes(self, n_inputs: int) -> list[tuple[str, list[int]]]:
-        spec = self.template._spec
+        spec = self._sized(n_inputs)._spec
         return spec.layout.shapes(**spec.dims(n_inputs))
 
     def check_inputs(self, X: object, n: int, n_inputs: int | None) -> Floats:
@@ -161,7 +171,7 @@ class ModelRows(RowKind):
         return table
 
     def single(self, row: Floats, n_inputs: int) -> Regressor:
-        return self.template._from_row(row, n_inputs)
+        return self._sized(n_inputs)._from_row(row, n_inputs)
 
     def predictive(self, seen: Floats, records: Floats | None) -> Predictive:
         return self.template._spec.predictive(seen[:, 0].copy(), seen[:, 1].copy(), records)

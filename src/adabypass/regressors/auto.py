@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adabypass.errors import NotReadyError
+from adabypass.errors import NotReadyError, ParameterError
 from adabypass.inference.kernel import bank
 from adabypass.model import bank_belief
-from adabypass.model.bank import AutoBypassSpec
+from adabypass.model.bank import AutoBypassSpec, BankCovariance
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.predictive import Mixture
 from adabypass.model.read_only import ReadOnly
 from adabypass.regressors.base import Regressor, Weights
+from adabypass.validation import Floats
 
 
 class AutoBypass(Regressor):
@@ -34,6 +35,10 @@ class AutoBypass(Regressor):
     period : int
         Of a season of the noise, in observations, missing ones included: 24 where the same hour of every day is as
         uncertain as that of the day before. What each step of the season adds to the noise is learned. 1 for none.
+    covariance : "auto", "full" or "diagonal"
+        What a filter keeps of the covariance of its weights. Diagonal, they are taken for uncorrelated: memory and time
+        are linear in the features, and forecasts are worse where features are correlated. By default full up to 200
+        features, beyond that diagonal.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -52,8 +57,15 @@ class AutoBypass(Regressor):
     _spec_type = AutoBypassSpec
     _spec: AutoBypassSpec
 
-    def __init__(self, *, intercept: bool = True, period: int = 1, n_features: int | None = None) -> None:
-        super().__init__(AutoBypassSpec(intercept, period), n_features)
+    def __init__(
+        self,
+        *,
+        intercept: bool = True,
+        period: int = 1,
+        covariance: BankCovariance = "auto",
+        n_features: int | None = None,
+    ) -> None:
+        super().__init__(AutoBypassSpec(intercept, period, covariance=covariance), n_features)
 
     if TYPE_CHECKING:
 
@@ -66,18 +78,33 @@ class AutoBypass(Regressor):
 
     @property
     def weights(self) -> Weights:
-        """Belief about the weights under the mixture, in the user's units: `mean` and `cov`, as read-only copies."""
+        """Belief about the weights under the mixture, in the user's units: `mean` and `cov`, as read-only copies.
+
+        `cov` is None if covariances are diagonal: then `weights_var` says how sure each weight is.
+        """
         cell = self._cell
         if cell is None:
             return super().weights
         _, mean, cov = bank_belief.weights(self._spec, cell.row, cell.n_features)
         mean.flags.writeable = cov.flags.writeable = False
-        return Weights(mean, cov)
+        return Weights(mean, cov if self._spec.is_full else None)
+
+    @property
+    def weights_var(self) -> Floats | None:
+        """Variance of each weight, as a read-only copy."""
+        cell = self._cell
+        if cell is None or self._spec.is_full:
+            return super().weights_var
+        var = bank_belief.weights(self._spec, cell.row, cell.n_features)[2]
+        var.flags.writeable = False
+        return var
 
     def linear_mixture(self) -> LinearMixture:
         cell = self._cell
         if cell is None:
             raise NotReadyError("this model believes nothing yet; let it meet its first x.")
+        if not self._spec.is_full:
+            raise ParameterError("diagonal covariances are not carried many steps ahead; use covariance='full'.")
         n = cell.n_features
         if self._spec.is_scaled(cell.row):
             return bank_belief.linear_mixture(self._spec, cell.row, n)

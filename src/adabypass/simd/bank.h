@@ -2,7 +2,8 @@
 
    Row and constants are declared by `AutoBypassSpec`; a test holds these names and offsets equal to it. What belongs to
    a filter stands in lanes: n_lanes numbers for a quantity, the last of them for no filter, with a mixture weight of 0.
-   Means and covariances stand in blocks of LANES filters: [block][weight][lane], [block][element][lane]. */
+   Means and covariances stand in blocks of LANES filters: [block][weight][lane], [block][element][lane]; elements of a
+   covariance are its lower triangle, or its diagonal. */
 
 #ifndef ADABYPASS_BANK_H
 #define ADABYPASS_BANK_H
@@ -108,6 +109,7 @@ enum {
 /* The range of every number that a bank keeps: model/limits.py. */
 typedef struct {
     double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding;
+    double most_explained;
 } Limits;
 
 /* A number that every filter learns, how much was seen of it, and how `fast` depends on it: equation (100). */
@@ -124,6 +126,7 @@ typedef struct Bank {
     ptrdiff_t n_filters, n_flexible, n_lanes, n_drifts, n_rates, n_warm_up;
     ptrdiff_t period;
     int intercept;
+    int is_diagonal;        /* whether covariances are kept as their diagonals alone */
     int replays;            /* whether it learns from the warm-up anew, and time does not pass */
     int n_families;
     const Normals* normals;         /* of each family; of those without, n is 0 and the noise is insensitive */

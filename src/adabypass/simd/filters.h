@@ -4,6 +4,7 @@
 #define ADABYPASS_FILTERS_H
 
 #include "blocks.h"
+#include "diagonal_blocks.h"
 #include "filter_noise.h"
 
 /* What all filters need to know of an anchored drift, Q = q A: equation (53). */
@@ -12,7 +13,7 @@ static inline void find_anchor(Bank* bank)
     ptrdiff_t offset = bank->intercept;
     double level = 1.0, square = 1.0;
     for (ptrdiff_t i = 0; i < bank->n; i++) {
-        double center = bank->anchor_center[i], inverse = 1.0 / bank->anchor_var[i];
+        double center = bank->is_diagonal ? 0.0 : bank->anchor_center[i], inverse = 1.0 / bank->anchor_var[i];
         double slope = (bank->z[offset + i] - center) * inverse;
         bank->anchored_slope[offset + i] = slope;               /* (A z) of this feature */
         bank->anchored_diagonal[offset + i] = inverse;
@@ -37,13 +38,16 @@ static inline void find_drift(Bank* bank, ptrdiff_t k)
 }
 
 /* p = P @ z, h = z @ p and mean = z @ m, for a block of filters of `size` weights. */
-INLINE void forecast_block(Bank* bank, ptrdiff_t block, const ptrdiff_t size)
+INLINE void forecast_block(Bank* bank, ptrdiff_t block, const ptrdiff_t size, const int is_diagonal)
 {
     double* p = bank->p + block * size * LANES;
     const double* m = bank->m + block * size * LANES;
     const double* z = bank->z;
     const double* slope = bank->anchored_slope;
-    product(size, bank->S + block * bank->n_packed * LANES, z, p);
+    if (is_diagonal)
+        product_diagonal(size, bank->S + block * size * LANES, z, p);
+    else
+        product(size, bank->S + block * bank->n_packed * LANES, z, p);
     for (int part = 0; part < PARTS; part++) {
         ptrdiff_t lane = part * WIDTH, k = block * LANES + lane;
         vec h = fill(0.0), mean = fill(0.0), q = load(bank->drift_var + k);
@@ -70,10 +74,12 @@ static void forecast_filters(Bank* bank)
     ptrdiff_t n_blocks = bank->n_lanes / LANES;
     find_anchor(bank);
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) find_drift(bank, k);
-    if (bank->size == 2)        /* with the loops unrolled */
-        for (ptrdiff_t block = 0; block < n_blocks; block++) forecast_block(bank, block, 2);
+    if (bank->is_diagonal)
+        for (ptrdiff_t block = 0; block < n_blocks; block++) forecast_block(bank, block, bank->size, 1);
+    else if (bank->size == 2)   /* with the loops unrolled */
+        for (ptrdiff_t block = 0; block < n_blocks; block++) forecast_block(bank, block, 2, 0);
     else
-        for (ptrdiff_t block = 0; block < n_blocks; block++) forecast_block(bank, block, bank->size);
+        for (ptrdiff_t block = 0; block < n_blocks; block++) forecast_block(bank, block, bank->size, 0);
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) find_noise(bank, k, least, center, inverse_sd, season);
     double flexible = flexible_var(bank->flexible, bank->normal_share);
     for (ptrdiff_t k = 0; k < bank->n_flexible; k++) bank->noise_var[k] = flexible;
@@ -233,7 +239,10 @@ static void absorb_filters(Bank* bank, double y, double observed)
     ptrdiff_t n_blocks = bank->n_lanes / LANES;
     if (isnan(y)) {
         for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) {
-            let_drift(bank, k, bank->size);
+            if (bank->is_diagonal)
+                let_drift_diagonal(bank, k);
+            else
+                let_drift(bank, k, bank->size);
             store(bank->strikes + k, fill(0.0));
             move_fast(bank, k, fast_decay(bank, k, kept_fading_log(bank, k)), fill(0.0), fill(0.0), fill(0.0));
         }
@@ -245,7 +254,9 @@ static void absorb_filters(Bank* bank, double y, double observed)
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) learn_scale(bank, k, &seen);
     if (has_season(bank)) learn_season(bank);
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) learn_epsilon(bank, k, &seen);
-    if (bank->size == 2)        /* with the loops unrolled */
+    if (bank->is_diagonal)
+        for (ptrdiff_t block = n_blocks - 1; block >= 0; block--) learn_diagonal_block(bank, block);
+    else if (bank->size == 2)   /* with the loops unrolled */
         for (ptrdiff_t block = n_blocks - 1; block >= 0; block--) learn_block(bank, block, 2);
     else        /* the last block first: it is the one that the cache still holds */
         for (ptrdiff_t block = n_blocks - 1; block >= 0; block--) learn_block(bank, block, bank->size);

@@ -10,7 +10,7 @@ from adabypass import AutoBypass
 from adabypass.inference.kernel import bank_state
 from adabypass.inference.reference import bank as reference
 from adabypass.inference.reference import warm_up
-from adabypass.model.bank import LANES, AutoBypassSpec
+from adabypass.model.bank import LANES, AutoBypassSpec, BankCovariance
 from adabypass.model.bank_design import Setting
 from adabypass.model.component import COMPONENT, Components, split_flexible
 from adabypass.model.noise import Family
@@ -85,6 +85,19 @@ def test_bank_kernel_equals_reference(n_features: int, seed: int, intercept: boo
         assert cov == approx(pack(each.weights.cov), rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(("n_features", "seed"), [(1, 3), (4, 4)])
+def test_diagonal_covariances_equal_reference(n_features: int, seed: int, intercept: bool) -> None:
+    X, y = stream(70, n_features, seed)
+    X[50] = X[0]
+    model = AutoBypass(intercept=intercept, covariance="diagonal")
+    bank = assert_follows_reference(model, X, y).bank
+    assert bank is not None
+    for mean, var, each in zip(field(model, "filter_mean"), field(model, "filter_cov"), bank.filters, strict=True):
+        assert mean == approx(each.weights.mean, rel=1e-6, abs=1e-7)
+        assert var == approx(each.weights.cov.diagonal(), rel=1e-6, abs=1e-9)
+
+
 @pytest.mark.parametrize(("period", "seed"), [(2, 0), (5, 1), (300, 2)])
 def test_noise_with_a_season_equals_reference(period: int, seed: int) -> None:
     """Missing values before and after the warm-up: the season goes on."""
@@ -146,10 +159,11 @@ def test_after_a_jump_failing_filters_go_on_from_the_best() -> None:
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("n_features", [1, 2, 7])
-def test_compiled_offsets_are_those_of_the_layout(n_features: int, intercept: bool) -> None:
-    spec = AutoBypassSpec(intercept)
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_compiled_offsets_are_those_of_the_layout(covariance: BankCovariance, n_features: int, intercept: bool) -> None:
+    spec = AutoBypassSpec(intercept, covariance=covariance)
     row, constants, places = spec.new_row(n_features), spec.constants(), spec.layout.places(**spec.dims(n_features))
-    offsets, settings_at, n_scratch = bank_state.offsets(np.array(constants), row, n_features)
+    offsets, settings_at, n_scratch = bank_state.offsets(np.array(constants), row, n_features, not spec.is_full)
     assert offsets == {each.name: places[each.name][0].start for each in spec.layout.fields if each.shape is not None}
     last = spec.layout.fields[-1].name
     assert places[last][0].stop == len(row)

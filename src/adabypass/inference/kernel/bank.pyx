@@ -15,7 +15,7 @@ from adabypass.simd.dispatch cimport KERNELS, FilterForecasts, MOST_FLEXIBLE
 from adabypass.inference.kernel.bank_belief cimport believe
 from adabypass.inference.kernel.bank_state cimport (
     ANCHORED, Bank, DRIFT_VAR, LANES, LOG_SCORE, N_SEEN, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT, UNSCALED,
-    Y_SCALE, cov_at, mean_at, open_bank, setting,
+    Y_SCALE, cov_at, mean_at, open_bank, setting, var_at,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, saturate
 from adabypass.inference.kernel.units cimport find_scales, standardise
@@ -109,7 +109,7 @@ cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:
             mean[i] += bank.share[k] * bank.m[mean_at(&bank, k, at)]
         for k in range(bank.n_filters):
             each = bank.m[mean_at(&bank, k, at)] - mean[i]
-            var[i] += bank.share[k] * (bank.S[cov_at(&bank, k, at * (at + 3) // 2)] + each * each)
+            var[i] += bank.share[k] * (bank.S[var_at(&bank, k, at)] + each * each)
         unit = smaller(bank.row[Y_SCALE] / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
         mean[i] *= unit
         var[i] = var[i] * unit * unit if unit > 0.0 else LARGEST

@@ -102,6 +102,7 @@ cdef extern from "bank.h" nogil:
 
     ctypedef struct Limits:
         double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding
+        double most_explained
 
     ctypedef struct Learned:
         double* value
@@ -112,6 +113,7 @@ cdef extern from "bank.h" nogil:
         Py_ssize_t n, size, n_packed, n_filters, n_flexible, n_lanes, n_drifts, n_rates, n_warm_up
         Py_ssize_t period
         bint intercept
+        bint is_diagonal
         bint replays
         int n_families
         const Normals* normals
@@ -203,7 +205,8 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.intercept = step.constants[INTERCEPT] != 0.0
     bank.replays = False
     bank.size = n + bank.intercept
-    bank.n_packed = bank.size * (bank.size + 1) // 2
+    bank.is_diagonal = step.is_diagonal
+    bank.n_packed = bank.size if bank.is_diagonal else bank.size * (bank.size + 1) // 2
     bank.switching_rates = step.constants + N_CONSTANTS
     bank.milestones = bank.switching_rates + bank.n_rates - 1
     bank.settings = bank.milestones + <Py_ssize_t>step.constants[N_MILESTONES]
@@ -270,3 +273,8 @@ cdef inline Py_ssize_t mean_at(const Bank* bank, Py_ssize_t k, Py_ssize_t i) noe
 cdef inline Py_ssize_t cov_at(const Bank* bank, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
     """Where in `S` element i of the packed covariance of filter k is."""
     return (k // LANES * bank.n_packed + i) * LANES + k % LANES
+
+
+cdef inline Py_ssize_t var_at(const Bank* bank, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
+    """Where in `S` the variance of weight i of filter k is."""
+    return cov_at(bank, k, i if bank.is_diagonal else i * (i + 3) // 2)

@@ -1,6 +1,6 @@
 """Where compiled code finds everything of a bank, for the test that holds it equal to `AutoBypassSpec`."""
 
-from adabypass.model import limits
+from adabypass.model import covariance, limits
 
 LIMITS = Limits(
     largest=limits.LARGEST,
@@ -10,14 +10,16 @@ LIMITS = Limits(
     largest_log_scale=limits.LARGEST_LOG_SCALE,
     resolution=limits.RESOLUTION,
     rounding=limits.ROUNDING,
+    most_explained=covariance.MOST_EXPLAINED,
 )
 
 
-def offsets(const double[::1] constants, double[::1] row, Py_ssize_t n_features):
+def offsets(const double[::1] constants, double[::1] row, Py_ssize_t n_features, bint is_diagonal):
     """Return where each field of the row begins, where the filters' settings do, and the size of the scratch memory."""
     cdef Step step
     cdef Bank bank
     step.n, step.row, step.constants, step.scratch, step.extra = n_features, &row[0], &constants[0], &row[0], NULL
+    step.is_diagonal = is_diagonal
     bank = open_bank(&step)
     return {
         "x_center": bank.x_center - bank.row,

@@ -21,6 +21,7 @@ cdef class Cell(RowCell):
     cdef double* scratch
     cdef Pending[N_MATRICES] pending
     cdef bint postpones             # whether updates may wait
+    cdef bint is_diagonal           # whether covariances are kept as their diagonals alone
     cdef Step newest                # the newest forecast; its scratch is in memory
     cdef bint is_current            # whether that is the forecast of the row as it is, at the features in memory
 

@@ -66,6 +66,7 @@ cdef class Cell(RowCell):
         self.n_record, self.n_components = spec.n_record, spec.n_components
         self.n_inputs, self.row_size = n_features, row.shape[0]
         self.log_score_at = spec.log_score_at
+        self.is_diagonal = not spec.is_full
         self.n_head = spec.n_head
         self.n_scratch = spec.n_scratch(n_features)
         self.maker = Maker(spec, kernel.describe != NULL)
@@ -197,7 +198,7 @@ cdef class Cell(RowCell):
 
     cdef void begin(self, Step* step) noexcept:
         step.n = step.n_total = self.n_features
-        step.is_diagonal, step.low_rank = False, NULL
+        step.is_diagonal, step.low_rank = self.is_diagonal, NULL
         step.row = <double*>cnp.PyArray_DATA(self._row)
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = self.memory + self.n_features

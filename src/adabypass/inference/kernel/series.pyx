@@ -75,6 +75,8 @@ cdef class SeriesCell(RowCell):
             raise TypeError("row must be a contiguous, writeable vector of float64")
         if n_exog < 0 or row.shape[0] != spec.row_size(n_exog):
             raise ValueError(f"row has {row.shape[0]} numbers, but this forecaster needs {spec.row_size(n_exog)}")
+        if not spec.model.is_full:
+            raise ValueError("a forecaster's model keeps full covariances")
         row = aligned(row, spec.aligned_at(n_exog))
         self.kernel, self.row, self.n_exog = kernel, row, n_exog
         self.constants = np.array(spec.model.constants(), dtype=np.float64)

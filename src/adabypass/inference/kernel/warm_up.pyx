@@ -16,7 +16,7 @@ from adabypass.inference.kernel.bank_state cimport (
     Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY, LAST_Y, LOG_SCORE, Learned,
     MOST_WARM_UP, N_MILESTONES, N_REPEATS, N_SEEN, N_WARM, PHASE, PRIOR_PREC, PRIOR_SHARE, PRIOR_VAR,
     SCALE_SLOPE_SQ_START, SETTLED, SHOCKS, UNSCALED, WARMING, WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN,
-    Y_RUNNING_VAR, Y_SCALE, cov_at, setting,
+    Y_RUNNING_VAR, Y_SCALE, setting, var_at,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Step
 from adabypass.inference.kernel.units cimport standardise
@@ -135,7 +135,7 @@ cdef void _reset(Bank* bank, double widening) noexcept nogil:
         bank.scale_slope_sq[k] = bank.constants[SCALE_SLOPE_SQ_START]
         bank.epsilon_slope_sq[k] = bank.constants[EPSILON_SLOPE_SQ_START]
         for i in range(bank.size):
-            bank.S[cov_at(bank, k, i * (i + 3) // 2)] = bank.constants[PRIOR_VAR]
+            bank.S[var_at(bank, k, i)] = bank.constants[PRIOR_VAR]
 
 
 cdef void start_over(Bank* bank) noexcept nogil:

@@ -123,7 +123,7 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
     for each, setting in zip(bank.filters, spec.filters(), strict=True):
         prior = drifted(each, setting, bank.anchor, spec)
         level = level_of(bank, inner(z, prior.mean), setting, spec)
-        posterior, seen = filters.learn(each, prior, z, standard, setting, level, shared)
+        posterior, seen = filters.learn(each, prior, z, standard, setting, level, shared, spec.is_full)
         learned.append(filters.learn_noise(posterior, setting, seen, bank.n_seen, newest, shared.least_scale, spec))
         says.append(seen)
     logs = np.array([seen.log_density for seen in says])

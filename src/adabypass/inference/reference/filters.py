@@ -10,6 +10,7 @@ from adabypass.inference.reference.linear_gaussian import Weights, inner
 from adabypass.model import noise
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.bank_design import Setting
+from adabypass.model.covariance import MOST_EXPLAINED
 from adabypass.model.limits import RESOLUTION
 from adabypass.model.noise import FLEXIBLE_NORMALS, NORMALS, Family
 from adabypass.validation import Floats
@@ -128,6 +129,8 @@ def drifted(each: Filter, setting: Setting, anchor: Anchor, spec: AutoBypassSpec
     weights, jumps = each.weights, each.strikes >= spec.max_strikes
     q = (setting.drift_var + (setting.jump_var if jumps else 0.0)) * exp(2 * each.slow)  # (52), (116)
     center, var = anchor
+    if not spec.is_full:
+        center = np.zeros_like(center)  # (181)
     if not setting.anchored:
         center, var = np.zeros_like(center), np.ones_like(var)
     if not setting.slopes_drift:
@@ -150,14 +153,19 @@ class Seen(NamedTuple):
 
 
 def learn(
-    each: Filter, prior: Weights, z: Floats, y: float, setting: Setting, level: float, shared: Shared
+    each: Filter, prior: Weights, z: Floats, y: float, setting: Setting, level: float, shared: Shared, is_full: bool
 ) -> tuple[Filter, Seen]:
     """Condition the drifted weights on y, in standard units; return also what y says of the noise."""
     scale, h = each.noise_scale(level, shared), inner(z, prior.cov @ z)
     d, v = (y - inner(z, prior.mean)) / scale, h / scale**2
     says = evidence(setting.family, d, v, each.epsilon, shared.normal_shares)
     seen = Seen(says, says.log_density - log(scale), d / sqrt(v + each.unit_var(setting, shared)), level)
-    return each._replace(weights=absorb(prior, z, says, scale)), seen
+    posterior = absorb(prior, z, says, scale)
+    if not is_full:
+        left = min(max(says.var * scale**2 / h, 1.0 - MOST_EXPLAINED), 1.0)
+        var = prior.cov.diagonal()
+        posterior = posterior._replace(cov=np.diag(var / (1.0 + (1.0 - left) / (left * h) * var * z**2)))  # (182)
+    return each._replace(weights=posterior), seen
 
 
 def normalised_slope(
