@@ -28,6 +28,7 @@ from adabypass.errors import (
     StateError,
     UnknownNameError,
 )
+from adabypass.panel.rows import PanelRows
 from adabypass.validation import Floats
 
 N_SERIES, N_STEPS = 7, 60
@@ -232,6 +233,22 @@ def test_mapped_rows_change_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []  # the file has no name, and is gone with the process
     with pytest.raises(ParameterError, match="folder"):
         Panel(Forecaster(lags=1), ids=["a"], rows_in=tmp_path / "nowhere")
+
+
+def test_mapped_rows_whose_memory_is_given_back_on_the_way_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    y, held, n_released, done = walks(60), Panel(Forecaster(lags=1)), list[int](), list[int]()
+    held.run(y, keep_trace=False)
+    monkeypatch.setattr("adabypass.panel.rows.BLOCK_BYTES", 1 << 16)  # a few rows
+    monkeypatch.setattr("adabypass.panel.rows.MOST_RESIDENT", 1 << 17)
+    release = PanelRows.release
+    monkeypatch.setattr(PanelRows, "release", lambda rows: (n_released.append(1), release(rows)))
+    mapped = Panel(Forecaster(lags=1), rows_in=tmp_path, n_threads=3)
+    mapped.run(y, keep_trace=False, progress=done.append)
+    assert mapped.to_bytes() == held.to_bytes()
+    assert len(n_released) > 1
+    assert sum(done) == y.size
 
 
 def test_progress_counts_every_observation() -> None:

@@ -146,7 +146,8 @@ class Panel(SeriesRows):
         with self._exclusive():
             rows, which = self._rows_of(chosen, checked.shape[1])
             cells = self._workers(table.size)
-            seen = learning.learn_rectangle(rows.store, cells, which, table, checked, keep_trace, progress)
+            report = rows.releasing(progress, table.shape[1])
+            seen = learning.learn_rectangle(rows.store, cells, which, table, checked, keep_trace, report)
         return self._trace(chosen, table.copy(), seen, None) if keep_trace else None
 
     def run_frame(

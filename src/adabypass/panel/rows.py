@@ -4,6 +4,7 @@ import mmap
 import os
 import tempfile
 import weakref
+from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from adabypass.validation import Floats, shown
 
 BLOCK_BYTES = 1 << 25
 """Size of a block, 32 MB: memory is taken when a row in it is first used, so a small panel takes little."""
+MOST_RESIDENT = 1 << 29
+"""Bytes of mapped rows that a pass through all of them moves, 512 MB, before it gives their memory back."""
 PAGE = mmap.ALLOCATIONGRANULARITY
 
 
@@ -53,10 +56,13 @@ class PanelRows:
         reused = [self._free.pop() for _ in range(min(n, len(self._free)))]
         for index in reused:
             self.store.row(index)[:] = self.new_row
-        more = n - len(reused)
-        while self.store.capacity < self.store.n_rows + more:
-            self.store.add_block(self._new_block())
-        first = self.store.append(self.new_row, more)
+        more, first = n - len(reused), self.store.n_rows
+        while self.store.n_rows < first + more:
+            if self.store.n_rows == self.store.capacity:
+                self.store.add_block(self._new_block())
+            self.store.append(self.new_row, min(first + more, self.store.capacity) - self.store.n_rows)
+            if len(self._maps) > 1:
+                self._maps[-2].madvise(mmap.MADV_DONTNEED)
         return reused + list(range(first, first + more))
 
     def give_back(self, indices: list[int]) -> None:
@@ -73,6 +79,31 @@ class PanelRows:
         mapped = mmap.mmap(self._file.fileno(), n_bytes, offset=start)
         self._maps.append(mapped)
         return np.frombuffer(mapped, np.float64, size)
+
+    def releasing(self, progress: Callable[[int], None] | None, n_each: int) -> Callable[[int], None] | None:
+        """Return a function that reports progress, and now and then gives back the memory of mapped rows.
+
+        Parameters
+        ----------
+        progress : function, optional
+            Called with the number of observations done since the last call.
+        n_each : int
+            Observations of each row.
+        """
+        if self._file is None or self.n_bytes <= MOST_RESIDENT:
+            return progress
+        most, n_moved = max(1, MOST_RESIDENT // (8 * self.store.stride)) * n_each, 0
+
+        def report(n_done: int) -> None:
+            nonlocal n_moved
+            n_moved += n_done
+            if n_moved >= most:
+                self.release()
+                n_moved = 0
+            if progress is not None:
+                progress(n_done)
+
+        return report
 
     def release(self) -> None:
         """Let the operating system have the memory of mapped rows: it reads them from the file when they are used."""
