@@ -1,6 +1,7 @@
 """`python -m benchmarks.panel.peers FILE`: a thousand monthly series at once, beside statsforecast and awen-dlmax.
 
-Each library is given all series in one call, in a process of its own, and may use all processors.
+Each library is given all series in one call, in a process of its own, and may use all processors. What takes longer
+than `--minutes` is stopped, and given a tenth of the series.
 """
 
 import json
@@ -121,22 +122,43 @@ def measure(name: str, file: str, n_series: int) -> dict[str, float]:
 @click.command()
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 @click.option("--series", default=1000, show_default=True)
+@click.option("--minutes", default=20.0, show_default=True, help="Time that a contestant may take.")
 @click.option("--only", metavar="NAME", help="Measure one contestant, here, and print JSON.")
-def main(file: Path, series: int, only: str | None) -> None:
+def main(file: Path, series: int, minutes: float, only: str | None) -> None:
     """Forecast pieces of the monthly series of FILE, 12 steps ahead."""
     if only is not None:
         click.echo(json.dumps(measure(only, str(file), series)))
         return
-    table = Table("contestant", "seconds", "processor seconds", "MB", "MASE", "interval score", "coverage")
+    table = Table("contestant", "series", "seconds", "processor seconds", "MB", "MASE", "interval score", "coverage")
     for name in CONTESTANTS:
-        command = [sys.executable, "-W", "ignore", "-m", __spec__.name, str(file), "--series", str(series), "--only"]
-        done = subprocess.run([*command, name], capture_output=True, text=True, check=False)
-        if done.returncode:
-            table.add_row(name, done.stderr.strip().splitlines()[-1][:60])
-            continue
-        found = json.loads(done.stdout.strip().splitlines()[-1])
-        table.add_row(name, *(f"{value:.3f}" if value < 10 else f"{value:.1f}" for value in found.values()))
+        found = measure_apart(name, file, series, minutes)
+        if isinstance(found, str):
+            table.add_row(name, str(series), found)
+            found, few = measure_apart(name, file, series // 10, minutes), series // 10
+        else:
+            few = series
+        cells = [found] if isinstance(found, str) else [_short(value) for value in found.values()]
+        table.add_row(name, str(few), *cells)
     Console(width=140).print(table)
+
+
+def measure_apart(name: str, file: Path, n_series: int, minutes: float) -> dict[str, float] | str:
+    """Run a contestant in a process of its own; return what was measured, or why it was not."""
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.panel.peers", str(file), "--series", str(n_series)]
+    try:
+        done = subprocess.run(
+            [*command, "--only", name], capture_output=True, text=True, check=False, timeout=60 * minutes
+        )
+    except subprocess.TimeoutExpired:
+        return f"stopped after {minutes:g} min"
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1][:60]
+    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}" if value < 10 else f"{value:.1f}"
 
 
 if __name__ == "__main__":

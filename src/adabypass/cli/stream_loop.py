@@ -6,6 +6,7 @@ import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from adabypass.cli import outputs, terminal
+from adabypass.cli.stream_batch import Batch, can_answer
 from adabypass.cli.stream_input import ArrivingInput, Cells, Place, Stopped, StopSignals, parse_time
 from adabypass.cli.stream_output import Answerer, Wanted
 from adabypass.cli.stream_sinks import GrowingFile, ParquetFile, Sink, StandardOutput, WholeFile, encoding
@@ -58,6 +59,8 @@ class Loop:
         self._n_bad = self._n_skipped = self._saved_at = self._skipped_checksum = 0
         self._state = None if choices.state is None else self._open_state(choices)
         self._series: dict[str, Series] = {} if self._state is None else self._state.series
+        is_batched = self._state is None and kafka is None and can_answer(wanted, template, self._answerer.is_plain)
+        self._batch = Batch(wanted, template, self._sink) if is_batched else None
 
     def run(self) -> int:
         """Answer all rows; return the exit code."""
@@ -94,7 +97,7 @@ class Loop:
         place
             What errors about a cell of the newest row call it.
         """
-        choices, state, series, add = self._choices, self._state, self._series, self._sink.add
+        choices, state, series, add, batch = self._choices, self._state, self._series, self._sink.add, self._batch
         reader = Cells(
             place, choices.target, choices.key, choices.time, choices.exog, choices.missing,
             choices.on_bad_row == "missing",
@@ -108,6 +111,9 @@ class Loop:
                     continue
             except TableError as error:
                 self._on_bad_row(error, rows.row)
+                continue
+            if batch is not None:
+                batch.add(key, y, exog, rows.row)
                 continue
             if rows.row < first:
                 self._check_learned(rows.row, first, pack(rows.row, key, "", y, exog))
@@ -169,6 +175,8 @@ class Loop:
     def _flush(self) -> None:
         """Write rows to the journal, then their answers, then a snapshot if it is time for one."""
         state = self._state
+        if self._batch is not None:
+            self._batch.answer()
         if state is None:
             self._sink.flush()
             return
@@ -208,7 +216,7 @@ class Loop:
         """Keep what was learned before an error in the input; a failed write has been kept as far as it came."""
         state = self._state
         if state is None:
-            self._sink.flush()
+            self._flush()
         elif not state.is_failed:
             self._flush()
             self._save(state)

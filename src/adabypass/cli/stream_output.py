@@ -97,7 +97,8 @@ class Answerer:
 
     def __init__(self, wanted: Wanted, template: Forecaster, n_exog: int, encode: "Encode | None") -> None:
         self._wanted, self._encode = wanted, encode
-        self._is_plain = wanted.fields == DEFAULT_FIELDS and encode is None and wanted.time is None
+        self.is_plain = wanted.fields == DEFAULT_FIELDS and encode is None and wanted.time is None
+        """Whether answers are the usual ones, of rows without a time."""
         self._positions = (
             learned_positions(template, ("drift", "noise_scale"), n_exog) if "change" in wanted.fields else None
         )
@@ -106,7 +107,7 @@ class Answerer:
         """Return a series that answers, new or as it was saved."""
         monitor = None if self._positions is None else ChangeMonitor(changes)
         made = Series(forecaster, np.array(NO_DEVIATES) if deviates is None else deviates, monitor)
-        made.answer = self._plain(made, key) if self._is_plain else self._general(made, key)
+        made.answer = self._plain(made, key) if self.is_plain else self._general(made, key)
         return made
 
     def _plain(self, series: Series, key: str) -> Callable[..., str]:

@@ -437,3 +437,29 @@ def interval(cnp.ndarray record not None, Packing packing not None, double low, 
             memcpy(cnp.PyArray_DATA(deviates), ends, sizeof(ends))
     free(mix.memory)
     return lower, upper
+
+
+def intervals(
+    const double[:, ::1] records,       # (n, size)
+    Packing packing not None,
+    double low,
+    double high,
+    const Py_ssize_t[::1] which,        # (n,) at which deviates the search of each begins
+    double[:, ::1] deviates,            # inout  (m, 2)
+):
+    """Return quantiles `low` and `high` of many forecasts, (2, n): what `interval` returns, with deviates, for each."""
+    cdef Forecasts many = Forecasts(records, packing)
+    out = np.full((2, many.n), NAN)
+    cdef double[:, ::1] ends = out
+    cdef Py_ssize_t t
+    if which.shape[0] != many.n or deviates.shape[1] != 2:
+        raise ValueError("every forecast needs two deviates to begin at")
+    for t in range(many.n):
+        if not 0 <= which[t] < deviates.shape[0]:
+            raise IndexError(f"there are no deviates {which[t]}; there are {deviates.shape[0]}")
+    with nogil:
+        for t in range(many.n):
+            if many.spread(t):
+                ends[0, t] = _quantile(&many.mix, &many.mix.lanes, low, &deviates[which[t], 0], NEARLY_SETTLED)
+                ends[1, t] = _quantile(&many.mix, &many.mix.lanes, high, &deviates[which[t], 1], NEARLY_SETTLED)
+    return out
