@@ -243,7 +243,12 @@ def test_mapped_rows_whose_memory_is_given_back_on_the_way_change_nothing(
     monkeypatch.setattr("adabypass.panel.rows.BLOCK_BYTES", 1 << 16)  # a few rows
     monkeypatch.setattr("adabypass.panel.rows.MOST_RESIDENT", 1 << 17)
     release = PanelRows.release
-    monkeypatch.setattr(PanelRows, "release", lambda rows: (n_released.append(1), release(rows)))
+
+    def counted(rows: PanelRows) -> None:
+        n_released.append(1)
+        release(rows)
+
+    monkeypatch.setattr(PanelRows, "release", counted)
     mapped = Panel(Forecaster(lags=1), rows_in=tmp_path, n_threads=3)
     mapped.run(y, keep_trace=False, progress=done.append)
     assert mapped.to_bytes() == held.to_bytes()
