@@ -248,7 +248,8 @@ class AutoForecaster(Forecaster):
         """Forecast `horizon` steps ahead.
 
         Every structure's distribution is carried ahead with all that is not known: the state, its drift, the scale of
-        the noise; of regressions, also the values that their lags reach.
+        the noise; of regressions, also the values that their lags reach. Shares and scales are those that forecasts so
+        many steps ahead have earned; with exogenous columns, those of one step.
 
         Parameters
         ----------
@@ -272,15 +273,18 @@ class AutoForecaster(Forecaster):
         share, dof, means, scales = bank.ahead(known)
         return Forecast(mixture_of(bank, share, means, scales, dof, self.support))
 
-    def explain(self, level: float = 0.9) -> Explanation:
+    def explain(self, level: float = 0.9, *, step: int = 1) -> Explanation:
         """Return which structures carry the forecast, and what they say of level, slope and season.
 
         Parameters
         ----------
         level : number between 0 and 1
             Probability of the intervals.
+        step : whole number from 1
+            The forecast so many steps ahead: what carries the next one need not carry those far ahead.
         """
-        return explain(self._ready_bank(), level)
+        steps = check_int(step, "step", minimum=1, maximum=LONGEST_HORIZON)
+        return explain(self._ready_bank(), level, steps)
 
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         bank = self._bank

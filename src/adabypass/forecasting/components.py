@@ -62,13 +62,13 @@ class Explanation(NamedTuple):
         )
 
 
-def explain(bank: StructureCell, level: float = 0.9) -> Explanation:
-    """Return what the structures of a bank say."""
+def explain(bank: StructureCell, level: float = 0.9, step: int = 1) -> Explanation:
+    """Return what the structures of a bank say, with their shares so many steps ahead."""
     level = check_level(level)
     if not bank.is_scaled:
         raise NotReadyError("there is nothing to explain yet: the series has not moved; update with more first.")
     spec, row = bank.spec, bank.row
-    share = bank.ahead(np.zeros((1, spec.n_exog)))[0]
+    share = bank.shares_ahead(step)
     order = np.argsort(-share, kind="stable")
     named = {_name(spec.structures[k]): float(share[k]) for k in order if share[k] > 0.0}
     kinds = {

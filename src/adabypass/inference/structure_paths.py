@@ -14,14 +14,17 @@ N_RESPONSE = 60
 
 
 def draw(
-    spec: StructureSpec, row: Floats, k: int, season: Floats, exog: Floats, n: int, rng: np.random.Generator
-) -> Floats:
+    spec: StructureSpec, row: Floats, k: int, season: Floats, exog: Floats, n: int, rng: np.random.Generator,
+    center: Floats, stretch: Floats,
+) -> Floats:  # fmt: skip
     """Draw n futures under structure k, shape (n, horizon), in the units of the series.
 
     Parameters
     ----------
     season, exog : arrays (horizon, n_season) and (horizon, n_exog)
         Regressors to come, in units.
+    center, stretch : arrays (horizon,)
+        The structure's forecast, in units, and what distances from it are multiplied with.
     """
     structure, horizon = spec.structures[k], len(season)
     of = dict(zip(SETTINGS, spec.settings()[k].tolist(), strict=True))
@@ -49,6 +52,7 @@ def draw(
         z = np.clip(z + (past[:, 0] if structure.difference else 0.0), -design.FARTHEST, design.FARTHEST)
         paths[:, step] = z
         past = np.column_stack([z, past[:, :-1]]) if structure.n_values else past
+    paths = np.clip(center + stretch * (paths - center), -design.FARTHEST, design.FARTHEST)
     return _in_data_units(row, paths, structure.is_log)
 
 

@@ -20,6 +20,9 @@ LAYOUT = Layout(
         *vectors("values", "log_values", size="longest"),
         *vectors("exog_center", "exog_unit", "exog_mean", "exog_last", "exog_count", size="n_exog"),
         *vectors("evidence", "square_sum", "dof", size="n_structures"),
+        *vectors("horizon_count", "horizon_dof", size="n_horizons"),
+        *vectors("horizon_evidence", "horizon_square_sum", size="n_judged"),
+        *vectors("pending_mean", "pending_var", "pending_scale_var", size="n_judged"),
         *vectors("mean", size="n_means"),
         *vectors("cov", size="n_covs"),
     )
@@ -30,7 +33,10 @@ Observations seen; steps of time, the missing ones included; observations in `st
 that lags can reach; missing ones since the last that was seen; whether units are known; whether every observation was
 above 0. Center and unit of the series and of its log; zeros, and observations, each discounted. The first observations
 with their exogenous values; past values in units, newest first; of each structure its discounted evidence, sum of
-squares and degrees of freedom, and its state: the mean and the lower triangle of the covariance, one after another.
+squares and degrees of freedom. Of each horizon the forecasts that were judged and the degrees of freedom, both
+discounted; of each horizon and structure the evidence and the sum of squares, and the forecast that is still to be
+judged: mean and variance (0 if there is none), and the squared scale then. Of each structure the state: the mean and
+the lower triangle of the covariance, one after another.
 """
 
 SETTINGS = (
@@ -79,6 +85,11 @@ class StructureSpec:
         """Number of past values that are kept."""
         return max(each.n_values for each in self.structures)
 
+    @property
+    def horizons(self) -> tuple[int, ...]:
+        """Steps ahead at which forecasts are judged: none with exogenous columns, whose future is not known."""
+        return () if self.n_exog else design.HORIZONS
+
     @cached_property
     def dims(self) -> dict[str, int]:
         """Dimensions of the row's fields, by name."""
@@ -87,6 +98,8 @@ class StructureSpec:
             "longest": self.longest,
             "n_exog": self.n_exog,
             "n_structures": len(self.structures),
+            "n_horizons": len(self.horizons),
+            "n_judged": len(self.horizons) * len(self.structures),
             "n_means": int(self.sizes.sum()),
             "n_covs": sum(triangle(int(size)) for size in self.sizes),
         }
@@ -152,3 +165,6 @@ class StructureSpec:
             raise StateError("the row's units are not above 0.")
         if not (self.view(row, "dof") >= 0.0).all():
             raise StateError("the row has degrees of freedom below 0.")
+        for name in ("horizon_count", "horizon_dof", "horizon_square_sum", "pending_var", "pending_scale_var"):
+            if not (self.view(row, name) >= 0.0).all():
+                raise StateError(f"the row has a {name} below 0.")

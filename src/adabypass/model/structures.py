@@ -16,8 +16,8 @@ DAMPED_SLOPE_GAIN = 0.1
 """Standard deviation of a step of a damped slope, over that of a step of the level."""
 SEASON_STEP = 0.03
 """Standard deviation of a step of a harmonic's weight, in units of the one-step error."""
-LAG_LEVEL_VAR = 1e-3
-LAG_WEIGHT_VAR = 1e-5
+LAG_LEVEL_VAR = 1e-6
+LAG_WEIGHT_VAR = 1e-8
 """Variances of a step of the intercept and of the weights of a regression on lags."""
 EXOG_STEP_VAR = 1e-5
 """Variance of a step of the weight of an exogenous column of unit scale."""
@@ -38,6 +38,12 @@ LARGEST_SURPRISE = 6.0
 EVIDENCE_POWER = 0.5
 EVIDENCE_DISCOUNT = 0.99
 """Each log score is multiplied by the first; the sum of those before by the second."""
+HORIZONS = (2, 4, 8, 16, 32)
+"""Forecasts so many steps ahead are judged as well, each kind from every so many steps on."""
+HORIZON_PRIOR_DOF = 10.0
+"""Weight of the scale one step ahead in that at a horizon, in squared errors seen at the horizon."""
+HORIZON_PRIOR_COUNT = 100.0
+"""Weight of the evidence at the horizon before in that at a horizon, in forecasts judged there."""
 LEAST_EVIDENCE = -50.0
 """No log score counts for less than this below the best one."""
 N_UNCOUNTED = 3

@@ -12,11 +12,13 @@ from adabypass.inference.kernel.arguments cimport is_vector
 from adabypass.inference.kernel.cell cimport check_idle, rows_between_signals
 from adabypass.inference.kernel.step cimport saturate
 from adabypass.inference.kernel.structure_ahead cimport Future, ahead_size, forecast_ahead
-from adabypass.inference.kernel.structure_bank cimport (
-    CENTER, IS_SCALED, LOG_CENTER, LOG_UNIT, N_STEPS, UNIT, Bank, Table, describe, fill_season, fill_shares, in_units,
-    observe, zero_share,
+from adabypass.inference.kernel.structure_bank cimport Table, describe, in_units, observe, zero_share
+from adabypass.inference.kernel.structure_filter cimport Filter
+from adabypass.inference.kernel.structure_horizons cimport evidence_ahead, scale_ahead
+from adabypass.inference.kernel.structure_shares cimport fill_season, fill_shares, has_share
+from adabypass.inference.kernel.structure_state cimport (
+    CENTER, IS_SCALED, LOG_CENTER, LOG_UNIT, N_STEPS, UNIT, Bank,
 )
-from adabypass.inference.kernel.structure_filter cimport Filter, scale_var
 
 import numpy as np
 
@@ -53,14 +55,16 @@ cdef class StructureCell:
         self.settings, self.lags, self.priors = spec.settings(), spec.lags(), spec.lag_priors()
         self.waves = spec.waves()
         bank.n_structures, bank.n_exog, bank.n_season = len(spec.structures), spec.n_exog, spec.n_season
-        bank.longest, bank.n_waves = spec.longest, len(spec.harmonics)
+        bank.longest, bank.n_waves, bank.n_horizons = spec.longest, len(spec.harmonics), len(spec.horizons)
         bank.first_period = min(spec.periods, default=0.0)
         bank.waves = <const double*>cnp.PyArray_DATA(self.waves)
         self.most_states = spec.sizes.max()
         bank.filters = <Filter*>malloc(bank.n_structures * sizeof(Filter))
-        self.memory = <double*>malloc(
-            (bank.n_season + bank.n_exog + 2 * self.most_states + bank.n_structures) * sizeof(double)
-        )
+        farthest = max(spec.horizons, default=1)
+        self.memory = <double*>malloc(sizeof(double) * <Py_ssize_t>(
+            (1 + farthest) * bank.n_season + bank.n_exog + 2 * self.most_states + bank.n_structures + 2 * farthest
+            + max(ahead_size(self.most_states, bank.longest), bank.n_structures)
+        ))
         if bank.filters == NULL or self.memory == NULL:
             raise MemoryError()
         bank.season = self.memory
@@ -68,6 +72,10 @@ cdef class StructureCell:
         bank.x = bank.exog + bank.n_exog
         bank.cov_x = bank.x + self.most_states
         bank.scores = bank.cov_x + self.most_states
+        bank.future_season = bank.scores + bank.n_structures
+        bank.future_mean = bank.future_season + <Py_ssize_t>farthest * bank.n_season
+        bank.future_var = bank.future_mean + <Py_ssize_t>farthest
+        bank.future_scratch = bank.future_var + <Py_ssize_t>farthest
         self._open()
 
     def __dealloc__(self):
@@ -91,6 +99,13 @@ cdef class StructureCell:
         bank.log_values = row + <Py_ssize_t>starts["log_values"]
         bank.exog_center = row + <Py_ssize_t>starts["exog_center"]
         bank.exog_unit = row + <Py_ssize_t>starts["exog_unit"]
+        bank.horizon_count = row + <Py_ssize_t>starts["horizon_count"]
+        bank.horizon_dof = row + <Py_ssize_t>starts["horizon_dof"]
+        bank.horizon_evidence = row + <Py_ssize_t>starts["horizon_evidence"]
+        bank.horizon_square_sum = row + <Py_ssize_t>starts["horizon_square_sum"]
+        bank.pending_mean = row + <Py_ssize_t>starts["pending_mean"]
+        bank.pending_var = row + <Py_ssize_t>starts["pending_var"]
+        bank.pending_scale_var = row + <Py_ssize_t>starts["pending_scale_var"]
         sizes = self.spec.sizes
         for k in range(bank.n_structures):
             f = bank.filters + k
@@ -205,44 +220,79 @@ cdef class StructureCell:
                 known[h, i] = in_units(&self.bank, exog[h, i], i)
         return waves, columns
 
-    def ahead(self, const double[:, ::1] exog):
-        """Forecast as many steps as `exog` has rows, at least one.
+    def moments_ahead(self, const double[:, ::1] exog):
+        """Return means and variances of every structure at each step ahead, shape (n_structures, horizon).
 
-        Returns
-        -------
-        shares, dofs : arrays (n_structures,)
-        means, scales : arrays (horizon, n_structures)
-            In the units of the series or of its log.
+        In units of the series or of its log; variances over the squared scale of the noise. Structures without a share
+        have 0 and 1.
         """
-        cdef Py_ssize_t h, k, horizon = exog.shape[0], m = self.bank.n_structures
+        cdef Py_ssize_t k, horizon = exog.shape[0], m = self.bank.n_structures
         cdef Bank* bank = &self.bank
         cdef Future future
         cdef Filter* f
-        cdef double unit, center, root
         if exog.shape[1] != bank.n_exog or horizon == 0:
             raise ValueError("exog must have a row for each step, and as many columns as the forecaster")
-        shares, dofs = np.empty(m), np.empty(m)
         means, variances = np.zeros((m, horizon)), np.ones((m, horizon))
         future.n_season, future.n_exog = max(bank.n_season, 1), max(bank.n_exog, 1)
-        cdef double[::1] share = shares, dof = dofs, room = np.empty(ahead_size(self.most_states, bank.longest))
+        cdef double[::1] room = np.empty(ahead_size(self.most_states, bank.longest))
         cdef double[:, ::1] mean = means, var = variances
         waves, columns = self.regressors_ahead(exog)
         cdef double[:, ::1] season = waves, known = columns
         future.horizon, future.season, future.exog, future.scratch = horizon, &season[0, 0], &known[0, 0], &room[0]
-        fill_shares(bank, &share[0])
         for k in range(m):
             f = bank.filters + k
-            dof[k] = max(f.dof[0], 1.0)
-            if share[k] == 0.0 or bank.head[IS_SCALED] == 0.0:
+            if not has_share(bank, f) or bank.head[IS_SCALED] == 0.0:
                 continue
             future.values = bank.log_values if f.is_log else bank.values
             with nogil:
                 forecast_ahead(f, &future, &mean[k, 0], &var[k, 0])
             PyErr_CheckSignals()
-            unit = bank.head[LOG_UNIT if f.is_log else UNIT]
-            center = bank.head[LOG_CENTER if f.is_log else CENTER]
-            root = scale_var(f)
+        return means, variances
+
+    def shares_ahead(self, Py_ssize_t step):
+        """Return the shares of the structures so many steps ahead."""
+        cdef double[::1] evidence = np.empty(self.bank.n_structures)
+        shares = np.empty(self.bank.n_structures)
+        cdef double[::1] share = shares
+        evidence_ahead(&self.bank, max(step, 1), &evidence[0])
+        fill_shares(&self.bank, &evidence[0], &share[0])
+        return shares
+
+    def scales_ahead(self, Py_ssize_t horizon):
+        """Return squared scales of the noise and degrees of freedom at each step ahead, shape (horizon, n_structures).
+
+        In units of the series or of its log.
+        """
+        cdef Py_ssize_t h, k
+        variances, dofs = np.empty((horizon, self.bank.n_structures)), np.empty((horizon, self.bank.n_structures))
+        cdef double[:, ::1] var = variances, dof = dofs
+        for h in range(horizon):
+            for k in range(self.bank.n_structures):
+                dof[h, k] = 1.0
+                var[h, k] = scale_ahead(&self.bank, k, h + 1, &dof[h, k])
+        return variances, dofs
+
+    def ahead(self, const double[:, ::1] exog):
+        """Forecast as many steps as `exog` has rows, at least one.
+
+        Returns
+        -------
+        shares, dofs, means, scales : arrays (horizon, n_structures)
+            Means and scales in the units of the series or of its log.
+        """
+        cdef Py_ssize_t h, k, horizon = exog.shape[0], m = self.bank.n_structures
+        cdef Bank* bank = &self.bank
+        cdef double unit, center
+        in_units_means, in_units_vars = self.moments_ahead(exog)
+        noise_vars, dofs = self.scales_ahead(horizon)
+        shares = np.array([self.shares_ahead(h + 1) for h in range(horizon)])
+        means, scales = np.empty((horizon, m)), np.empty((horizon, m))
+        cdef double[:, ::1] mean = in_units_means, var = in_units_vars, noise_var = noise_vars
+        cdef double[:, ::1] out_mean = means, out_scale = scales
+        for k in range(m):
+            unit = bank.head[LOG_UNIT if bank.filters[k].is_log else UNIT]
+            center = bank.head[LOG_CENTER if bank.filters[k].is_log else CENTER]
             for h in range(horizon):
-                mean[k, h] = saturate(center + unit * mean[k, h])
-                var[k, h] = saturate(unit * (root * var[k, h]) ** 0.5)
-        return shares, dofs, np.ascontiguousarray(means.T), np.ascontiguousarray(variances.T)
+                out_mean[h, k] = saturate(center + unit * mean[k, h])
+                out_scale[h, k] = saturate(unit * (noise_var[h, k] * var[k, h]) ** 0.5)
+        return shares, dofs, means, scales

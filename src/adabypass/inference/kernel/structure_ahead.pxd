@@ -13,3 +13,6 @@ cdef struct Future:
 
 cdef Py_ssize_t ahead_size(Py_ssize_t n, Py_ssize_t longest) noexcept nogil
 cdef void forecast_ahead(const Filter* f, const Future* future, double* means, double* variances) noexcept nogil
+cdef void forecast_step(
+    const Filter* f, Py_ssize_t h, const double* season, double* x, double* cov_x, double* mean, double* var
+) noexcept nogil

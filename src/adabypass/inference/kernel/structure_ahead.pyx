@@ -177,3 +177,30 @@ cdef void forecast_ahead(const Filter* f, const Future* future, double* means, d
             values[0] = value
         means[h] = bounded(value)
         variances[h] = smaller(signal, BOUND) + f.noise_var
+
+
+cdef void forecast_step(
+    const Filter* f, Py_ssize_t h, const double* season, double* x, double* cov_x, double* mean, double* var
+) noexcept nogil:
+    """Write mean and variance h steps ahead, without lags and exogenous columns: T'^h x takes the place of x.
+
+    `season` is that of h steps ahead.
+    """
+    cdef Py_ssize_t i
+    cdef double sum_of_powers = 0.0, power = 1.0, slope_steps = 0.0, season_sq = 0.0, value = 0.0
+    fill_regressors(f, season, NULL, NULL, x)
+    if f.has_slope:
+        for _ in range(h):
+            slope_steps += sum_of_powers * sum_of_powers  # of a step of the slope in each step before the last
+            power *= f.damping
+            sum_of_powers += power
+        x[1] = sum_of_powers
+    for i in range(f.n_season):
+        season_sq += season[i] * season[i]
+    var[0] = smaller(
+        times_cov(f.cov, x, f.n, cov_x) + h * (f.level_var + season_sq * f.season_var) + slope_steps * f.slope_var,
+        BOUND,
+    ) + f.noise_var
+    for i in range(f.n):
+        value += f.mean[i] * x[i]
+    mean[0] = bounded(value)

@@ -1,10 +1,16 @@
-"""All structures on one row: units, evidence and shares, equations (130), (139) and (140)."""
+"""All structures on one row: units and observations, equations (130) and (143)."""
 
-from libc.math cimport M_PI, M_SQRT2, NAN, cos, exp, fabs, fmod, isnan, log, sin
+from libc.math cimport NAN, exp, fabs, isnan, log
 from libc.string cimport memcpy, memmove
 
 from adabypass.inference.kernel.structure_filter cimport (
     Filter, Surprise, advance, fill_regressors, forecast, learn, reset, scale_var,
+)
+from adabypass.inference.kernel.structure_horizons cimport forget, judge, look_ahead
+from adabypass.inference.kernel.structure_shares cimport fill_season, fill_shares, is_awake, weigh
+from adabypass.inference.kernel.structure_state cimport (
+    CENTER, IS_POSITIVE, IS_SCALED, LOG_CENTER, LOG_UNIT, N_COUNTED, N_FIRST, N_MISSING, N_SEEN, N_STEPS, N_VALUES,
+    N_ZERO, UNIT, Bank,
 )
 from adabypass.inference.kernel.step cimport saturate
 from adabypass.model.special cimport larger, smaller
@@ -12,70 +18,19 @@ from adabypass.model.special cimport larger, smaller
 from adabypass.model import structures as design
 from adabypass.model.structure_spec import LAYOUT
 
-cdef double EVIDENCE_POWER = design.EVIDENCE_POWER
-cdef double EVIDENCE_DISCOUNT = design.EVIDENCE_DISCOUNT
-cdef double LEAST_EVIDENCE = design.LEAST_EVIDENCE
 cdef double FARTHEST = design.FARTHEST
 cdef double LARGEST_VALUE = design.LARGEST_VALUE
 cdef double SCALE_DISCOUNT = design.SCALE_DISCOUNT
 cdef double ZERO_SHARE_FROM = design.ZERO_SHARE_FROM
-cdef double SEASON_FROM = design.SEASON_FROM
 cdef double N_UNCOUNTED = design.N_UNCOUNTED
 cdef Py_ssize_t N_START = design.N_START
-cdef Py_ssize_t LAGS_FROM = design.LAGS_FROM
 
 assert LAYOUT.position("n_counted") == N_COUNTED
-
-
-cdef void fill_season(const Bank* bank, double t, double* out) noexcept nogil:
-    """Write the waves of the season at time t."""
-    cdef const double* wave = bank.waves
-    cdef double turn
-    for _ in range(bank.n_waves):
-        turn = 2.0 * M_PI * fmod(wave[1] * fmod(t, wave[0]), wave[0]) / wave[0]
-        if wave[2] != 0.0:
-            out[0] = M_SQRT2 * cos(turn)
-            out[1] = M_SQRT2 * sin(turn)
-            out += 2
-        else:
-            out[0] = cos(turn)
-            out += 1
-        wave += 3
 
 
 cdef double in_units(const Bank* bank, double value, Py_ssize_t column) noexcept nogil:
     """Return an exogenous value in the units of its column."""
     return larger(-FARTHEST, smaller((value - bank.exog_center[column]) / bank.exog_unit[column], FARTHEST))
-
-
-cdef bint _is_awake(const Bank* bank, const Filter* f) noexcept nogil:
-    """Whether a filter can forecast: one with lags needs them, one of the log needs values above 0."""
-    if f.is_log and bank.head[IS_POSITIVE] == 0.0:
-        return False
-    return f.n_lags == 0 or (bank.head[N_VALUES] >= f.n_values and bank.head[N_MISSING] == 0.0)
-
-
-cdef bint _has_share(const Bank* bank, const Filter* f) noexcept nogil:
-    """Whether a filter has seen enough to have a share in the forecast."""
-    if not _is_awake(bank, f):
-        return False
-    if f.n_season > 0 and bank.head[N_STEPS] < SEASON_FROM * bank.first_period:
-        return False
-    return f.n_lags == 0 or bank.head[N_SEEN] >= f.n_values + LAGS_FROM
-
-
-cdef void fill_shares(const Bank* bank, double* out) noexcept nogil:
-    """Write the mixture weights: equation (140)."""
-    cdef Py_ssize_t k
-    cdef double best = -1e300, total = 0.0
-    for k in range(bank.n_structures):
-        if _has_share(bank, bank.filters + k):
-            best = larger(best, bank.filters[k].evidence[0])
-    for k in range(bank.n_structures):
-        out[k] = exp(bank.filters[k].evidence[0] - best) if _has_share(bank, bank.filters + k) else 0.0
-        total += out[k]
-    for k in range(bank.n_structures):
-        out[k] /= total
 
 
 cdef void describe(Bank* bank, const double* exog, const Table* out) noexcept nogil:
@@ -85,7 +40,7 @@ cdef void describe(Bank* bank, const double* exog, const Table* out) noexcept no
     cdef Surprise found
     cdef double unit
     cdef const double* values
-    fill_shares(bank, out.shares)
+    fill_shares(bank, bank.filters[0].evidence, out.shares)
     fill_season(bank, bank.head[N_STEPS], bank.season)
     for i in range(bank.n_exog):
         bank.exog[i] = in_units(bank, exog[i], i)
@@ -208,6 +163,7 @@ cdef void _replay(Bank* bank) noexcept nogil:
     cdef Py_ssize_t i, k, n = <Py_ssize_t>bank.head[N_FIRST], width = 1 + bank.n_exog
     for k in range(bank.n_structures):
         reset(bank.filters + k)
+    forget(bank)
     bank.head[N_VALUES] = bank.head[N_MISSING] = 0.0
     for i in range(n):
         _move(bank, bank.start[i * width], bank.start + i * width + 1, bank.head[N_STEPS] - n + i)
@@ -235,7 +191,7 @@ cdef void _move(Bank* bank, double y, const double* exog, double t) noexcept nog
         f = bank.filters + k
         advance(f)
         bank.scores[k] = NAN  # asleep
-        if not is_seen or not _is_awake(bank, f):
+        if not is_seen or not is_awake(bank, f):
             continue
         values = bank.log_values if f.is_log else bank.values
         fill_regressors(f, bank.season, bank.exog, values, bank.x)
@@ -246,36 +202,14 @@ cdef void _move(Bank* bank, double y, const double* exog, double t) noexcept nog
             bank.scores[k] -= log_z * head[LOG_UNIT] + head[LOG_CENTER] + log(head[LOG_UNIT] / head[UNIT])
     if is_seen:
         if head[N_VALUES] >= N_UNCOUNTED:
-            _weigh(bank)
+            weigh(bank.filters[0].evidence, bank.scores, bank.n_structures)
+        judge(bank, z, log_z, t)
         head[N_MISSING] = 0.0
     else:
         head[N_MISSING] += 1.0
         _mean_values(bank, &z, &log_z)
     _push(bank, z, log_z)
-
-
-cdef void _weigh(Bank* bank) noexcept nogil:
-    """Add the log scores to the evidence: equation (139). A filter that is asleep has the mixture's score."""
-    cdef Py_ssize_t k
-    cdef Filter* f
-    cdef double best = -1e300, best_score = -1e300, total = 0.0, mixed = 0.0, share, score, largest = -1e300
-    for k in range(bank.n_structures):
-        if not isnan(bank.scores[k]):
-            best = larger(best, bank.filters[k].evidence[0])
-            best_score = larger(best_score, bank.scores[k])
-    for k in range(bank.n_structures):
-        if not isnan(bank.scores[k]):
-            share = exp(bank.filters[k].evidence[0] - best)
-            total += share
-            mixed += share * exp(bank.scores[k] - best_score)
-    mixed = best_score + larger(log(mixed / total), LEAST_EVIDENCE) if mixed > 0.0 else best_score + LEAST_EVIDENCE
-    for k in range(bank.n_structures):
-        f = bank.filters + k
-        score = mixed if isnan(bank.scores[k]) else larger(bank.scores[k], best_score + LEAST_EVIDENCE)
-        f.evidence[0] = EVIDENCE_DISCOUNT * f.evidence[0] + EVIDENCE_POWER * (score - best_score)
-        largest = larger(largest, f.evidence[0])
-    for k in range(bank.n_structures):
-        bank.filters[k].evidence[0] -= largest
+    look_ahead(bank, t)
 
 
 cdef void _mean_values(Bank* bank, double* z, double* log_z) noexcept nogil:

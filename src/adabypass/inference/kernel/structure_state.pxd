@@ -1,0 +1,52 @@
+# The structures' row, as compiled code sees it: scalars, filters, and where the other fields are.
+
+from adabypass.inference.kernel.structure_filter cimport Filter
+
+cdef enum:
+    # Scalars of the row, in the order of its layout.
+    N_SEEN
+    N_STEPS
+    N_FIRST
+    N_VALUES
+    N_MISSING
+    IS_SCALED
+    IS_POSITIVE
+    CENTER
+    UNIT
+    LOG_CENTER
+    LOG_UNIT
+    N_ZERO
+    N_COUNTED
+
+cdef struct Bank:
+    Py_ssize_t n_structures
+    Py_ssize_t n_exog
+    Py_ssize_t n_season
+    Py_ssize_t longest          # past values that are kept
+    Py_ssize_t n_waves
+    double first_period         # 0 if there is none
+    const double* waves         # (n_waves, 3)
+    Filter* filters
+    double* head                # fields of the row
+    double* start
+    double* values
+    double* log_values
+    double* exog_center
+    double* exog_unit
+    Py_ssize_t n_horizons
+    double* horizon_count       # (n_horizons,)
+    double* horizon_dof
+    double* horizon_evidence    # (n_horizons, n_structures), as what follows
+    double* horizon_square_sum
+    double* pending_mean
+    double* pending_var
+    double* pending_scale_var
+    double* season              # regressors of the next value; scratch, as what follows
+    double* exog
+    double* x
+    double* cov_x
+    double* scores              # log density of the newest value under each structure
+    double* future_season       # (the farthest horizon, n_season)
+    double* future_mean         # (the farthest horizon,)
+    double* future_var
+    double* future_scratch      # of `ahead_size` numbers
