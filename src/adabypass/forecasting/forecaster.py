@@ -246,7 +246,9 @@ class Forecaster(Savable, metaclass=ByArguments):
     ) -> Forecast:
         """Forecast `horizon` steps ahead, by iterating the one-step forecast.
 
-        The uncertainty of the weights, their drift, the noise and the forecasts among the lags are all included.
+        The uncertainty of the weights, their drift, the noise and the forecasts among the lags are all included. Drift
+        rates have the shares that forecasts so many steps ahead have earned, without exogenous columns and with up to
+        16 lags; otherwise those of one step.
 
         Parameters
         ----------
@@ -272,7 +274,8 @@ class Forecaster(Savable, metaclass=ByArguments):
         if method == "moments":
             return Forecast(from_components(cell.forecast_steps(known), type(self._untrained).__name__))
         draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
-        return draw_paths(twin.model, self._spec, cell.row, known, draws, as_rng(rng))
+        share = cell.step_shares(steps)
+        return draw_paths(twin.model, self._spec, cell.row, share, known, draws, as_rng(rng))
 
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         cell = self._cell

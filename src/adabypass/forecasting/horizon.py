@@ -10,14 +10,17 @@ from adabypass.validation import Floats
 
 
 def draw_paths(
-    model: Regressor, spec: SeriesSpec, row: Floats, exog: Floats, n_paths: int, rng: np.random.Generator
-) -> Forecast:
+    model: Regressor, spec: SeriesSpec, row: Floats, share: Floats, exog: Floats, n_paths: int,
+    rng: np.random.Generator,
+) -> Forecast:  # fmt: skip
     """Forecast as many steps as `exog` has rows by `n_paths` draws.
 
     Parameters
     ----------
     model
         As `row` holds it.
+    share : array (n_linears,)
+        Of the model's linear models, at the last step.
     exog : array (horizon, n_exog)
         The exogenous values to come.
     """
@@ -26,4 +29,5 @@ def draw_paths(
     features = np.zeros((horizon, spec.n_features(n_exog)))
     features[:, : int(design.bias)] = 1.0
     features[:, design.lag_columns.stop :] = exog
-    return Forecast.from_paths(multistep.paths(model.linear_mixture(), design, past, features, n_paths, rng))
+    mixture = model.linear_mixture()._replace(share=share)
+    return Forecast.from_paths(multistep.paths(mixture, design, past, features, n_paths, rng))

@@ -241,6 +241,12 @@ class AutoBypassSpec(Spec):
         return self.n_filters
 
     @property
+    def drift_groups(self) -> tuple[int, ...]:
+        drifts = [(each.drift_var, each.anchored, each.slopes_drift, each.jump_var) for each in self.filters()]
+        order = list(dict.fromkeys(drifts))
+        return tuple(order.index(each) for each in drifts)
+
+    @property
     def families(self) -> tuple[Family, ...]:
         return tuple(setting.family for setting in self.filters())
 

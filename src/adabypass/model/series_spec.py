@@ -21,6 +21,8 @@ LAYOUT = Layout(
         *vectors("unknown_positions", size="capacity"),
         *symmetric_matrices("unknown_cov", size="capacity"),
         *vectors("exog_mean", "exog_last", "exog_count", size="n_exog"),
+        *vectors("horizon_time", "horizon_count", "horizon_dof", size="n_horizons"),
+        *vectors("horizon_evidence", "horizon_square_sum", "pending_mean", size="n_judged"),
         *vectors("model", size="model_size"),
     )
 )
@@ -28,8 +30,28 @@ LAYOUT = Layout(
 
 `n_filled` of the `values` that lags need are there, newest first. The observations of `n_unknown` of them are missing:
 their positions, oldest first, and covariance. Of each exogenous column the mean, the last value, and how many there
-were. The model's own row.
+were. Of each horizon at which drift rates are judged the steps until its forecast is, from 0 if there is none;
+forecasts that were judged and their degrees of freedom, both discounted; of each horizon and drift rate the evidence,
+the sum of squared errors, and the forecast to be judged. The model's own row.
 """
+
+HORIZONS = (8, 64)
+"""Steps ahead at which the drift rates of a bank are judged."""
+MOST_JUDGED_LAGS = 16
+"""With more lags nothing is judged but one step: the weights of so many take longer to read than an update takes."""
+PRIOR_COUNT = 100.0
+"""Weight of the evidence at the horizon before in that at a horizon, in forecasts judged there."""
+EVIDENCE_DISCOUNT = 0.99
+SCALE_DISCOUNT = 0.97
+"""What is left, after the next forecast was judged, of the evidence, and of the squared errors."""
+FEWEST_SQUARES = 3.0
+"""Squared errors, discounted, after which forecasts count as evidence."""
+LARGEST_SURPRISE = 6.0
+"""A squared error counts for no more than this many times the mean of those before."""
+LEAST_SHARE = 1e-12
+"""No drift rate counts, many steps ahead, as if it had a smaller share one step ahead."""
+LEAST_EVIDENCE = -50.0
+"""No log score counts for less than this below the best one."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +71,20 @@ class SeriesSpec:
         """Return the number of features of the model."""
         return int(self.design.bias) + len(self.design.lags) + n_exog
 
+    def horizons(self, n_exog: int) -> tuple[int, ...]:
+        """Return the steps ahead at which drift rates are judged: none if there is but one, or with exogenous columns."""
+        is_judged = self.model.n_linears > 1 and n_exog == 0 and 0 < len(self.design.lags) <= MOST_JUDGED_LAGS
+        return HORIZONS if is_judged else ()
+
     def dims(self, n_exog: int) -> dict[str, int]:
         """Return the dimensions of a row's fields, by name."""
+        n_horizons = len(self.horizons(n_exog))
         return {
             "n_values": self.design.n_values,
             "capacity": self.capacity,
             "n_exog": n_exog,
+            "n_horizons": n_horizons,
+            "n_judged": n_horizons * (1 + max(self.model.drift_groups)),
             "model_size": self.model.row_size(self.n_features(n_exog)),
         }
 
@@ -94,6 +124,11 @@ class SeriesSpec:
             check_count(position, "a position in the past", n_values - 1)
         if not (np.diff(positions) < 0).all():
             raise StateError("the row does not list what is unknown of the past in the order of time.")
+        for time, horizon in zip(LAYOUT.view(row, "horizon_time", **dims), self.horizons(n_exog), strict=True):
+            check_count(float(time), "horizon_time", horizon)
+        for name in ("horizon_count", "horizon_dof", "horizon_square_sum"):
+            if not (LAYOUT.view(row, name, **dims) >= 0.0).all():
+                raise StateError(f"the row has a {name} below 0.")
         self.model.check_row(self.model_row(row, n_exog), self.n_features(n_exog))
 
     def past(self, row: Floats, n_exog: int) -> Past:

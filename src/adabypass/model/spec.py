@@ -59,6 +59,11 @@ class Spec(ABC):
         return 1
 
     @property
+    def drift_groups(self) -> tuple[int, ...]:
+        """Of each linear model the number of its group: those of one group differ in nothing but their noise."""
+        return (0,)
+
+    @property
     def n_components(self) -> int:
         """Number of components of a forecast: more, where the noise of a linear model is several components."""
         return self.n_linears

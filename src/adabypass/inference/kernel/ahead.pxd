@@ -48,7 +48,11 @@ cdef class Horizon:
     cdef double* slope              # (n_positions,)
     cdef double* along              # (n_slots,)
 
+    cdef double* step_share         # (n_steps, n_linears)   shares at each step ahead; those of one step if not filled
+    cdef bint has_step_shares
+
     cdef void forecast(self, const Past* past, const double* exog, Component* out) noexcept nogil
+    cdef void forecast_mean(self, Py_ssize_t k, const Past* past, Py_ssize_t n_steps) noexcept nogil
     cdef void _place_slots(self, const Past* past) noexcept nogil
     cdef void _forecast_component(
         self, Py_ssize_t k, const Past* past, const double* exog, Component* out

@@ -59,6 +59,7 @@ cdef class Horizon:
         self.owned = [lags, taps, positions, np.ascontiguousarray(place), base]
         self.design.n_values, self.design.n_lags, self.design.n_taps = design.n_values, len(lags), len(taps)
         self.design.bias, self.design.capacity = design.bias, 0
+        self.design.n_horizons = self.design.n_groups = 0
         self.design.n_exog = n_features - len(lags) - design.bias
         self.design.lags = <const Py_ssize_t*>cnp.PyArray_DATA(self.owned[0])
         self.design.taps = <const double*>cnp.PyArray_DATA(self.owned[1])
@@ -81,7 +82,7 @@ cdef class Horizon:
         cdef Py_ssize_t n_impulse = 0 if n_lags < 2 else max(max(self.n_steps, 2 * self.design.n_values), LEAST_STEPS)
         cdef Py_ssize_t n_doubles = (
             K * (8 + 2 * W + 2 * T) + self.belief.n_features + 2 * W + n_values + S * S + S * W + S
-            + self.n_positions + n_lags * (self.stride + 1) + self.stride * (n_impulse + 2)
+            + self.n_positions + n_lags * (self.stride + 1) + self.stride * (n_impulse + 2) + self.n_steps * K
         )
         cdef Py_ssize_t n_whole = K + n_values + self.n_positions + n_lags
         cdef double* at = <double*>malloc(n_doubles * sizeof(double) + n_whole * sizeof(int64_t))
@@ -114,6 +115,8 @@ cdef class Horizon:
         self.response = self.typical + n_lags
         self.growth = self.response + n_impulse * self.stride
         self.early = self.growth + self.stride
+        self.step_share = self.early + self.stride
+        self.has_step_shares = False
         belief.family = <int64_t*>(at + n_doubles)
         self.slot = <Py_ssize_t*>(belief.family + K)
         self.used = self.slot + n_values
@@ -189,6 +192,7 @@ cdef class Horizon:
         cdef double* m = belief.mean + k * belief.n_weights
         cdef double* P = belief.cov + k * self.n_packed
         cdef double scale = belief.noise_scale[k], fading = belief.fading[k], base, own, mean, signal, level, noise, var
+        cdef double share
         self._begin(past)
         for t in range(self.n_steps):
             self._advance(k, t)
@@ -207,8 +211,27 @@ cdef class Horizon:
             self.values[n_values + t] = mean
             self._append(self.slot[n_values + t], self.shrink[k] if t == 0 else 1.0)
             self.cov[self.slot[n_values + t] * (self.n_slots + 1)] = finite(signal + (0.0 if isnan(var) else var))
-            whole = Component(belief.share[k], mean, signal, noise, belief.epsilon[k], belief.family[k])
+            share = self.step_share[t * belief.n_linears + k] if self.has_step_shares else belief.share[k]
+            whole = Component(share, mean, signal, noise, belief.epsilon[k], belief.family[k])
             self._write(k, &whole, out + t * self.n_components)
+
+    cdef void forecast_mean(self, Py_ssize_t k, const Past* past, Py_ssize_t n_steps) noexcept nogil:
+        """Write what one component expects of each of the first steps to `values`, without any uncertainty: (196).
+
+        After `stabilise`; `belief` is not used up.
+        """
+        cdef Py_ssize_t i, t, n_values = self.design.n_values, W = self.belief.n_weights
+        cdef const double* m = self.belief.mean + k * W
+        cdef double total
+        for i in range(n_values):
+            self.values[i] = past.values[n_values - 1 - i]
+        for t in range(n_steps):
+            if t == 1:
+                m = self.stable + k * W
+            total = self._regress(m, t, NULL) + self.belief.y_center
+            for i in range(W):
+                total += m[i] * self.r[i]
+            self.values[n_values + t] = finite(total)
 
     cdef void _begin(self, const Past* past) noexcept nogil:
         """Start from the past: nothing is known to be correlated with the weights."""

@@ -17,6 +17,8 @@ ctypedef struct Design:
     Py_ssize_t n_exog
     Py_ssize_t bias             # 1 if the first feature is constant
     Py_ssize_t capacity         # most unknown values whose covariance is kept
+    Py_ssize_t n_horizons       # at which drift rates are judged
+    Py_ssize_t n_groups         # drift rates
     const Py_ssize_t* lags      # (n_lags,)  ascending
     const double* taps          # (n_taps,)  coefficients of the differenced series on the newest values
 
@@ -29,6 +31,12 @@ ctypedef struct Past:
     double* exog_mean           # (n_exog,)
     double* exog_last           # (n_exog,)
     double* exog_count          # (n_exog,)
+    double* horizon_time        # (n_horizons,)         steps until the pending forecast is judged, from 0: none
+    double* horizon_count       # (n_horizons,)
+    double* horizon_dof         # (n_horizons,)
+    double* horizon_evidence    # (n_horizons, n_groups)
+    double* horizon_square_sum  # (n_horizons, n_groups)
+    double* pending_mean        # (n_horizons, n_groups)
     double* model               # the model's row
 
 

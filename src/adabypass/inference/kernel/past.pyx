@@ -21,7 +21,13 @@ cdef Past open_past(double* row, const Design* design) noexcept nogil:
     past.exog_mean = past.cov + design.capacity * (design.capacity + 1) // 2
     past.exog_last = past.exog_mean + design.n_exog
     past.exog_count = past.exog_last + design.n_exog
-    past.model = past.exog_count + design.n_exog
+    past.horizon_time = past.exog_count + design.n_exog
+    past.horizon_count = past.horizon_time + design.n_horizons
+    past.horizon_dof = past.horizon_count + design.n_horizons
+    past.horizon_evidence = past.horizon_dof + design.n_horizons
+    past.horizon_square_sum = past.horizon_evidence + design.n_horizons * design.n_groups
+    past.pending_mean = past.horizon_square_sum + design.n_horizons * design.n_groups
+    past.model = past.pending_mean + design.n_horizons * design.n_groups
     return past
 
 

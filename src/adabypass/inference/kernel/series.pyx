@@ -13,6 +13,7 @@ cimport numpy as cnp
 from adabypass.inference.kernel.ahead cimport Horizon
 from adabypass.inference.kernel.arguments cimport all_finite, as_target, copy_plain, is_target, is_vector
 from adabypass.inference.kernel.cell cimport check_idle, rows_between_signals, write_weights
+from adabypass.inference.kernel.drift_evidence cimport begin_drifts, fill_step_shares, is_due, judge_drifts
 from adabypass.inference.kernel.maker cimport Maker
 from adabypass.inference.kernel.past cimport (
     Design, N_UNKNOWN, Past, Workspace, base_of, extra_var, features, fill, fill_exog, is_ready, observe, open_past,
@@ -51,7 +52,8 @@ cdef class SeriesCell(RowCell):
     cdef readonly Py_ssize_t n_exog
     cdef readonly bint is_running   # a copy of the row runs a series, and will replace this one
     cdef Kernel kernel
-    cdef cnp.ndarray constants, lags, taps
+    cdef cnp.ndarray constants, lags, taps, groups
+    cdef Horizon judged             # memory of the forecasts that are judged; None if none are
     cdef Py_ssize_t n_linears, n_head
     cdef bint intercept             # whether the model has one of its own
     cdef object design_spec
@@ -97,6 +99,9 @@ cdef class SeriesCell(RowCell):
         self.design.capacity = spec.capacity
         self.design.lags = <const Py_ssize_t*>cnp.PyArray_DATA(self.lags)
         self.design.taps = <const double*>cnp.PyArray_DATA(self.taps)
+        self.groups = np.array(spec.model.drift_groups, dtype=np.intp)
+        self.design.n_horizons, self.design.n_groups = len(spec.horizons(n_exog)), 1 + max(spec.model.drift_groups)
+        self.judged = self.new_horizon(max(spec.horizons(n_exog))) if self.design.n_horizons > 0 else None
         self.past = open_past(<double*>cnp.PyArray_DATA(row), &self.design)
         most_touched = min(self.design.n_lags, self.design.capacity * self.design.n_taps)
         stride = self.n_linears if self.n_linears == 1 else (self.n_linears + LANES - 1) // LANES * LANES
@@ -295,6 +300,22 @@ cdef class SeriesCell(RowCell):
             seen.log_score = self.past.model[self.log_score_at]
         return True
 
+    def step_shares(self, Py_ssize_t step):
+        """Return the shares of the linear models so many steps ahead."""
+        cdef Horizon ahead = self.new_horizon(max(step, 1))
+        cdef Py_ssize_t k
+        self._begin(&self.newest)
+        self.kernel.believe(&self.newest, &ahead.belief)
+        if self.design.n_horizons > 0:
+            fill_step_shares(ahead, &self.past, &self.design, <const Py_ssize_t*>cnp.PyArray_DATA(self.groups))
+        shares = np.empty(self.n_linears)
+        for k in range(self.n_linears):
+            shares[k] = (
+                ahead.step_share[(max(step, 1) - 1) * self.n_linears + k] if ahead.has_step_shares
+                else ahead.belief.share[k]
+            )
+        return shares
+
     cdef Horizon new_horizon(self, Py_ssize_t n_steps):
         return Horizon(
             self.design_spec, self.n_linears, self.n_components, self.n_features, self.intercept, n_steps
@@ -305,6 +326,8 @@ cdef class SeriesCell(RowCell):
             return False
         self._begin(&self.newest)
         self.kernel.believe(&self.newest, &ahead.belief)
+        if self.design.n_horizons > 0:
+            fill_step_shares(ahead, &self.past, &self.design, <const Py_ssize_t*>cnp.PyArray_DATA(self.groups))
         ahead.forecast(&self.past, x, parts)
         return True
 
@@ -375,3 +398,11 @@ cdef class SeriesCell(RowCell):
     cdef void _learn(self, Step* step, double y, double mean, double var) noexcept nogil:
         self.kernel.absorb(step, y - base_of(&self.past, &self.design))
         observe(&self.past, &self.design, &self.work, y, mean, var)
+        if self.design.n_horizons > 0:
+            judge_drifts(&self.past, &self.design, y)
+            if is_due(&self.past, &self.design):
+                self._begin(&self.newest)
+                self.kernel.believe(&self.newest, &self.judged.belief)
+                begin_drifts(
+                    self.judged, &self.past, &self.design, <const Py_ssize_t*>cnp.PyArray_DATA(self.groups)
+                )

@@ -44,12 +44,12 @@ def _component(
         if step == 1:
             T = np.eye(len(mean))
             T[lags, lags] = shrink
-            mean[:n_weights] = _damped(mixture, k, design, past, lags, damping)
+            mean[:n_weights] = damped(mixture, k, design, past, lags, damping)
             cov, drift = T @ cov @ T, T[:n_weights, :n_weights] @ drift @ T[:n_weights, :n_weights]
         cov[:n_weights, :n_weights] += drift
         if step:
             scale, fading = scale * np.exp((mixture.fade[k] - 1) * fading), mixture.fade[k] * fading
-        R, r = _regressors(mixture, design, features[step], mean, n_weights, n_weights + n_values + step)
+        R, r = regressors(mixture, design, features[step], mean, n_weights, n_weights + n_values + step)
         d = np.zeros(len(mean))
         for j in range(design.difference):
             d[n_weights + n_values + step - 1 - j] = -design.taps[j + 1]
@@ -74,7 +74,7 @@ def _component(
     return Moments(np.array(means), np.array(signal_vars), np.array(scales))
 
 
-def _regressors(
+def regressors(
     mixture: LinearMixture, design: Design, known: Floats, mean: Floats, n_weights: int, here: int
 ) -> tuple[Floats, Floats]:
     """Return R, by which the regressors depend on the joint vector, and their mean."""
@@ -89,7 +89,7 @@ def _regressors(
     return R, r
 
 
-def _damped(
+def damped(
     mixture: LinearMixture, k: int, design: Design, past: Past, lags: "np.ndarray[tuple[int], np.dtype[np.int64]]",
     damping: Floats,
 ) -> Floats:  # fmt: skip
