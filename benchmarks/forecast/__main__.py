@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from rich.progress import Progress
 
-from benchmarks.forecast import page, picture, wind_steps
+from benchmarks.forecast import one_step, page, picture, simulated, wind_steps
 from benchmarks.forecast.cache import Cache
 from benchmarks.forecast.contestants import COMBINED, MEDIAN, RIVALS
 from benchmarks.forecast.measures import Outlook, score
@@ -16,7 +16,8 @@ from benchmarks.forecast.rivals import Rival, median_of
 from benchmarks.forecast.summary import Scores
 
 DATA = Path("../shared/data/m_competitions_dev.csv.gz")
-SOURCES = ("m", "fpp", "wind")
+PRICES = Path("../shared/data/gld_gdx.csv")
+SOURCES = ("m", "fpp", "wind", "simulated", "one step")
 
 
 def problems(sources: Sequence[str], data: Path) -> Iterator[Problem]:
@@ -90,6 +91,10 @@ def main(data: Path, out: Path, sources: str, chosen: str | None, docs: bool) ->
     text = page.markdown(scores, given)
     if "wind" in sources.split(","):
         text += f"\n{wind_steps.markdown(wind_steps.measure())}\n"
+    if "simulated" in sources.split(","):
+        text += f"\n{simulated.markdown(simulated.measure())}\n"
+    if "one step" in sources.split(","):
+        text += f"\n{one_step.markdown(one_step.measure(PRICES if PRICES.exists() else None))}\n"
     (out / "forecasting.md").write_text(text, encoding="utf-8")
     picture.draw(scores, given, out / "forecasting.png")
     if docs:

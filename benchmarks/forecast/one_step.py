@@ -63,9 +63,9 @@ def markdown(found: dict[str, tuple[Accuracy, dict[str, Accuracy]]]) -> str:
         ])  # fmt: skip
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return (
-        "## One step ahead\n\nOn the series of the accuracy benchmark: `Forecaster()`, then `Forecaster(lags=...)` with "
-        f"the lags that were best in hindsight, of {len(LAGS)} choices, and 3 more with a season. No worse by RMSE on "
-        f"{wins[0]}, by log score on {wins[1]} of {len(found)}.\n\n{table}"
+        "## One step ahead\n\nOn the series of the accuracy benchmark: `Forecaster()`, then `Forecaster(lags=...)` "
+        f"with the lags that were best in hindsight, of {len(LAGS)} choices, and 3 more with a season. No worse by "
+        f"RMSE on {wins[0]}, by log score on {wins[1]} of {len(found)}.\n\n{table}"
     )
 
 

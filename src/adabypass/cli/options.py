@@ -128,7 +128,8 @@ def column_options(command: Command) -> Command:
             ),
             click.option(
                 "--calendar", type=Names(), default="", metavar="PERIOD,...",
-                help="Cycles of the calendar that the target may follow: hour, day, week, month, year.",
+                help="Cycles of the calendar that the target may follow: hour, day, week, month, year; and the public "
+                "holidays of a country or a part of it: holidays:DE, holidays:US-CA.",
             ),
             click.option(
                 "--freq", metavar="SPAN",

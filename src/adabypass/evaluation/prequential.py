@@ -168,7 +168,7 @@ def evaluate(
         Their values at the targets are taken as known when the forecast is made.
     target, time : str
         Columns of a frame: `y`, and `ds` if it is there, or an index of dates.
-    calendar : list of "day", "week", "year"
+    calendar : list of "day", "week", "year", or public holidays as in "holidays:DE"
         Cycles that a forecaster learns; they need a frame with times.
     freq : number, timedelta or text such as "month", optional
         Time between observations of a frame; the most common one if not given.

@@ -257,7 +257,7 @@ class AutoForecaster(Forecaster):
         exog : array (horizon, n_exog), optional
             The exogenous values to come.
         method : "moments" or "paths"
-            Mix the structures' distributions at each step, or draw `n_paths` futures.
+            Mix the structures' distributions at each step, or draw `n_paths` futures, by the shares at the last step.
         n_paths : whole number from 2
         rng : Generator or seed, optional
             Where draws come from. The same seed gives the same paths.

@@ -256,7 +256,7 @@ class Forecaster(Savable, metaclass=ByArguments):
         exog : array (horizon, n_exog), optional
             The exogenous values to come.
         method : "moments" or "paths"
-            Propagate means and variances, or draw `n_paths` futures.
+            Propagate means and variances, or draw `n_paths` futures, by the shares at the last step.
         n_paths : whole number from 2
         rng : Generator or seed, optional
             Where draws come from. The same seed gives the same paths.

@@ -72,7 +72,7 @@ class SeriesSpec:
         return int(self.design.bias) + len(self.design.lags) + n_exog
 
     def horizons(self, n_exog: int) -> tuple[int, ...]:
-        """Return the steps ahead at which drift rates are judged: none if there is but one, or with exogenous columns."""
+        """Return the steps ahead at which drift rates are judged: none if there is one alone, or with exog."""
         is_judged = self.model.n_linears > 1 and n_exog == 0 and 0 < len(self.design.lags) <= MOST_JUDGED_LAGS
         return HORIZONS if is_judged else ()
 

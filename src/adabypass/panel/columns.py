@@ -21,7 +21,7 @@ class Columns(NamedTuple):
     """None: `unique_id` if there is such a column; otherwise the table holds one series."""
     exog: tuple[str, ...] = ()
     calendar: tuple[str, ...] = ()
-    """Periods whose sine and cosine are features: "day", "week", "year"."""
+    """Periods whose sine and cosine are features: "day", "week", "year"; "holidays:DE" for public holidays."""
     freq: Any = None
     """Time between two observations; None: the most common difference."""
 

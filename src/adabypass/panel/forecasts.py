@@ -53,7 +53,7 @@ def forecast(
         id. No column of ids or times may be named as a column of the forecasts is.
     exog : list of str
         Exogenous columns. Their future values are in rows at the end whose target is blank.
-    calendar : list of "day", "week", "year": cycles to learn
+    calendar : list of "day", "week", "year": cycles to learn; "holidays:DE": public holidays, of the extra `holidays`
     freq : number, timedelta or text such as "month": time between observations, the most common one if not given
     levels : number between 0 and 1, or several: probabilities of the intervals
     on_error : "warn" or "raise"

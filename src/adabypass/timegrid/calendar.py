@@ -1,4 +1,4 @@
-"""The calendar as features: the hour of the day, the day of the week, the time of the year."""
+"""The calendar as features: the hour of the day, the day of the week, the time of the year, public holidays."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -8,6 +8,7 @@ import numpy as np
 
 from adabypass.errors import NotANumberError, NotFiniteError, UnknownNameError
 from adabypass.tables.cells import Array
+from adabypass.timegrid.holidays import PREFIX, is_holiday
 from adabypass.validation import Floats
 
 UNITS: dict[str, Any] = {"hour": "h", "day": "D", "week": "W", "month": "M", "year": "Y"}
@@ -16,14 +17,16 @@ UNITS: dict[str, Any] = {"hour": "h", "day": "D", "week": "W", "month": "M", "ye
 def calendar(time: Array, periods: Sequence[str] = ("day", "week", "year")) -> tuple[Floats, list[str]]:
     """Compute where in the day, the week, the year each time is: a sine and a cosine for every period.
 
+    Holidays are one column, which is 1 on each of them.
+
     Parameters
     ----------
     time : array (n,) of datetime64
-    periods : of "hour", "day", "week" (from Monday), "month" and "year"
+    periods : of "hour", "day", "week" (from Monday), "month" and "year"; or "holidays:DE", of any country or part of it
 
     Returns
     -------
-    array (n, 2 * len(periods)), and its columns' names
+    array (n, n_columns), and its columns' names
         As features, they let a model learn what recurs.
 
     Examples
@@ -38,9 +41,16 @@ def calendar(time: Array, periods: Sequence[str] = ("day", "week", "year")) -> t
     if np.isnat(time).any():
         raise NotFiniteError(f"time[{int(np.flatnonzero(np.isnat(time))[0])}] is NaT, but every time must be known.")
     periods = [periods] if isinstance(periods, str) else list(periods)
-    turns = [2 * np.pi * _part_passed(time, period) for period in periods]
-    columns = [wave for turn in turns for wave in (np.sin(turn), np.cos(turn))]
-    names = [f"{period}_{wave}" for period in periods for wave in ("sin", "cos")]
+    columns: list[Floats] = []
+    names: list[str] = []
+    for period in periods:
+        if isinstance(period, str) and period.startswith(PREFIX):
+            columns.append(is_holiday(time, period.removeprefix(PREFIX)))
+            names.append(period)
+        else:
+            turn = 2 * np.pi * _part_passed(time, period)
+            columns += [np.sin(turn), np.cos(turn)]
+            names += [f"{period}_sin", f"{period}_cos"]
     return np.column_stack(columns) if columns else np.empty((len(time), 0)), names
 
 
@@ -48,7 +58,7 @@ def _part_passed(time: Array, period: str) -> Floats:
     """Compute which part of the period has passed: 0 at its start, below 1 at its end."""
     if period not in UNITS:
         near = get_close_matches(str(period), UNITS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"the periods are {', '.join(UNITS)}."
+        hint = f"did you mean {near[0]!r}?" if near else f"the periods are {', '.join(UNITS)}, and holidays:DE, say."
         raise UnknownNameError(f"there is no period {period!r}; {hint}")
     fine = np.promote_types(time.dtype, "M8[s]")
     # NumPy's weeks begin on the weekday of 1970-01-01, a Thursday: three days later, they begin on Mondays.
