@@ -117,8 +117,8 @@ def markdown(found: dict[str, Any]) -> str:
     parts = [
         "## Simulated series\n\nSeries whose law is known, with normal noise: a moving level; a level with a steady, "
         f"and with a damped slope; a season of {PERIOD}; autoregressions. {N_SERIES} of each, {n} forecasts of each "
-        f"after the first {N_LEARNED} values. The truth knows the law and all its numbers. *Behind the truth* is by how "
-        "much of the size of its mean log score the forecaster's is lower."
+        f"after the first {N_LEARNED} values. The truth knows the law and all its numbers. *Behind the truth* is by "
+        "how much of the size of its mean log score the forecaster's is lower."
     ]
     for title in ("held by 90 %", "behind the truth"):
         rows = [["", *(f"{step} step{'s' * (step > 1)}" for step in STEPS)], ["---", *["---:"] * len(STEPS)]]
