@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 
 from adabypass.errors import ParameterError
-from adabypass.model.bank_design import DRIFT_LOGS, Setting, filters
+from adabypass.model.bank_design import DRIFT_LOGS, Setting, families, filters, n_flexible
 from adabypass.model.bank_shares import check_shares, shared
 from adabypass.model.linear_mixture import LARGEST_LEVEL
 from adabypass.model.noise import FLEXIBLE_NORMALS, Family
@@ -229,7 +229,7 @@ class AutoBypassSpec(Spec):
     @property
     def n_flexible(self) -> int:
         """Number of filters of flexible noise, which come first."""
-        return sum(setting.family is Family.FLEXIBLE for setting in self.filters())
+        return n_flexible(self.intercept)
 
     @property
     def n_normals(self) -> int:
@@ -248,7 +248,7 @@ class AutoBypassSpec(Spec):
 
     @property
     def families(self) -> tuple[Family, ...]:
-        return tuple(setting.family for setting in self.filters())
+        return families(self.intercept)
 
     @property
     def n_components(self) -> int:

@@ -126,6 +126,18 @@ def _start_var(family: Family) -> float:
 
 
 @cache
+def families(intercept: bool) -> tuple[Family, ...]:
+    """Return the family of every filter's noise."""
+    return tuple(setting.family for setting in filters(intercept))
+
+
+@cache
+def n_flexible(intercept: bool) -> int:
+    """Return how many filters have flexible noise."""
+    return families(intercept).count(Family.FLEXIBLE)
+
+
+@cache
 def filters(intercept: bool) -> tuple[Setting, ...]:
     """Return the settings of every filter, sorted by the family of its noise: flexible noise comes first."""
     drifts = [*DRIFTS]
