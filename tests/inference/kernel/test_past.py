@@ -93,6 +93,22 @@ def test_every_step_equals_the_reference(
         same(past_of(forecaster), expected_past, cancelled=np.abs(before.cov).max(initial=1e-300))
 
 
+def test_many_gaps_leave_a_covariance_and_values_of_the_size_of_what_was_seen() -> None:
+    """Equation (93): a forecast's variance is at least what the values that it is made of bring with them."""
+    rng = np.random.default_rng(3)
+    for _ in range(3):
+        y = rng.normal(size=120).cumsum()
+        y[5:] = np.where(rng.random(115) < 0.55, np.nan, y[5:])
+        forecaster = Forecaster(AutoBypass(), lags=[2, 3, 5], difference=1)
+        for value in y:
+            forecaster.update(value)
+            if forecaster.is_ready:
+                past = past_of(forecaster)
+                roots = np.linalg.eigvalsh(past.cov) if len(past.cov) else np.zeros(1)
+                assert roots.min() >= -ROUNDING * np.abs(roots).max()
+                assert np.abs(past.values).max() <= 100 * np.nanmax(np.abs(y))
+
+
 def test_the_compiled_offsets_are_those_of_the_layout() -> None:
     """A row written by name is read by the kernel: values, unknown positions, covariance, model."""
     forecaster = Forecaster(SequentialKalman(noise_var=2.0), lags=[1, 3], missing="mean")

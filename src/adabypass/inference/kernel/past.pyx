@@ -1,7 +1,7 @@
 """The past of a series as state, in place on its row: equations (66) and (91)-(95)."""
 
 from libc.math cimport fabs, isnan
-from libc.string cimport memmove
+from libc.string cimport memmove, memset
 
 from adabypass.inference.kernel.step cimport LARGEST, Step, Weights, saturate
 from adabypass.inference.kernel.stability cimport stabilised_gains
@@ -184,6 +184,7 @@ cdef void observe(
     After `extra_var`, which has left the mixture's mean weights of the lags in `work.typical`.
     """
     cdef Py_ssize_t i, j, u, v, n_unknown = <Py_ssize_t>past.head[N_UNKNOWN]
+    cdef bint says_nothing
     cdef double seen_var = smaller(past.head[LARGEST_VALUE] * past.head[LARGEST_VALUE], LARGEST), due = 0.0, move
     if n_unknown == 0 and not isnan(y):
         past.head[LARGEST_VALUE] = larger(past.head[LARGEST_VALUE], fabs(y))
@@ -191,10 +192,6 @@ cdef void observe(
         return
     if isnan(var):          # a point
         var = 0.0
-    if not var <= KNOWS_NOTHING * seen_var and design.n_values > 0:
-        mean, var = 0.0, seen_var
-        for i in range(design.n_values):
-            mean += past.values[i] / design.n_values
     for u in range(n_unknown):
         work.slope[u] = _base_tap(design, past.positions[u])
     for i in range(design.n_lags):
@@ -208,11 +205,20 @@ cdef void observe(
             work.along[u] += _cov(past, u, v) * work.slope[v]
         work.along[u] = saturate(work.along[u])
         due += work.slope[u] * work.along[u]
+    due = saturate(due)
+    says_nothing = not larger(var, due) <= KNOWS_NOTHING * seen_var and design.n_values > 0
+    if says_nothing:        # what was seen says more than such a forecast
+        mean, var = 0.0, seen_var
+        for i in range(design.n_values):
+            mean += past.values[i] / design.n_values
     if isnan(y):
-        _append_unknown(past, design, work.along, saturate(var))
+        if says_nothing:
+            memset(work.along, 0, n_unknown * sizeof(double))
+            due = 0.0
+        _append_unknown(past, design, work.along, saturate(larger(var, due)))
         _shift(past, design, saturate(mean))
         return
-    var = larger(saturate(due), var)
+    var = larger(var, due)
     if n_unknown > 0 and var > 0.0:
         for u in range(n_unknown):
             move = saturate(work.along[u] / var * (y - mean))

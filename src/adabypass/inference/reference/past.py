@@ -45,18 +45,22 @@ def observe(past: Past, design: Design, y: float, mean: float, var: float, lag_w
 
     `lag_weights` are the mixture's mean weights of the lags, from before `y` was learned.
     """
-    seen_var = min(past.largest**2, LARGEST)
-    if not var <= KNOWS_NOTHING * seen_var and len(past.values):
-        mean, var = float(np.mean(past.values)), seen_var  # what was seen says more than such a forecast
     A = np.array([[_tap(design, int(u) - (lag - 1)) for u in past.unknown] for lag in design.lags])
     d = np.array([-_tap(design, int(u) + 1) if u < design.difference else 0.0 for u in past.unknown])
     slope = A.reshape(len(design.lags), len(past.unknown)).T @ lag_weights + d
     along = past.cov @ slope  # (92)  covariance of the forecast with the unknown values
+    due, seen_var = float(slope @ along), min(past.largest**2, LARGEST)
+    says_nothing = not max(var, due) <= KNOWS_NOTHING * seen_var and len(past.values) > 0
+    if says_nothing:
+        mean, var = float(np.mean(past.values)), seen_var  # what was seen says more than such a forecast
     if isnan(y):
+        if says_nothing:
+            along, due = np.zeros_like(along), 0.0
+        var = max(var, due)
         wide = np.block([[past.cov, along[:, None]], [along[None, :], np.array([[var]])]])  # (93)
         first = int(len(wide) > MOST_UNKNOWN)  # then the oldest is taken as known
         return _shifted(past._replace(unknown=np.append(past.unknown, -1)[first:], cov=wide[first:, first:]), mean)
-    var = max(var, float(slope @ along))
+    var = max(var, due)
     values, cov = past.values.copy(), past.cov
     if len(past.unknown) and var > 0:
         values[past.unknown] += along / var * (y - mean)  # (94)
