@@ -154,4 +154,6 @@ def test_gaps_among_the_lags_are_carried_ahead_as_draws_say(lags: list[int]) -> 
     for step in (1, 2, 4, 7):  # drawn by the shares at the last step
         paths = forecaster.forecast(step, method="paths", n_paths=100_000, rng=0)
         assert paths.mean[-1] == approx(moments.mean[step - 1], abs=0.03 * moments.sd.max())
-        assert paths.sd[-1] == approx(moments.sd[step - 1], rel=0.04)
+        assert paths.sd[-1] == approx(moments.sd[step - 1], rel=0.1)  # a few draws of the widest components move it
+        (low, high), (drawn_low, drawn_high) = moments.interval(0.9), paths.interval(0.9)
+        assert drawn_high[-1] - drawn_low[-1] == approx(high[step - 1] - low[step - 1], rel=0.02)

@@ -44,6 +44,9 @@ def cases(draw: st.DrawFn) -> tuple[LinearMixture, Design, Past, int, np.random.
         y_center=float(rng.normal()) if intercept else 0.0,
         intercept=intercept,
         normal_shares=rng.dirichlet(np.ones(len(FLEXIBLE_NORMALS.start))),
+        differenced=rng.integers(0, 2, n_parts).astype(float),
+        feature_size=rng.uniform(0.5, 2.0, n_features) * (rng.random(n_features) < 0.8),
+        least_size=0.25,
         season_logs=0.3 * rng.normal(size=draw(st.integers(1, 4))),
     )
     unknown = np.flatnonzero(rng.random(design.n_values) < 0.4)[::-1]
@@ -116,3 +119,32 @@ def test_the_reference_agrees_with_a_million_draws() -> None:
 )
 def test_growth_is_near_the_largest_root(weights: list[float], lags: tuple[int, ...], expected: float) -> None:
     assert stability.growth(np.array(weights), lags, 400) == approx(expected, rel=0.02)
+
+
+def test_weights_that_explain_each_observation_agree_with_a_million_draws() -> None:
+    """Two steps of an AR(1) in differences: the level moves by the noise of the first."""
+    one, n = np.ones(1), 1_000_000
+    mixture = LinearMixture(
+        share=one, mean=np.array([[0.3, 0.6]]), cov=np.array([[[0.05, 0.01], [0.01, 0.02]]]), drift=np.zeros((1, 2, 2)),
+        noise_scale=0.5 * one, epsilon=0 * one, family=np.array([Family.GAUSSIAN]), fading=0 * one, fade=0 * one,
+        level_slope=0 * one, level_center=0.0, level_unit=1.0, x_center=np.zeros(1), y_center=0.0, intercept=True,
+        differenced=one,
+    )  # fmt: skip
+    past = Past(np.array([1.0]), np.empty(0, np.int64), np.empty((0, 0)))
+    damping, shrink = stability.stabilisation(mixture, Design((1,)), 2)[0]
+    assert damping == approx(1.0)
+    assert shrink == 1.0  # nothing to stabilise
+    (moments,) = reference.moments(mixture, Design((1,)), past, np.zeros((2, 1)))
+    rng = np.random.default_rng(0)
+    level, slope = rng.multivariate_normal(mixture.mean[0], mixture.cov[0], n).T
+    paths, last = np.empty((n, 2)), np.ones(n)
+    for step in range(2):
+        error = 0.5 * rng.normal(size=n)
+        last = level + slope * last + error
+        level, paths[:, step] = level + error, last
+    var = moments.signal_var + moments.noise_scale**2
+    assert paths.mean(axis=0) == approx(moments.mean, abs=5 * np.sqrt(var.max() / n))
+    assert paths.var(axis=0) == approx(var, rel=0.01)  # as above
+    drawn = multistep.paths(mixture, Design((1,)), past, np.zeros((2, 1)), 200_000, rng)
+    assert drawn.mean(axis=0) == approx(moments.mean, abs=5 * np.sqrt(var.max() / 200_000))
+    assert drawn.var(axis=0) == approx(var, rel=0.02)

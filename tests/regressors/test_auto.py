@@ -371,8 +371,9 @@ def test_a_season_is_known_many_steps_ahead() -> None:
     y = np.tile([0.2, 2.0, 1.0], 700) * rng.normal(size=2100)
     forecaster = Forecaster(AutoBypass(period=3), lags=1)
     forecaster.run(y)
-    sd = np.sqrt(forecaster.forecast(6).var)
-    assert sd == approx(np.tile([0.2, 2.0, 1.0], 2), rel=0.4)
+    low, high = forecaster.forecast(6).interval(0.5)  # rare filters in differences have most of the variance
+    sd = (high - low) / 1.349  # by the quartiles of a normal
+    assert sd == approx(np.tile([0.2, 2.0, 1.0], 2), rel=0.2)
     assert sd[:3] == approx(sd[3:], rel=0.2)
     paths = forecaster.forecast(3, method="paths", n_paths=20_000, rng=0)
     assert np.sqrt(paths.var) == approx(sd[:3], rel=0.15)

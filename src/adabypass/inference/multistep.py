@@ -137,8 +137,12 @@ def paths(
         x[:, design.lag_columns] = sequence[:, places] @ lags.T
         eta = noise.sample(mixture.family[chosen], mixture.epsilon[chosen], rng, mixture.normal_shares)
         with np.errstate(over="ignore", invalid="ignore"):
-            own = finite(mixture.y_center + np.sum(w * mixture.regressors(x), axis=1))
-            y = sequence[:, places] @ base + own + mixture.scale_at(own, chosen) * eta
+            r = mixture.regressors(x)
+            own = finite(mixture.y_center + np.sum(w * r, axis=1))
+            error = mixture.scale_at(own, chosen) * eta
+            y = sequence[:, places] @ base + own + error
+            if np.any(mixture.differenced):
+                w = w + (mixture.differenced[chosen] * error)[:, None] * mixture.direction(r)  # (122)
         sequence[:, n_values + step] = finite(y)
     return sequence[:, n_values:].copy()
 

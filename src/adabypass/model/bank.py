@@ -74,6 +74,9 @@ class AutoBypassSpec(Spec):
     anchor_rate: ClassVar[float] = 0.003
     smallest_anchor_var: ClassVar[float] = 1e-4
     """Lower end of a feature's running variance, in units of that of the warm-up."""
+    least_size: ClassVar[float] = 0.25
+    """Without an intercept, weights explain the newest observation only as far as its features allow: those whose mean
+    square, over the usual one, is less than this move them less."""
 
     epsilon_start: ClassVar[float] = 0.5
     epsilon_rate: ClassVar[float] = 0.02
@@ -138,7 +141,7 @@ class AutoBypassSpec(Spec):
         (
             *scalars("n_seen", "n_warm", "phase", "y_center", "y_scale", "last_y", "n_repeats", "shocks", "log_score"),
             *scalars("y_running_mean", "y_running_var", "season_step", *LEARNED),
-            *vectors("x_center", "x_scale", "anchor_center", "anchor_var"),
+            *vectors("x_center", "x_scale", "anchor_center", "anchor_var", "newest_center", "move_var"),
             *vectors("filter_share", "filter_slow", "filter_fast", "filter_epsilon", size="n_lanes"),
             *vectors(
                 "filter_scale_slope_sq", "filter_epsilon_slope_sq", "filter_failures", "filter_strikes", size="n_lanes"
@@ -157,18 +160,19 @@ class AutoBypassSpec(Spec):
             *vectors("warm_y", size="n_warm_up"),
         )
     )
-    """For each of `leverage`, `fast_log` and `fading_log`, which a filter learns, `prec` says how much was seen of it,
-    and `effect` how the fast part of the noise depends on it. `rated_share` is the share of each filter under each
-    switching rate; `warm_x` and `warm_y` are the observations of the warm-up, of which there are `n_warm`; the weights
-    of a filter begin with the intercept, if there is one. What belongs to the filters has a number in each lane; lanes
-    without a filter have a share of 0. Means and covariances of the weights stand in blocks of `LANES` filters;
-    `filters_of` returns them filter by filter."""
+    """For each of `leverage`, `fast_log` and `fading_log`, which a filter learns, `prec` says how much was seen of
+    it, and `effect` how the fast part of the noise depends on it. `newest_center` and `move_var` are the features
+    of the newest observation, and the running mean square of their moves, in standard units. `rated_share` is the
+    share of each filter under each switching rate; `warm_x` and `warm_y` are the observations of the warm-up, of
+    which there are `n_warm`; the weights of a filter begin with the intercept, if there is one. What belongs to the
+    filters has a number in each lane; lanes without a filter have a share of 0. Means and covariances of the
+    weights stand in blocks of `LANES` filters; `filters_of` returns them filter by filter."""
     constant_names: ClassVar[tuple[str, ...]] = (
         "n_filters", "n_lanes", "n_flexible", "n_drifts", "n_fixed_rates", "n_milestones", "n_warm_up",
         "intercept", "period",
         "prior_var", "warm_up_widening", "change_scale", "change_tail",
         "hyper_switching_rate", "failure_margin", "max_failures", "jump_distance", "max_strikes",
-        "anchor_rate", "smallest_anchor_var",
+        "anchor_rate", "smallest_anchor_var", "least_size",
         "epsilon_start", "epsilon_rate", "smallest_epsilon", "largest_epsilon",
         "slope_rate", "scale_slope_sq_start", "epsilon_slope_sq_start", "largest_epsilon_slope",
         "prior_prec", "prec_decay", "largest_error", "largest_leverage", "smallest_fast_log", "largest_fast_log",
@@ -191,7 +195,8 @@ class AutoBypassSpec(Spec):
 
     def filters(self) -> tuple[Setting, ...]:
         """Return the settings of every filter, in the kernel's order."""
-        return filters(self.intercept) if self.prior_shares is None else shared(self.intercept, self.prior_shares)
+        every = filters(self.intercept, self.is_full)
+        return every if self.prior_shares is None else shared(every, self.prior_shares)
 
     def hyperparameters(self) -> dict[str, Any]:
         values = super().hyperparameters()
@@ -242,7 +247,10 @@ class AutoBypassSpec(Spec):
 
     @property
     def drift_groups(self) -> tuple[int, ...]:
-        drifts = [(each.drift_var, each.anchored, each.slopes_drift, each.jump_var) for each in self.filters()]
+        drifts = [
+            (each.drift_var, each.anchored, each.slopes_drift, each.differenced, each.jump_var)
+            for each in self.filters()
+        ]
         order = list(dict.fromkeys(drifts))
         return tuple(order.index(each) for each in drifts)
 
@@ -313,7 +321,7 @@ class AutoBypassSpec(Spec):
     def n_scratch(self, n_features: int) -> int:
         n_weights = n_features + self.intercept
         n_flexible_lanes = -(-self.n_flexible // LANES) * LANES
-        return 4 * n_weights + self.n_lanes * (16 + n_weights) + self.n_normals * n_flexible_lanes
+        return 8 * n_weights + self.n_lanes * (16 + n_weights) + self.n_normals * n_flexible_lanes
 
     def aligned_at(self, n_features: int) -> int:
         place, _ = self.layout.places(**self.dims(n_features))["filter_mean"]
@@ -321,7 +329,7 @@ class AutoBypassSpec(Spec):
 
     def new_row(self, n_features: int) -> Floats:
         row, dims = super().new_row(n_features), self.dims(n_features)
-        self.layout.view(row, "anchor_var", **dims)[:] = 1.0
+        self.layout.view(row, "anchor_var", **dims)[:] = self.layout.view(row, "move_var", **dims)[:] = 1.0
         cov = self.layout.view(row, "filter_cov", **dims)
         cov[:] = pack(self.prior_var * np.eye(dims["n_weights"]))[:, None] if self.is_full else self.prior_var
         return row

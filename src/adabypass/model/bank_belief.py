@@ -68,6 +68,9 @@ def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> Linear
         y_center=spec.layout.scalar(row, "y_center"),
         intercept=spec.intercept,
         normal_shares=spec.view(row, "normal_share", n_features).copy(),
+        differenced=np.array([float(setting.differenced) for setting in settings]),
+        feature_size=_feature_size(spec, row, n_features),
+        least_size=spec.least_size,
         season_logs=_season_logs(spec, row, n_features),
     )
 
@@ -76,6 +79,12 @@ def _season_logs(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
     """Return what each step from the next one on adds to the log of the noise's scale, over one period."""
     step = int(spec.layout.scalar(row, "season_step"))
     return np.roll(spec.view(row, "season_log", n_features), -step)
+
+
+def _feature_size(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
+    """Return the running root mean square of every feature: 0 for one without a scale."""
+    x_scale = np.maximum(spec.view(row, "x_scale", n_features), 0.0)
+    return np.asarray(x_scale * np.sqrt(spec.view(row, "anchor_var", n_features)))
 
 
 def _fade(spec: AutoBypassSpec, fading_log: Floats) -> Floats:
@@ -89,15 +98,18 @@ def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, 
     offset, settings = int(spec.intercept), spec.filters()
     anchored = np.array([[setting.anchored] for setting in settings])
     moves = np.array([[float(setting.slopes_drift)] for setting in settings])
+    differenced = np.array([[float(setting.differenced)] for setting in settings])
     center = np.where(anchored, spec.view(row, "anchor_center", n_features), 0.0)
-    prec = moves / np.where(anchored, spec.view(row, "anchor_var", n_features), 1.0)
+    center = np.where(differenced, spec.view(row, "newest_center", n_features), center)
+    var = np.where(anchored, spec.view(row, "anchor_var", n_features), 1.0)
+    prec = moves / np.where(differenced, spec.view(row, "move_var", n_features), var)
     n_weights = n_features + offset
     drift = np.zeros((spec.n_filters, n_weights, n_weights))
     slopes = np.arange(offset, n_weights)
     drift[:, slopes, slopes] = prec
     if spec.intercept:
-        drift[:, 0, 0] = 1 + np.sum(center**2 * prec, axis=1)
-        drift[:, 0, 1:] = drift[:, 1:, 0] = -center * prec  # (53)
+        drift[:, 0, 0] = 1 - differenced[:, 0] + np.sum(center**2 * prec, axis=1)
+        drift[:, 0, 1:] = drift[:, 1:, 0] = -center * prec  # (53), (120)
     drift *= np.exp(2 * spec.filters_of(row, "filter_slow", n_features))[:, None, None]
     q, jump_var = (np.array([getattr(setting, name) for setting in settings]) for name in ("drift_var", "jump_var"))
     jump_var[spec.filters_of(row, "filter_strikes", n_features) < spec.max_strikes] = 0.0

@@ -19,7 +19,11 @@ class DriftKind(IntEnum):
     ANCHORED = 1
     """Level and slopes, independently about the features' running mean."""
     LEVEL = 2
-    """The level alone: the slopes stay what they are. Fast drift of the level is a regression in differences."""
+    """The level alone: the slopes stay what they are."""
+    DIFFERENCED = 3
+    """Level and slopes, about the newest observation, which they explain exactly: a regression in differences.
+
+    Without an intercept the slopes move until they explain it."""
 
 
 class NoiseModel(NamedTuple):
@@ -48,9 +52,14 @@ class Drift(NamedTuple):
     """The same of a jump, which is taken for granted when the filter was far off several times in a row."""
 
     @property
+    def reported_log(self) -> float:
+        """Log of the variance of a step, as it is reported: of a regression in differences, one that drowns noise."""
+        return DIFFERENCED_LOG if self.kind is DriftKind.DIFFERENCED else self.log_var
+
+    @property
     def fastest_log(self) -> float:
         """Log of the variance of the largest step."""
-        return self.log_var if self.jump_log is None else self.jump_log
+        return self.reported_log if self.jump_log is None else self.jump_log
 
 
 class Setting(NamedTuple):
@@ -76,6 +85,8 @@ class Setting(NamedTuple):
     """Whether the weights drift about the features' running mean, not about their centre in the warm-up."""
     slopes_drift: bool
     """Whether the slopes drift, not the level alone."""
+    differenced: bool
+    """Whether the weights explain the newest observation, and drift about it."""
     follows_level: bool
     largest_slope: float
     prior_share: float
@@ -91,26 +102,36 @@ NOISE_MODELS = (
     NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, follows_level=False, largest_slope=10.0),
 )
 """Each learns from the rates of its fast part that stand here, unless these are 0."""
+DIFFERENCED_LOG = 3.5
+"""What counts for the drift of a regression in differences, whatever its slopes do."""
 DRIFTS = (
     Drift(-18.0, DriftKind.ANCHORED),
     Drift(-10.5, DriftKind.ANCHORED),
     Drift(-7.0, DriftKind.ANCHORED),
     Drift(-3.5, DriftKind.ANCHORED),
-    Drift(0.0, DriftKind.ANCHORED),
-    Drift(1.75, DriftKind.ANCHORED),
     Drift(-3.5, DriftKind.FIXED),
     Drift(-18.0, DriftKind.ANCHORED, jump_log=3.5),
     Drift(-3.5, DriftKind.LEVEL),
     Drift(-1.75, DriftKind.LEVEL),
     Drift(0.0, DriftKind.LEVEL),
-    Drift(1.75, DriftKind.LEVEL),
-    Drift(3.5, DriftKind.LEVEL),
+    Drift(-18.0, DriftKind.DIFFERENCED),
+    Drift(-7.0, DriftKind.DIFFERENCED),
+    Drift(-3.5, DriftKind.DIFFERENCED),
 )
-"""Those of the level alone need an intercept;"""
-FASTEST_SLOPES = Drift(3.5, DriftKind.FIXED)
-"""without one the slopes are all there is to follow a jump of the level."""
+DRIFTS_WITHOUT_LEVEL = (
+    *(drift for drift in DRIFTS if drift.kind in (DriftKind.ANCHORED, DriftKind.FIXED)),
+    Drift(0.0, DriftKind.ANCHORED),
+    Drift(1.75, DriftKind.ANCHORED),
+    Drift(3.5, DriftKind.FIXED),
+    Drift(-18.0, DriftKind.DIFFERENCED),
+)
+"""Without an intercept the slopes are all there is to follow a jump of the level."""
+IN_PLACE_OF_DIFFERENCES = (Drift(3.5, DriftKind.LEVEL), Drift(1.75, DriftKind.LEVEL), Drift(0.0, DriftKind.ANCHORED))
+IN_PLACE_WITHOUT_LEVEL = (Drift(0.0, DriftKind.FIXED),)
+"""A covariance that is kept as its diagonal cannot say that weights explain an observation together: it has these
+drifts in place of those in differences, as many."""
 
-DRIFT_LOGS = tuple(sorted({drift.log_var for drift in DRIFTS}))
+DRIFT_LOGS = tuple(sorted({drift.reported_log for drift in (*DRIFTS, *DRIFTS_WITHOUT_LEVEL)}))
 """The rates, whatever drifts."""
 DRIFT_ODDS = 0.75
 """Prior share of a drift over that of one whose log is less by `DRIFT_STEP`,"""
@@ -138,11 +159,12 @@ def n_flexible(intercept: bool) -> int:
 
 
 @cache
-def filters(intercept: bool) -> tuple[Setting, ...]:
+def filters(intercept: bool, is_full: bool = True) -> tuple[Setting, ...]:
     """Return the settings of every filter, sorted by the family of its noise: flexible noise comes first."""
-    drifts = [*DRIFTS]
-    if not intercept:
-        drifts = [*(drift for drift in DRIFTS if drift.kind is not DriftKind.LEVEL), FASTEST_SLOPES]
+    drifts = DRIFTS if intercept else DRIFTS_WITHOUT_LEVEL
+    if not is_full:
+        others = IN_PLACE_OF_DIFFERENCES if intercept else IN_PLACE_WITHOUT_LEVEL
+        drifts = (*(drift for drift in drifts if drift.kind is not DriftKind.DIFFERENCED), *others)
     steps = [max(0.0, (drift.fastest_log - LIKELIEST_DRIFT_LOG) / DRIFT_STEP) for drift in drifts]
     odds = [DRIFT_ODDS**step for step in steps]
     total = sum(odds) * len(NOISE_MODELS)
@@ -151,15 +173,16 @@ def filters(intercept: bool) -> tuple[Setting, ...]:
             family=noise.family,
             noise_var=_start_var(noise.family),
             noise_log_sd=0.5 * log(NORMALS[noise.family].var) if noise.family in NORMALS else 0.0,
-            drift_index=DRIFT_LOGS.index(drift.log_var),
+            drift_index=DRIFT_LOGS.index(drift.reported_log),
             drift_var=exp(drift.log_var),
-            drift_log=max(drift.log_var, LIKELIEST_DRIFT_LOG),
+            drift_log=max(drift.reported_log, LIKELIEST_DRIFT_LOG),
             jump_var=0.0 if drift.jump_log is None else exp(drift.jump_log),
             slow_rate=noise.slow_rate,
             fast_rate=noise.fast_rate,
             fast_decay=noise.fast_decay,
             anchored=drift.kind is DriftKind.ANCHORED,
             slopes_drift=drift.kind is not DriftKind.LEVEL,
+            differenced=drift.kind is DriftKind.DIFFERENCED,
             follows_level=noise.follows_level,
             largest_slope=noise.largest_slope,
             prior_share=odd / total,

@@ -6,14 +6,14 @@ from numbers import Real
 from typing import Any
 
 from adabypass.errors import ParameterError
-from adabypass.model.bank_design import Setting, filters
+from adabypass.model.bank_design import Setting
 from adabypass.validation import as_tuple
 
 
 @lru_cache(maxsize=8)
-def shared(intercept: bool, shares: tuple[float, ...]) -> tuple[Setting, ...]:
+def shared(filters: tuple[Setting, ...], shares: tuple[float, ...]) -> tuple[Setting, ...]:
     """Return the settings of every filter, with these shares before anything is learned."""
-    return tuple(each._replace(prior_share=share) for each, share in zip(filters(intercept), shares, strict=True))
+    return tuple(each._replace(prior_share=share) for each, share in zip(filters, shares, strict=True))
 
 
 def check_shares(shares: Any, n_filters: int) -> tuple[float, ...]:

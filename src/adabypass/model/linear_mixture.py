@@ -15,6 +15,7 @@ LARGEST_LEVEL = 3.0
 
 
 NO_SEASON = np.zeros(1)
+NO_COMPONENT = np.zeros(0)
 
 
 class LinearMixture(NamedTuple):
@@ -52,6 +53,12 @@ class LinearMixture(NamedTuple):
     intercept: bool
     normal_shares: Floats = noise.FLEXIBLE_NORMALS.start
     """Shares of the normals of flexible noise."""
+    differenced: Floats = NO_COMPONENT
+    """1 for components whose weights move until they explain each observation, else 0; empty if there are none."""
+    feature_size: Floats = NO_COMPONENT
+    """Then, without an intercept: the usual size of each feature,"""
+    least_size: float = 0.0
+    """and how small their mean square over it may be, before they move the weights by less."""
     season_logs: Floats = NO_SEASON
     """What the season adds to the log of the noise's scale, from this step on, over one period."""
 
@@ -80,6 +87,16 @@ class LinearMixture(NamedTuple):
             raise ShapeError(f"x has shape {x.shape}, but must have shape (..., {len(self.x_center)}).")
         r = x - self.x_center
         return np.concatenate([np.ones((*r.shape[:-1], 1)), r], axis=-1) if self.intercept else r
+
+    def direction(self, r: Floats) -> Floats:
+        """Return how an error moves the weights that are to explain it, for regressors (..., n_weights)."""
+        if self.intercept:
+            return np.broadcast_to(np.eye(r.shape[-1])[0], r.shape)
+        with np.errstate(divide="ignore"):
+            size = np.where(self.feature_size > 0, 1 / self.feature_size, 0.0)
+        along = r * size
+        total = np.sum(along**2, axis=-1, keepdims=True)
+        return np.asarray(along * size / np.maximum(total, self.least_size * r.shape[-1]))  # (117)
 
     def advance(self) -> "LinearMixture":
         """Return the belief a step of time later, without an observation."""

@@ -52,6 +52,7 @@ enum {
     MAX_STRIKES,
     ANCHOR_RATE,
     SMALLEST_ANCHOR_VAR,
+    LEAST_SIZE,
     EPSILON_START,
     EPSILON_RATE,
     SMALLEST_EPSILON,
@@ -100,6 +101,7 @@ enum {
     FAST_DECAY,
     ANCHORED,
     SLOPES_DRIFT,       /* not the level alone */
+    DIFFERENCED,        /* the weights explain the newest observation, and drift about it */
     FOLLOWS_LEVEL,
     LARGEST_SLOPE,
     PRIOR_SHARE,
@@ -142,6 +144,8 @@ typedef struct Bank {
     double* x_scale;
     double* anchor_center;
     double* anchor_var;
+    double* newest_center;          /* features of the newest observation; 0 without an intercept */
+    double* move_var;               /* running mean square of their moves */
     double* share;                  /* of each filter in the mixture */
     double* slow;                   /* log of a filter's noise scale: slow + fast + level_slope * level + season_log */
     double* fast;
@@ -167,6 +171,10 @@ typedef struct Bank {
     double* anchored_slope;         /* scratch: what find_anchor writes, for each weight */
     double* anchored_diagonal;
     double* anchored_cross;
+    double* moved_slope;            /* scratch: the same of drift about the newest observation */
+    double* moved_diagonal;
+    double* moved_cross;
+    double* direction;              /* scratch: how an error moves differenced weights, (117) */
     double* p;                      /* scratch: P @ z */
     double* h;                      /* scratch: z @ P @ z */
     double* mean;                   /* scratch: z @ m */

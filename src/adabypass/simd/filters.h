@@ -5,27 +5,8 @@
 
 #include "blocks.h"
 #include "diagonal_blocks.h"
+#include "differences.h"
 #include "filter_noise.h"
-
-/* What all filters need to know of an anchored drift, Q = q A: equation (53). */
-static inline void find_anchor(Bank* bank)
-{
-    ptrdiff_t offset = bank->intercept;
-    double level = 1.0, square = 1.0;
-    for (ptrdiff_t i = 0; i < bank->n; i++) {
-        double center = bank->is_diagonal ? 0.0 : bank->anchor_center[i], inverse = 1.0 / bank->anchor_var[i];
-        double slope = (bank->z[offset + i] - center) * inverse;
-        bank->anchored_slope[offset + i] = slope;               /* (A z) of this feature */
-        bank->anchored_diagonal[offset + i] = inverse;
-        bank->anchored_cross[offset + i] = inverse * center;    /* A, beside the intercept, with its sign turned */
-        level -= center * slope;
-        square += inverse * center * center;
-    }
-    if (!offset) return;
-    bank->anchored_slope[0] = level;
-    bank->anchored_diagonal[0] = square;
-    bank->anchored_cross[0] = 0.0;
-}
 
 /* The slow part of the noise's scale of the filters from k on, and the variance of their weights' drift. */
 static inline void find_drift(Bank* bank, ptrdiff_t k)
@@ -44,6 +25,7 @@ INLINE void forecast_block(Bank* bank, ptrdiff_t block, const ptrdiff_t size, co
     const double* m = bank->m + block * size * LANES;
     const double* z = bank->z;
     const double* slope = bank->anchored_slope;
+    const double* moved_slope = bank->moved_slope;
     if (is_diagonal)
         product_diagonal(size, bank->S + block * size * LANES, z, p);
     else
@@ -51,10 +33,11 @@ INLINE void forecast_block(Bank* bank, ptrdiff_t block, const ptrdiff_t size, co
     for (int part = 0; part < PARTS; part++) {
         ptrdiff_t lane = part * WIDTH, k = block * LANES + lane;
         vec h = fill(0.0), mean = fill(0.0), q = load(bank->drift_var + k);
-        vec anchored = q * load(setting(bank, ANCHORED) + k), fixed = q - anchored;
+        vec anchored = q * load(setting(bank, ANCHORED) + k), newest = q * load(setting(bank, DIFFERENCED) + k);
+        vec fixed = q - anchored - newest;
         for (ptrdiff_t i = 0; i < size; i++) {
             double* along = p + i * LANES + lane;
-            vec moved = load(along) + (anchored * slope[i] + fixed * z[i]);                     /* (53) */
+            vec moved = load(along) + (anchored * slope[i] + fixed * z[i] + newest * moved_slope[i]);  /* (53), (120) */
             store(along, moved);
             h += z[i] * moved;
             mean += z[i] * load(m + i * LANES + lane);
@@ -72,7 +55,7 @@ static void forecast_filters(Bank* bank)
     double center = bank->row[Y_RUNNING_MEAN], inverse_sd = 1.0 / sqrt(bank->row[Y_RUNNING_VAR]);
     double season = has_season(bank) ? *season_log(bank) : 0.0;
     ptrdiff_t n_blocks = bank->n_lanes / LANES;
-    find_anchor(bank);
+    find_anchors(bank);
     for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) find_drift(bank, k);
     if (bank->is_diagonal)
         for (ptrdiff_t block = 0; block < n_blocks; block++) forecast_block(bank, block, bank->size, 1);
@@ -90,20 +73,23 @@ static void forecast_filters(Bank* bank)
         }
 }
 
-/* P = S + Q, in place of S, for the filters from k on: equation (53). Return the sum of √P_ii |z_i|. */
+/* P = S + Q, in place of S, for the filters from k on: equations (53) and (120). Return the sum of √P_ii |z_i|. */
 INLINE vec let_drift(Bank* bank, ptrdiff_t k, const ptrdiff_t size)
 {
     double* row = bank->S + k / LANES * bank->n_packed * LANES + k % LANES;     /* of the triangle */
     const double* diagonal = bank->anchored_diagonal;
     const double* cross = bank->anchored_cross;
-    vec q = load(bank->drift_var + k), anchored = q * load(setting(bank, ANCHORED) + k), fixed = q - anchored;
-    vec var = load(row) + (fixed + anchored * diagonal[0]), reach = root(larger(var, fill(0.0))) * fabs(bank->z[0]);
+    const double* moved_diagonal = bank->moved_diagonal;
+    const double* moved_cross = bank->moved_cross;
+    vec q = load(bank->drift_var + k), anchored = q * load(setting(bank, ANCHORED) + k);
+    vec newest = q * load(setting(bank, DIFFERENCED) + k), fixed = q - anchored - newest;
+    vec var = load(row) + (fixed + anchored * diagonal[0] + newest * moved_diagonal[0]), reach = root(larger(var, fill(0.0))) * fabs(bank->z[0]);
     store(row, var);
     fixed *= load(setting(bank, SLOPES_DRIFT) + k);
     for (ptrdiff_t i = 1; i < size; i++) {
         row += i * LANES;
-        if (bank->intercept) store(row, load(row) - anchored * cross[i]);
-        var = load(row + i * LANES) + (fixed + anchored * diagonal[i]);
+        if (bank->intercept) store(row, load(row) - (anchored * cross[i] + newest * moved_cross[i]));
+        var = load(row + i * LANES) + (fixed + anchored * diagonal[i] + newest * moved_diagonal[i]);
         store(row + i * LANES, var);
         reach += root(larger(var, fill(0.0))) * fabs(bank->z[i]);
     }
@@ -202,7 +188,7 @@ INLINE void learn_block(Bank* bank, ptrdiff_t block, const ptrdiff_t size)
     const double* p = bank->p + block * size * LANES;
     const double* z = bank->z;
     double most = limits->largest_weight, rounding = (double)(size + 4) * limits->rounding;
-    vec growth[PARTS], factor[PARTS];
+    vec growth[PARTS], factor[PARTS], reaches[PARTS];
     for (int part = 0; part < PARTS; part++) {
         ptrdiff_t lane = part * WIDTH, k = block * LANES + lane;
         vec scale = load(bank->scale + k), h = load(bank->h + k);
@@ -210,7 +196,7 @@ INLINE void learn_block(Bank* bank, ptrdiff_t block, const ptrdiff_t size)
         vec inverse_h = zero_unless(moves, 1.0 / h);
         vec step = clamp(load(bank->shift + k) * scale * inverse_h, -limits->largest, limits->largest);
         vec shrink = larger(1.0 - load(bank->posterior_var + k) * (scale * scale * inverse_h), fill(0.0));
-        vec reach = let_drift(bank, k, size);
+        vec reach = reaches[part] = let_drift(bank, k, size);
         for (ptrdiff_t i = 0; i < size; i++) {
             double* weight = m + i * LANES + lane;
             store(weight, clamp(load(weight) - step * load(p + i * LANES + lane), -most, most));        /* (45) */
@@ -221,6 +207,9 @@ INLINE void learn_block(Bank* bank, ptrdiff_t block, const ptrdiff_t size)
         factor[part] = shrink * inverse_h;
     }
     subtract_outer(size, growth, factor, p, S);                                                 /* (46) */
+    for (int part = 0; part < PARTS; part++)
+        if (any_differenced(bank, block * LANES + part * WIDTH))
+            explain_newest(bank, block * LANES + part * WIDTH, size, factor[part], rounding * reaches[part] * reaches[part]);
 }
 
 /* Count how many times in a row the filters from k on were far off: equation (115). */
@@ -243,6 +232,7 @@ static void absorb_filters(Bank* bank, double y, double observed)
                 let_drift_diagonal(bank, k);
             else
                 let_drift(bank, k, bank->size);
+            if (any_differenced(bank, k)) pass_newest(bank, k);
             store(bank->strikes + k, fill(0.0));
             move_fast(bank, k, fast_decay(bank, k, kept_fading_log(bank, k)), fill(0.0), fill(0.0), fill(0.0));
         }

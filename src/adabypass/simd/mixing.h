@@ -218,6 +218,7 @@ static void move_anchor(Bank* bank)
         double* center = bank->anchor_center + i;
         double* var = bank->anchor_var + i;
         if (bank->x_scale[i] <= 0.0) continue;
+        follow_move(bank, i, z[i], rate, least);
         if (bank->intercept) {
             double deviation = z[i] - *center;
             *center += rate * deviation;

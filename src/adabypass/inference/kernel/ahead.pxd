@@ -42,6 +42,7 @@ cdef class Horizon:
     cdef double* stable             # (n_linears, n_weights)
     cdef double* r                  # (n_weights,)
     cdef double* Pr                 # (n_weights,)
+    cdef double* direction          # (n_weights,)
     cdef double* values             # (n_values + n_steps,)  oldest first
     cdef double* cov                # (n_slots, n_slots)     of what is not known
     cdef double* cross              # (n_weights, n_slots)   of the weights with it
@@ -62,4 +63,5 @@ cdef class Horizon:
     cdef void _advance(self, Py_ssize_t k, Py_ssize_t t) noexcept nogil
     cdef double _regress(self, const double* m, Py_ssize_t t, const double* exog) noexcept nogil
     cdef double _signal(self, const double* m, const double* P, double* own) noexcept nogil
+    cdef void _explain(self, Py_ssize_t at, double* P, double var, double shrink) noexcept nogil
     cdef void _append(self, Py_ssize_t at, double shrink) noexcept nogil

@@ -81,7 +81,7 @@ cdef class Horizon:
         cdef Py_ssize_t T = W * (W + 1) // 2, n_values = self.design.n_values + self.n_steps, S = self.n_slots
         cdef Py_ssize_t n_impulse = 0 if n_lags < 2 else max(max(self.n_steps, 2 * self.design.n_values), LEAST_STEPS)
         cdef Py_ssize_t n_doubles = (
-            K * (8 + 2 * W + 2 * T) + self.belief.n_features + 2 * W + n_values + S * S + S * W + S
+            K * (9 + 2 * W + 2 * T) + 2 * self.belief.n_features + 3 * W + n_values + S * S + S * W + S
             + self.n_positions + n_lags * (self.stride + 1) + self.stride * (n_impulse + 2) + self.n_steps * K
         )
         cdef Py_ssize_t n_whole = K + n_values + self.n_positions + n_lags
@@ -97,15 +97,18 @@ cdef class Horizon:
         belief.fading = belief.epsilon + K
         belief.fade = belief.fading + K
         belief.level_slope = belief.fade + K
-        self.shrink = belief.level_slope + K
+        belief.differenced = belief.level_slope + K
+        self.shrink = belief.differenced + K
         belief.mean = self.shrink + K
         self.stable = belief.mean + K * W
         belief.cov = self.stable + K * W
         belief.drift = belief.cov + K * T
         belief.x_center = belief.drift + K * T
-        self.r = belief.x_center + belief.n_features
+        belief.feature_size = belief.x_center + belief.n_features
+        self.r = belief.feature_size + belief.n_features
         self.Pr = self.r + W
-        self.values = self.Pr + W
+        self.direction = self.Pr + W
+        self.values = self.direction + W
         self.cov = self.values + n_values
         self.cross = self.cov + S * S
         self.along = self.cross + S * W
@@ -211,6 +214,10 @@ cdef class Horizon:
             self.values[n_values + t] = mean
             self._append(self.slot[n_values + t], self.shrink[k] if t == 0 else 1.0)
             self.cov[self.slot[n_values + t] * (self.n_slots + 1)] = finite(signal + (0.0 if isnan(var) else var))
+            if belief.differenced[k] != 0.0:
+                self._explain(
+                    self.slot[n_values + t], P, 0.0 if isnan(var) else var, self.shrink[k] if t == 0 else 1.0
+                )
             share = self.step_share[t * belief.n_linears + k] if self.has_step_shares else belief.share[k]
             whole = Component(share, mean, signal, noise, belief.epsilon[k], belief.family[k])
             self._write(k, &whole, out + t * self.n_components)
@@ -287,6 +294,27 @@ cdef class Horizon:
         if self.intercept:
             self.r[0] = 1.0
         return base
+
+    cdef void _explain(self, Py_ssize_t at, double* P, double var, double shrink) noexcept nogil:
+        """Let the weights move by the noise of variance `var` of the value in slot `at`: equation (122)."""
+        cdef Py_ssize_t i, j, W = self.belief.n_weights, first = self.lags_at, stop = first + self.design.n_lags
+        cdef double* u = self.direction
+        cdef double size, moved, total = 0.0
+        for i in range(W):
+            u[i] = 1.0 if self.intercept and i == 0 else 0.0
+            if not self.intercept and self.belief.feature_size[i] > 0.0:
+                u[i] = self.r[i] / self.belief.feature_size[i]
+                total += u[i] * u[i]
+        if not self.intercept:
+            total = larger(total, self.belief.least_size * W)
+            for i in range(W):
+                size = self.belief.feature_size[i]
+                u[i] = u[i] / size / total if size > 0.0 else 0.0                                       # (117)
+        for i in range(W):
+            moved = u[i] * var * (shrink if first <= i < stop else 1.0)
+            self.cross[i * self.n_slots + at] = finite(self.cross[i * self.n_slots + at] + moved)
+            for j in range(i + 1):
+                P[packed(i, j)] = finite(P[packed(i, j)] + u[i] * u[j] * var)
 
     cdef void _append(self, Py_ssize_t at, double shrink) noexcept nogil:
         """Put a new value into slot `at`: its covariance with the others and with the weights, equation (63)."""

@@ -14,8 +14,8 @@ from adabypass.simd.dispatch cimport KERNELS, FilterForecasts, MOST_FLEXIBLE
 
 from adabypass.inference.kernel.bank_belief cimport believe
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DRIFT_VAR, LANES, LOG_SCORE, N_SEEN, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT, UNSCALED,
-    Y_SCALE, cov_at, mean_at, open_bank, setting, var_at,
+    ANCHORED, Bank, DIFFERENCED, DRIFT_VAR, LANES, LOG_SCORE, N_SEEN, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT,
+    UNSCALED, Y_SCALE, cov_at, mean_at, open_bank, setting, var_at,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, saturate
 from adabypass.inference.kernel.units cimport find_scales, standardise
@@ -128,6 +128,8 @@ cdef void weights(const Step* step, Linear* out) noexcept nogil:
         out[k].drift_var = setting(&bank, DRIFT_VAR)[k] * exp(2.0 * bank.slow[k])           # (52), after any jump
         out[k].drift_var *= setting(&bank, SLOPES_DRIFT)[k]
         out[k].drift_divisor = bank.anchor_var if setting(&bank, ANCHORED)[k] != 0.0 else NULL      # (53)
+        if setting(&bank, DIFFERENCED)[k] != 0.0:
+            out[k].drift_divisor = bank.move_var                                                    # (120)
         out[k].y_scale = bank.row[Y_SCALE] if bank.row[PHASE] != UNSCALED else 0.0
         out[k].x_scale = bank.x_scale
 

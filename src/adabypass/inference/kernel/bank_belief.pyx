@@ -5,8 +5,9 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DRIFT_VAR, FAMILY, FAST_DECAY, LARGEST_FAST_DECAY, LAST_Y, PHASE, SEASON_STEP, SLOPES_DRIFT,
-    UNSCALED, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, cov_at, mean_at, open_bank, setting,
+    ANCHORED, Bank, DIFFERENCED, DRIFT_VAR, FAMILY, FAST_DECAY, LARGEST_FAST_DECAY, LAST_Y, LEAST_SIZE, PHASE,
+    SEASON_STEP, SLOPES_DRIFT, UNSCALED, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, cov_at, mean_at, open_bank,
+    setting,
 )
 from adabypass.inference.kernel.step cimport LARGEST, saturate
 from adabypass.inference.kernel.warm_up cimport start_component
@@ -42,13 +43,14 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
         )
     flexible_var -= center * center
     out.season_log, out.season_step = bank.season_log, <Py_ssize_t>bank.row[SEASON_STEP]
-    out.y_center = bank.row[Y_CENTER]
+    out.y_center, out.least_size = bank.row[Y_CENTER], bank.constants[LEAST_SIZE]
     out.level_center = bank.row[Y_CENTER] + y_scale * bank.row[Y_RUNNING_MEAN]
     out.level_unit = y_scale * sqrt(bank.row[Y_RUNNING_VAR])
     if bank.intercept:
         unit[0] = y_scale
     for i in range(bank.n):
         out.x_center[i] = bank.x_center[i]
+        out.feature_size[i] = larger(bank.x_scale[i], 0.0) * sqrt(bank.anchor_var[i])
         unit[bank.intercept + i] = smaller(y_scale / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
     for k in range(bank.n_filters):
         out.share[k] = bank.share[k]
@@ -60,16 +62,19 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
         out.fading[k] = bank.fast[k]
         out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.fading_log.value[k])           # (102)
         out.fade[k] = larger(smaller(out.fade[k], bank.constants[LARGEST_FAST_DECAY]), 0.0)
-        out.level_slope[k] = bank.level_slope[k]
+        out.level_slope[k], out.differenced[k] = bank.level_slope[k], setting(&bank, DIFFERENCED)[k]
         _believe_weights(&bank, k, unit, out)
 
 
 cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, Belief* out) noexcept nogil:
-    """Mean and covariance of a filter's weights, and what a step of time adds to it: equation (53)."""
+    """Mean and covariance of a filter's weights, and what a step of time adds to it: equations (53) and (120)."""
     cdef Py_ssize_t i, j, at = 0, first = bank.intercept
-    cdef bint is_anchored = setting(bank, ANCHORED)[k] != 0.0
+    cdef bint is_anchored = setting(bank, ANCHORED)[k] != 0.0, is_differenced = setting(bank, DIFFERENCED)[k] != 0.0
+    cdef const double* centers = bank.newest_center if is_differenced else bank.anchor_center
+    cdef const double* vars = bank.move_var if is_differenced else bank.anchor_var
     cdef double q = setting(bank, DRIFT_VAR)[k] * exp(2.0 * bank.slow[k]), moves = setting(bank, SLOPES_DRIFT)[k]
-    cdef double units, prec, center, of_intercept = 1.0
+    cdef double units, prec, center, of_intercept = 0.0 if is_differenced else 1.0
+    is_anchored = is_anchored or is_differenced
     cdef double* cov = out.cov + k * bank.n_packed
     cdef double* drift = out.drift + k * bank.n_packed
     memset(drift, 0, bank.n_packed * sizeof(double))
@@ -81,10 +86,10 @@ cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, B
             at += 1
         if i < first:
             continue
-        prec = moves / bank.anchor_var[i - first] if is_anchored else moves
+        prec = moves / vars[i - first] if is_anchored else moves
         drift[at - 1] = saturate(q * prec * units)
         if bank.intercept:
-            center = bank.anchor_center[i - first] if is_anchored else 0.0
+            center = centers[i - first] if is_anchored else 0.0
             of_intercept += center * center * prec
             drift[at - 1 - i] = saturate(-q * center * prec * smaller(unit[i] * unit[0], LARGEST))
     if bank.intercept:
@@ -106,6 +111,6 @@ cdef void _believe_start(const Bank* bank, Belief* out) noexcept nogil:
             part.weight, part.noise_scale, part.epsilon, part.family
         )
         out.unit_var[k] = noise_of(part.family).var(noise_of(part.family), part.epsilon)
-        out.fading[k] = out.fade[k] = out.level_slope[k] = 0.0
+        out.fading[k] = out.fade[k] = out.level_slope[k] = out.differenced[k] = 0.0
     out.level_center, out.level_unit, out.y_center = 0.0, 1.0, part.mean
     out.is_known = not isnan(part.mean)

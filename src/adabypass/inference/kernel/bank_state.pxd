@@ -49,6 +49,7 @@ cdef extern from "bank.h" nogil:
         MAX_STRIKES
         ANCHOR_RATE
         SMALLEST_ANCHOR_VAR
+        LEAST_SIZE
         EPSILON_START
         EPSILON_RATE
         SMALLEST_EPSILON
@@ -95,6 +96,7 @@ cdef extern from "bank.h" nogil:
         FAST_DECAY
         ANCHORED
         SLOPES_DRIFT
+        DIFFERENCED
         FOLLOWS_LEVEL
         LARGEST_SLOPE
         PRIOR_SHARE
@@ -129,6 +131,8 @@ cdef extern from "bank.h" nogil:
         double* x_scale
         double* anchor_center
         double* anchor_var
+        double* newest_center
+        double* move_var
         double* share
         double* slow
         double* fast
@@ -152,6 +156,10 @@ cdef extern from "bank.h" nogil:
         double* anchored_slope
         double* anchored_diagonal
         double* anchored_cross
+        double* moved_slope
+        double* moved_diagonal
+        double* moved_cross
+        double* direction
         double* p
         double* h
         double* mean
@@ -214,7 +222,9 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.x_scale = bank.x_center + n
     bank.anchor_center = bank.x_scale + n
     bank.anchor_var = bank.anchor_center + n
-    bank.share = bank.anchor_var + n
+    bank.newest_center = bank.anchor_var + n
+    bank.move_var = bank.newest_center + n
+    bank.share = bank.move_var + n
     bank.slow = bank.share + K
     bank.fast = bank.slow + K
     bank.epsilon = bank.fast + K
@@ -257,6 +267,10 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.anchored_slope = bank.z + bank.size
     bank.anchored_diagonal = bank.anchored_slope + bank.size
     bank.anchored_cross = bank.anchored_diagonal + bank.size
+    bank.moved_slope = bank.anchored_cross + bank.size
+    bank.moved_diagonal = bank.moved_slope + bank.size
+    bank.moved_cross = bank.moved_diagonal + bank.size
+    bank.direction = bank.moved_cross + bank.size
     return bank
 
 

@@ -23,6 +23,9 @@ cdef struct Belief:
     double* fading              # out  (K,)  part of the log of noise_scale that fades,
     double* fade                # out  (K,)  and the share of it that is left a step later
     double* level_slope         # out  (K,)
+    double* differenced         # out  (K,)  1 if the weights move until they explain each observation, else 0
+    double* feature_size        # out  (n_features,)  then, without an intercept: their usual sizes,
+    double least_size           # out  and how small their mean square over these may be, before they move less
     double level_center         # out
     double level_unit           # out
     const double* season_log    # out  (period,)  what each step of the season adds to the log of noise_scale; or NULL

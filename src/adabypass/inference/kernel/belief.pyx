@@ -26,5 +26,5 @@ cdef void believe_single(
     out.noise_scale[0], out.epsilon[0], out.family[0] = noise_scale, epsilon, family
     out.unit_var[0] = noise_of(family).var(noise_of(family), epsilon)
     out.n_flexible, out.season_log, out.period, out.season_step = 0, NULL, 1, 0
-    out.fading[0] = out.fade[0] = out.level_slope[0] = 0.0
+    out.fading[0] = out.fade[0] = out.level_slope[0] = out.differenced[0] = 0.0
     out.level_center, out.level_unit, out.y_center = 0.0, 1.0, noise_mean

@@ -54,6 +54,10 @@ def moments(Horizon ahead not None, mixture, past, const double[:, ::1] exog):
     _copy(mixture.fade, K, belief.fade)
     _copy(mixture.level_slope, K, belief.level_slope)
     _copy(mixture.x_center, belief.n_features, belief.x_center)
+    _copy(mixture.differenced if len(mixture.differenced) else np.zeros(K), K, belief.differenced)
+    size = mixture.feature_size if len(mixture.feature_size) else np.zeros(belief.n_features)
+    _copy(size, belief.n_features, belief.feature_size)
+    belief.least_size = mixture.least_size
     _copy(mixture.unit_var, K, belief.unit_var)
     for k in range(K):
         belief.family[k] = mixture.family[k]

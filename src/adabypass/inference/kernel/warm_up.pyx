@@ -114,7 +114,8 @@ cdef void _reset(Bank* bank, double widening) noexcept nogil:
     bank.row[Y_RUNNING_MEAN], bank.row[Y_RUNNING_VAR] = 0.0, 1.0
     for i in range(bank.n):
         bank.anchor_center[i] = 0.0
-        bank.anchor_var[i] = 1.0
+        bank.anchor_var[i] = bank.move_var[i] = 1.0
+        bank.newest_center[i] = 0.0
     for i in range(bank.n_rates):
         bank.rate_share[i] = 1.0 / bank.n_rates
     for i in range(MOST_FLEXIBLE):

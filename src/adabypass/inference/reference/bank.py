@@ -16,7 +16,9 @@ from adabypass.inference.reference.filters import (
     Seen,
     Shared,
     Units,
+    direction,
     drifted,
+    explain,
     normalised_slope,
 )
 from adabypass.inference.reference.linear_gaussian import Weights, inner
@@ -78,7 +80,7 @@ def start(units: Units, first_y: float, widening: float, spec: AutoBypassSpec) -
         rate_shares=np.full(spec.n_rates, 1 / spec.n_rates),
         normal_shares=FLEXIBLE_NORMALS.start,
         season=None,
-        anchor=Anchor(np.zeros(n), np.ones(n)),
+        anchor=Anchor(np.zeros(n), np.ones(n), np.zeros(n), np.ones(n)),
         level=Level(0.0, 1.0),
         newest=Newest(first_y, 0),
         n_seen=0,
@@ -115,7 +117,7 @@ def level_of(bank: Bank, mean: float, setting: Setting, spec: AutoBypassSpec) ->
 def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank, float]:
     """Return the bank after having seen `y` at `x`, and the log density of y before it; nan lets time pass."""
     if np.isnan(y):
-        return _let_time_pass(bank, spec), np.nan
+        return _let_time_pass(bank, standardise(bank, x, spec), spec), np.nan
     units, shared = bank.units, bank.shared
     z, standard = standardise(bank, x, spec), (y - units.y_center) / units.y_scale
     newest = Newest(y, bank.newest.n_repeats + 1 if y == bank.newest.y else 1)
@@ -124,6 +126,9 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
         prior = drifted(each, setting, bank.anchor, spec)
         level = level_of(bank, inner(z, prior.mean), setting, spec)
         posterior, seen = filters.learn(each, prior, z, standard, setting, level, shared, spec.is_full)
+        if setting.differenced:
+            u = direction(z, bank.anchor, spec)
+            posterior = posterior._replace(weights=explain(posterior.weights, z, standard, u))
         learned.append(filters.learn_noise(posterior, setting, seen, bank.n_seen, newest, shared.least_scale, spec))
         says.append(seen)
     logs = np.array([seen.log_density for seen in says])
@@ -135,13 +140,15 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
     return move_level(move_anchor(bank, z[int(spec.intercept) :], spec), standard, spec), log_density
 
 
-def _let_time_pass(bank: Bank, spec: AutoBypassSpec) -> Bank:
-    passed = (
-        filters.move_fast(each, setting, 0.0, 0.0, 0.0, spec)._replace(
-            weights=drifted(each, setting, bank.anchor, spec), strikes=0
-        )
-        for each, setting in zip(bank.filters, spec.filters(), strict=True)
-    )
+def _let_time_pass(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:
+    passed = []
+    for each, setting in zip(bank.filters, spec.filters(), strict=True):
+        weights = drifted(each, setting, bank.anchor, spec)
+        if setting.differenced:
+            level, u = level_of(bank, inner(z, weights.mean), setting, spec), direction(z, bank.anchor, spec)
+            var = each.noise_scale(level, bank.shared) ** 2 * each.unit_var(setting, bank.shared)
+            weights = Weights(weights.mean, weights.cov + var * np.outer(u, u))  # (119)
+        passed.append(filters.move_fast(each, setting, 0.0, 0.0, 0.0, spec)._replace(weights=weights, strikes=0))
     return bank._replace(filters=tuple(passed), season=None if bank.season is None else bank.season.passed())
 
 
@@ -226,12 +233,14 @@ def move_level(bank: Bank, y: float, spec: AutoBypassSpec) -> Bank:
 
 
 def move_anchor(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:
-    """Follow the features' running mean and variance."""
-    rate, (center, var) = max(spec.anchor_rate, 1 / (bank.n_seen + 2)), bank.anchor
+    """Follow the features' running mean and variance, their newest values and their moves."""
+    rate, (center, var, newest, move_var) = max(spec.anchor_rate, 1 / (bank.n_seen + 2)), bank.anchor
     new_center = center + rate * (z - center) * spec.intercept
     new_var = (1 - rate) * (var + rate * (z - center) ** 2)  # (51)
     if not spec.intercept:
         new_var = var + rate * (z**2 - var)
+    new_move_var = move_var + rate * ((z - newest) ** 2 - move_var) * (bank.n_seen > 1)  # (121)
     moves = bank.units.x_scale > 0
-    new_var = np.maximum(new_var, spec.smallest_anchor_var)
-    return bank._replace(anchor=Anchor(np.where(moves, new_center, center), np.where(moves, new_var, var)))
+    new_var, new_move_var = (np.maximum(each, spec.smallest_anchor_var) for each in (new_var, new_move_var))
+    kept = ((new_center, center), (new_var, var), (z * spec.intercept, newest), (new_move_var, move_var))
+    return bank._replace(anchor=Anchor(*(np.where(moves, new, old) for new, old in kept)))

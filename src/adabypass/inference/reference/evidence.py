@@ -11,6 +11,7 @@ import numpy as np
 
 from adabypass.inference.reference.linear_gaussian import Weights, drift, guard, inner
 from adabypass.inference.reference.special import NEGLIGIBLE_LOG, NODES, WEIGHTS
+from adabypass.model.limits import SMALLEST_SIGNAL
 from adabypass.model.noise import FLEXIBLE_NORMALS, NORMALS, Family, Normals
 from adabypass.model.paper_spec import EvidenceBypassSpec
 from adabypass.validation import Floats
@@ -156,6 +157,8 @@ def absorb(prior: Weights, x: Floats, seen: Evidence, noise_scale: float) -> Wei
     """Move the weights so that mean and variance of x'w are those of its posterior."""
     Px = prior.cov @ x
     h = inner(x, Px)
+    if h <= SMALLEST_SIGNAL:  # x'w is known: nothing is to be learned
+        return prior
     guarded, floor = guard(prior.cov, x, h)  # (28)
     shrink = max(1.0 - seen.var * noise_scale**2 / h, 0.0) / max(h, floor)
     mean = prior.mean - Px * (seen.shift * noise_scale / h)  # (45)

@@ -11,7 +11,7 @@ from adabypass.model import noise
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.bank_design import Setting
 from adabypass.model.covariance import MOST_EXPLAINED
-from adabypass.model.limits import RESOLUTION
+from adabypass.model.limits import RESOLUTION, SMALLEST_SIGNAL
 from adabypass.model.noise import FLEXIBLE_NORMALS, NORMALS, Family
 from adabypass.validation import Floats
 
@@ -26,10 +26,12 @@ class Units(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """Running mean and variance of the features, in standard units."""
+    """Running mean and variance of the features, in standard units; their newest values, and how they move."""
 
     center: Floats
     var: Floats
+    newest: Floats  # 0 without an intercept
+    move_var: Floats  # running mean square of their moves
 
 
 class Newest(NamedTuple):
@@ -125,22 +127,38 @@ class Filter(NamedTuple):
 
 
 def drifted(each: Filter, setting: Setting, anchor: Anchor, spec: AutoBypassSpec) -> Weights:
-    """Return the weights a step of the random walk later: level and slopes drift independently about the anchor."""
+    """Return the weights a step of the random walk later: level and slopes drift independently about an anchor."""
     weights, jumps = each.weights, each.strikes >= spec.max_strikes
     q = (setting.drift_var + (setting.jump_var if jumps else 0.0)) * exp(2 * each.slow)  # (52), (116)
-    center, var = anchor
+    center, var, own = np.zeros_like(anchor.center), np.ones_like(anchor.var), 1.0
+    if setting.anchored:
+        center, var = anchor.center, anchor.var
+    if setting.differenced:
+        center, var, own = anchor.newest, anchor.move_var, 0.0
     if not spec.is_full:
         center = np.zeros_like(center)  # (181)
-    if not setting.anchored:
-        center, var = np.zeros_like(center), np.ones_like(var)
     if not setting.slopes_drift:
-        center, var = np.zeros_like(center), np.full_like(var, np.inf)
+        var = np.full_like(var, np.inf)
     slopes = np.diag(1 / var)
     Q = slopes
     if spec.intercept:
-        level, cross = np.array([[1 + inner(center, center / var)]]), -(center / var)[None]
-        Q = np.block([[level, cross], [cross.T, slopes]])  # (53)
+        level, cross = np.array([[own + inner(center, center / var)]]), -(center / var)[None]
+        Q = np.block([[level, cross], [cross.T, slopes]])  # (53), (120)
     return Weights(weights.mean, np.asarray(weights.cov + q * Q))
+
+
+def direction(z: Floats, anchor: Anchor, spec: AutoBypassSpec) -> Floats:
+    """Return how an error moves weights that are to explain an observation: the level alone, or all slopes."""
+    if spec.intercept:
+        return np.asarray(np.eye(len(z))[0])
+    along = z / anchor.var
+    return np.asarray(along / max(inner(z, along), spec.least_size * len(z)))  # (117)
+
+
+def explain(weights: Weights, z: Floats, y: float, u: Floats) -> Weights:
+    """Return weights that have been moved along `u` by what they leave unexplained of y."""
+    T = np.eye(len(z)) - np.outer(u, z)
+    return Weights(weights.mean + u * (y - inner(z, weights.mean)), np.asarray(T @ weights.cov @ T.T))  # (118)
 
 
 class Seen(NamedTuple):
@@ -157,7 +175,7 @@ def learn(
 ) -> tuple[Filter, Seen]:
     """Condition the drifted weights on y, in standard units; return also what y says of the noise."""
     scale, h = each.noise_scale(level, shared), inner(z, prior.cov @ z)
-    d, v = (y - inner(z, prior.mean)) / scale, h / scale**2
+    d, v = (y - inner(z, prior.mean)) / scale, max(h / scale**2, SMALLEST_SIGNAL)
     says = evidence(setting.family, d, v, each.epsilon, shared.normal_shares)
     seen = Seen(says, says.log_density - log(scale), d / sqrt(v + each.unit_var(setting, shared)), level)
     posterior = absorb(prior, z, says, scale)

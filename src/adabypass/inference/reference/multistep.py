@@ -67,7 +67,13 @@ def _component(
         level = np.clip((own - mixture.level_center) / mixture.level_unit, -LARGEST_LEVEL, LARGEST_LEVEL)
         season_log = mixture.season_logs[step % len(mixture.season_logs)]
         scale_here = scale * np.exp(mixture.level_slope[k] * level + season_log)  # (106), (113)
-        cov[here, here] = signal + scale_here**2 * unit_var
+        noise_var = scale_here**2 * unit_var
+        cov[here, here] = signal + noise_var
+        if len(mixture.differenced) and mixture.differenced[k]:
+            u = mixture.direction(r)
+            cov[:n_weights, here] += u * noise_var
+            cov[here, :n_weights] += u * noise_var
+            cov[:n_weights, :n_weights] += np.outer(u, u) * noise_var  # (122)
         means.append(value)
         signal_vars.append(signal)
         scales.append(scale_here)
