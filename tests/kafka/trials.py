@@ -161,8 +161,7 @@ class Trial:
         child.start()
         if kill_after is not None:
             time.sleep(kill_after)
-            if child.pid is not None:
-                os.kill(child.pid, signal.SIGKILL)
+            child.kill()  # or nothing, if it has ended
         child.join(120)
         code = child.exitcode
         assert code in (0, -9), (code, self.errors.read_text())
@@ -211,13 +210,16 @@ class Trial:
 
 def kill_at_random(trial: Trial, n_kills: int, seed: int) -> list[int]:
     """Kill children at random instants; return how many rows had been answered at each kill."""
-    chance, duration = random.Random(seed), 1.0
+    chance, duration = random.Random(seed), 0.5
     answered = [0]
     while len(answered) <= n_kills:
+        fair = (trial.n - answered[-1]) / (2 * (1 + n_kills - len(answered)))
         code = trial.attempt(kill_after=chance.random() * duration)
         assert code, f"all {trial.n} rows were answered after {len(answered) - 1} kills; write more of them"
         answered.append(trial.n_answered)
-        # Most children should be killed on their way, not while they start, however busy the machine is.
-        duration *= 1.2 if answered[-1] == answered[-2] else 0.9
+        # Most children should be killed on their way, not while they start, however busy the machine is; nor may they
+        # answer so much that nothing is left for the others, however fast it is.
+        advance = answered[-1] - answered[-2]
+        duration *= 1.2 if advance == 0 else 0.9 if advance < fair else 0.7
     trial.finish()
     return answered[1:]

@@ -64,7 +64,7 @@ def evaluate_frame(
     >>> y = load_dataset("nile").y
     >>> frame = pd.DataFrame({"unique_id": ["early"] * 300 + ["late"] * 363, "y": y})
     >>> evaluate_frame(frame, Forecaster(lags=1))[["unique_id", "n_scored", "rmse"]].round(2).values.tolist()
-    [['early', 279, 0.78], ['late', 342, 0.65]]
+    [['early', 279, 0.78], ['late', 342, 0.64]]
     """
     check_on_error(on_error)
     template = as_forecaster(forecaster)
