@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import TypeVar
 
 from adabypass.inference.kernel.row_cell import RowCell
@@ -74,9 +74,12 @@ def in_threads(work: Callable[[S], T], items: Iterable[S], n_threads: int) -> It
     """Return the results of `work` for each item, in their order, by so many threads.
 
     It pays where most of the time goes to compiled code without the interpreter's lock. After an error, or Ctrl-C, no
-    more items are begun.
+    more items are begun. A single item is left to this thread, the only one that Ctrl-C stops at once.
     """
-    if n_threads == 1:
+    every = iter(items)
+    first = list(islice(every, 2))
+    items = chain(first, every)
+    if n_threads == 1 or len(first) < 2:
         yield from map(work, items)
         return
     team = ThreadPoolExecutor(n_threads)
