@@ -27,7 +27,7 @@ MOST_FULL = 200
 """Features up to which the filters' covariances are full, if it is not said what they are to be."""
 
 LANES = 8
-"""Filters are kept in blocks of so many, which compiled code moves at once: simd/kernels.h."""
+"""Weights follow so many random walks, which compiled code moves at once: simd/kernels.h."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class AutoBypassSpec(Spec):
     hyper_switching_rate: ClassVar[float] = 0.001
     """and the rate at which the best of these rates may."""
     failure_margin: ClassVar[float] = 1.1
-    """A filter has failed if its share is at most this many times what switching alone gives it;"""
+    """A walk has failed if its share is at most this many times what switching alone gives it;"""
     max_failures: ClassVar[int] = 8
-    """after so many failures more than successes it goes on from the best filter's weights."""
+    """after so many failures more than successes it goes on from the weights of the best."""
 
     jump_distance: ClassVar[float] = 3.0
-    """Weights jump when a filter was off by more than so many standard deviations"""
+    """Weights jump when a walk was off by more than so many standard deviations"""
     max_strikes: ClassVar[int] = 2
     """so many times in a row."""
 
@@ -142,20 +142,19 @@ class AutoBypassSpec(Spec):
             *scalars("n_seen", "n_warm", "phase", "y_center", "y_scale", "last_y", "n_repeats", "shocks", "log_score"),
             *scalars("y_running_mean", "y_running_var", "season_step", *LEARNED),
             *vectors("x_center", "x_scale", "anchor_center", "anchor_var", "newest_center", "move_var"),
-            *vectors("filter_share", "filter_slow", "filter_fast", "filter_epsilon", size="n_lanes"),
-            *vectors(
-                "filter_scale_slope_sq", "filter_epsilon_slope_sq", "filter_failures", "filter_strikes", size="n_lanes"
-            ),
-            *vectors("filter_leverage", "filter_leverage_prec", "filter_leverage_effect", size="n_lanes"),
-            *vectors("filter_fast_log", "filter_fast_prec", "filter_fast_effect", size="n_lanes"),
-            *vectors("filter_fading_log", "filter_fading_prec", "filter_fading_effect", size="n_lanes"),
-            *vectors("filter_level_slope", "filter_level_prec", size="n_lanes"),
+            *vectors("filter_share", "filter_slow", "filter_fast", "filter_epsilon", size="n_filters"),
+            *vectors("filter_scale_slope_sq", "filter_epsilon_slope_sq", size="n_filters"),
+            *vectors("filter_leverage", "filter_leverage_prec", "filter_leverage_effect", size="n_filters"),
+            *vectors("filter_fast_log", "filter_fast_prec", "filter_fast_effect", size="n_filters"),
+            *vectors("filter_fading_log", "filter_fading_prec", "filter_fading_effect", size="n_filters"),
+            *vectors("filter_level_slope", "filter_level_prec", size="n_filters"),
             *vectors("normal_share", size="n_normals"),
             *vectors("season_log", size="period"),
             *vectors("rate_share", size="n_rates"),
-            Field("rated_share", lambda n_rates, n_lanes, **_: (n_rates, n_lanes)),
-            Field("filter_mean", lambda n_lanes, n_weights, **_: (n_lanes // LANES, n_weights, LANES)),
-            Field("filter_cov", lambda n_lanes, n_packed, **_: (n_lanes // LANES, n_packed, LANES)),
+            Field("rated_share", lambda n_rates, n_filters, **_: (n_rates, n_filters)),
+            *vectors("walk_failures", "walk_strikes", size="n_walks"),
+            Field("walk_mean", lambda n_walks, n_weights, **_: (n_weights, n_walks)),
+            Field("walk_cov", lambda n_walks, n_packed, **_: (n_packed, n_walks)),
             Field("warm_x", lambda n_warm_up, n_features, **_: (n_warm_up, n_features)),
             *vectors("warm_y", size="n_warm_up"),
         )
@@ -164,11 +163,10 @@ class AutoBypassSpec(Spec):
     it, and `effect` how the fast part of the noise depends on it. `newest_center` and `move_var` are the features
     of the newest observation, and the running mean square of their moves, in standard units. `rated_share` is the
     share of each filter under each switching rate; `warm_x` and `warm_y` are the observations of the warm-up, of
-    which there are `n_warm`; the weights of a filter begin with the intercept, if there is one. What belongs to the
-    filters has a number in each lane; lanes without a filter have a share of 0. Means and covariances of the
-    weights stand in blocks of `LANES` filters; `filters_of` returns them filter by filter."""
+    which there are `n_warm`; the weights of a walk begin with the intercept, if there is one. Filter k is of walk k
+    modulo their number; `walks_of` returns what belongs to walks walk by walk."""
     constant_names: ClassVar[tuple[str, ...]] = (
-        "n_filters", "n_lanes", "n_flexible", "n_drifts", "n_fixed_rates", "n_milestones", "n_warm_up",
+        "n_filters", "n_flexible", "n_drifts", "n_fixed_rates", "n_milestones", "n_warm_up",
         "intercept", "period",
         "prior_var", "warm_up_widening", "change_scale", "change_tail",
         "hyper_switching_rate", "failure_margin", "max_failures", "jump_distance", "max_strikes",
@@ -227,9 +225,8 @@ class AutoBypassSpec(Spec):
         return len(self.filters())
 
     @property
-    def n_lanes(self) -> int:
-        """Size of the bank, filled up to whole blocks."""
-        return -(-self.n_filters // LANES) * LANES
+    def n_walks(self) -> int:
+        return LANES
 
     @property
     def n_flexible(self) -> int:
@@ -247,12 +244,7 @@ class AutoBypassSpec(Spec):
 
     @property
     def drift_groups(self) -> tuple[int, ...]:
-        drifts = [
-            (each.drift_var, each.anchored, each.slopes_drift, each.differenced, each.jump_var)
-            for each in self.filters()
-        ]
-        order = list(dict.fromkeys(drifts))
-        return tuple(order.index(each) for each in drifts)
+        return tuple(k % self.n_walks for k in range(self.n_filters))
 
     @property
     def families(self) -> tuple[Family, ...]:
@@ -311,7 +303,8 @@ class AutoBypassSpec(Spec):
             "n_features": n_features,
             "n_weights": n_weights,
             "n_packed": triangle(n_weights) if self.is_full else n_weights,
-            "n_lanes": self.n_lanes,
+            "n_filters": self.n_filters,
+            "n_walks": self.n_walks,
             "n_normals": self.n_normals,
             "period": self.period,
             "n_rates": self.n_rates,
@@ -320,26 +313,23 @@ class AutoBypassSpec(Spec):
 
     def n_scratch(self, n_features: int) -> int:
         n_weights = n_features + self.intercept
-        n_flexible_lanes = -(-self.n_flexible // LANES) * LANES
-        return 8 * n_weights + self.n_lanes * (16 + n_weights) + self.n_normals * n_flexible_lanes
+        of_walks, of_filters = self.n_walks * (8 + n_weights), 12 * self.n_filters
+        return 8 * n_weights + of_walks + of_filters + self.n_normals * self.n_flexible
 
     def aligned_at(self, n_features: int) -> int:
-        place, _ = self.layout.places(**self.dims(n_features))["filter_mean"]
+        place, _ = self.layout.places(**self.dims(n_features))["walk_mean"]
         return int(place.start)  # the covariances, which are nearly all of a long row, are whole blocks further on
 
     def new_row(self, n_features: int) -> Floats:
         row, dims = super().new_row(n_features), self.dims(n_features)
         self.layout.view(row, "anchor_var", **dims)[:] = self.layout.view(row, "move_var", **dims)[:] = 1.0
-        cov = self.layout.view(row, "filter_cov", **dims)
+        cov = self.layout.view(row, "walk_cov", **dims)
         cov[:] = pack(self.prior_var * np.eye(dims["n_weights"]))[:, None] if self.is_full else self.prior_var
         return row
 
-    def filters_of(self, row: Floats, name: str, n_features: int) -> Floats:
-        """Return a copy of what belongs to each filter: along the first axis the filters."""
-        lanes = self.view(row, name, n_features)
-        if lanes.ndim == 3:
-            lanes = lanes.swapaxes(1, 2).reshape(self.n_lanes, -1)
-        return lanes[: self.n_filters].copy()
+    def walks_of(self, row: Floats, name: str, n_features: int) -> Floats:
+        """Return a copy of what belongs to each walk: along the first axis the walks."""
+        return self.view(row, name, n_features).T.copy()
 
     def widened(self, row: Floats, n_features: int, more: int, were_zero: bool = False) -> Floats:
         wide = super().widened(row, n_features, more, were_zero)
@@ -359,8 +349,6 @@ class AutoBypassSpec(Spec):
 @lru_cache(maxsize=256)
 def _constants(spec: AutoBypassSpec) -> tuple[float, ...]:
     """Compute the constants of a bank: once for all models alike, since each restored model asks for them."""
-    no_filter = spec.filters()[-1]._replace(prior_share=0.0)
-    lanes = [*spec.filters(), *[no_filter] * (spec.n_lanes - spec.n_filters)]
-    settings = (number for every in zip(*lanes, strict=True) for number in every)
+    settings = (number for every in zip(*spec.filters(), strict=True) for number in every)
     named = (getattr(spec, name) for name in spec.constant_names)
     return tuple(float(number) for number in (*named, *spec.switching_rates, *spec.milestones, *settings))

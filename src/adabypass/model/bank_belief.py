@@ -16,10 +16,10 @@ def weights(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[float, 
     Of filters whose covariances are diagonal, the variances (n_features,) instead of the covariance.
     """
     offset, x_center = int(spec.intercept), spec.view(row, "x_center", n_features)
-    share, means = (spec.filters_of(row, f"filter_{name}", n_features) for name in ("share", "mean"))
+    share, means = _walk_shares(spec, row, n_features), spec.walks_of(row, "walk_mean", n_features)
     y_center, y_scale = spec.layout.scalar(row, "y_center"), spec.layout.scalar(row, "y_scale")
     mean = share @ means
-    within = share @ spec.filters_of(row, "filter_cov", n_features)
+    within = share @ spec.walks_of(row, "walk_cov", n_features)
     apart = means - mean
     with np.errstate(over="ignore", invalid="ignore"):
         unit = _units(spec, row, n_features)
@@ -40,7 +40,7 @@ def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> Linear
     """Return what every filter believes, in the user's units: for a row that is scaled, with full covariances."""
     y_scale, settings = spec.layout.scalar(row, "y_scale"), spec.filters()
     slow, fast, epsilon, fading_log, level_slope = (
-        spec.filters_of(row, f"filter_{name}", n_features)
+        spec.view(row, f"filter_{name}", n_features).copy()
         for name in ("slow", "fast", "epsilon", "fading_log", "level_slope")
     )
     family = np.array([setting.family for setting in settings])
@@ -49,11 +49,15 @@ def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> Linear
     with np.errstate(over="ignore"):
         units = np.minimum(np.outer(unit, unit), LARGEST)
         drift, jump = _drift(spec, row, n_features)
-        cov = np.clip((unpack(spec.filters_of(row, "filter_cov", n_features)) + jump) * units, -LARGEST, LARGEST)
+        cov = np.clip((unpack(spec.walks_of(row, "walk_cov", n_features)) + jump) * units, -LARGEST, LARGEST)
         drift = np.clip(drift * units, -LARGEST, LARGEST)
+    n_noises = spec.n_filters // spec.n_walks
+    mean, cov, drift = (  # of every filter
+        np.concatenate([each] * n_noises) for each in (spec.walks_of(row, "walk_mean", n_features) * unit, cov, drift)
+    )
     return LinearMixture(
-        share=spec.filters_of(row, "filter_share", n_features),
-        mean=spec.filters_of(row, "filter_mean", n_features) * unit,
+        share=spec.view(row, "filter_share", n_features).copy(),
+        mean=mean,
         cov=cov,
         drift=drift,
         noise_scale=np.maximum(y_scale * np.exp(slow + fast), floor),  # (85)
@@ -75,6 +79,11 @@ def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> Linear
     )
 
 
+def _walk_shares(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
+    """Return the share of all filters of each walk in the mixture."""
+    return np.asarray(spec.view(row, "filter_share", n_features).reshape(-1, spec.n_walks).sum(axis=0))
+
+
 def _season_logs(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
     """Return what each step from the next one on adds to the log of the noise's scale, over one period."""
     step = int(spec.layout.scalar(row, "season_step"))
@@ -94,8 +103,8 @@ def _fade(spec: AutoBypassSpec, fading_log: Floats) -> Floats:
 
 
 def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, Floats]:
-    """Return what a step, and a jump that is due, add to the covariance of each filter's weights, in standard units."""
-    offset, settings = int(spec.intercept), spec.filters()
+    """Return what a step, and a jump that is due, add to the covariance of each walk's weights, in standard units."""
+    offset, settings = int(spec.intercept), spec.filters()[: spec.n_walks]
     anchored = np.array([[setting.anchored] for setting in settings])
     moves = np.array([[float(setting.slopes_drift)] for setting in settings])
     differenced = np.array([[float(setting.differenced)] for setting in settings])
@@ -104,15 +113,19 @@ def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, 
     var = np.where(anchored, spec.view(row, "anchor_var", n_features), 1.0)
     prec = moves / np.where(differenced, spec.view(row, "move_var", n_features), var)
     n_weights = n_features + offset
-    drift = np.zeros((spec.n_filters, n_weights, n_weights))
+    drift = np.zeros((spec.n_walks, n_weights, n_weights))
     slopes = np.arange(offset, n_weights)
     drift[:, slopes, slopes] = prec
     if spec.intercept:
         drift[:, 0, 0] = 1 - differenced[:, 0] + np.sum(center**2 * prec, axis=1)
         drift[:, 0, 1:] = drift[:, 1:, 0] = -center * prec  # (53), (120)
-    drift *= np.exp(2 * spec.filters_of(row, "filter_slow", n_features))[:, None, None]
+    share, slow = (
+        spec.view(row, name, n_features).reshape(-1, spec.n_walks) for name in ("filter_share", "filter_slow")
+    )
+    mean_slow = np.sum(share * slow, axis=0) / _walk_shares(spec, row, n_features)
+    drift *= np.exp(2 * mean_slow)[:, None, None]
     q, jump_var = (np.array([getattr(setting, name) for setting in settings]) for name in ("drift_var", "jump_var"))
-    jump_var[spec.filters_of(row, "filter_strikes", n_features) < spec.max_strikes] = 0.0
+    jump_var[spec.view(row, "walk_strikes", n_features) < spec.max_strikes] = 0.0
     return q[:, None, None] * drift, jump_var[:, None, None] * drift  # (52), (116)
 
 

@@ -95,8 +95,7 @@ class Setting(NamedTuple):
 
 NOISE_MODELS = (
     NoiseModel(Family.FLEXIBLE, 0.002, 0.05, 0.9, follows_level=True, largest_slope=3.0),
-    NoiseModel(Family.INSENSITIVE, 0.02, 0.03, 0.9, follows_level=False, largest_slope=3.0),
-    NoiseModel(Family.INSENSITIVE, 0.08, 0.03, 0.9, follows_level=False, largest_slope=3.0),
+    NoiseModel(Family.INSENSITIVE, 0.06, 0.03, 0.9, follows_level=False, largest_slope=3.0),
     NoiseModel(Family.MODERATE, 0.005, 0.1, 0.96, follows_level=True, largest_slope=3.0),
     NoiseModel(Family.HEAVY, 0.002, 0.05, 0.85, follows_level=True, largest_slope=3.0),
     NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, follows_level=False, largest_slope=10.0),
@@ -105,28 +104,25 @@ NOISE_MODELS = (
 DIFFERENCED_LOG = 3.5
 """What counts for the drift of a regression in differences, whatever its slopes do."""
 DRIFTS = (
-    Drift(-18.0, DriftKind.ANCHORED),
-    Drift(-10.5, DriftKind.ANCHORED),
+    Drift(-15.0, DriftKind.ANCHORED),
     Drift(-7.0, DriftKind.ANCHORED),
-    Drift(-3.5, DriftKind.ANCHORED),
     Drift(-3.5, DriftKind.FIXED),
-    Drift(-18.0, DriftKind.ANCHORED, jump_log=3.5),
-    Drift(-3.5, DriftKind.LEVEL),
-    Drift(-1.75, DriftKind.LEVEL),
-    Drift(0.0, DriftKind.LEVEL),
-    Drift(-18.0, DriftKind.DIFFERENCED),
-    Drift(-7.0, DriftKind.DIFFERENCED),
+    Drift(-18.0, DriftKind.ANCHORED, jump_log=3.0),
+    Drift(-3.0, DriftKind.LEVEL),
+    Drift(-1.0, DriftKind.LEVEL),
+    Drift(-8.0, DriftKind.DIFFERENCED),
     Drift(-3.5, DriftKind.DIFFERENCED),
 )
+"""One for each random walk that weights follow: as many as compiled code has lanes."""
 DRIFTS_WITHOUT_LEVEL = (
     *(drift for drift in DRIFTS if drift.kind in (DriftKind.ANCHORED, DriftKind.FIXED)),
+    Drift(-3.5, DriftKind.ANCHORED),
     Drift(0.0, DriftKind.ANCHORED),
-    Drift(1.75, DriftKind.ANCHORED),
     Drift(3.5, DriftKind.FIXED),
     Drift(-18.0, DriftKind.DIFFERENCED),
 )
 """Without an intercept the slopes are all there is to follow a jump of the level."""
-IN_PLACE_OF_DIFFERENCES = (Drift(3.5, DriftKind.LEVEL), Drift(1.75, DriftKind.LEVEL), Drift(0.0, DriftKind.ANCHORED))
+IN_PLACE_OF_DIFFERENCES = (Drift(3.5, DriftKind.LEVEL), Drift(0.0, DriftKind.ANCHORED))
 IN_PLACE_WITHOUT_LEVEL = (Drift(0.0, DriftKind.FIXED),)
 """A covariance that is kept as its diagonal cannot say that weights explain an observation together: it has these
 drifts in place of those in differences, as many."""

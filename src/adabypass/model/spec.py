@@ -59,6 +59,11 @@ class Spec(ABC):
         return 1
 
     @property
+    def n_walks(self) -> int:
+        """Number of random walks that weights follow: linear models that differ in their noise alone share one."""
+        return 1
+
+    @property
     def drift_groups(self) -> tuple[int, ...]:
         """Of each linear model the number of its group: those of one group differ in nothing but their noise."""
         return (0,)

@@ -39,7 +39,7 @@ def _average_shares(spec: AutoBypassSpec, rows: Iterable[Floats], n_features: in
     total, design = np.zeros(spec.n_filters), replace(spec, prior_shares=None)
     for row in rows:
         if spec.is_scaled(row) and spec.layout.scalar(row, "n_seen") >= spec.n_warm_up:
-            total += spec.filters_of(row, "filter_share", n_features)
+            total += spec.view(row, "filter_share", n_features)
     if not total.any():
         raise NotReadyError(f"no series has {spec.n_warm_up} observations yet, from which to learn for others.")
     prior = np.array([each.prior_share for each in design.filters()])

@@ -143,7 +143,7 @@ class AutoBypass(Regressor):
 
         `noise_scale` is the noise's standard deviation in the units of y, `epsilon` the half-width of the flat top in
         units of the scale of its tails, `drift` the variance of a step of the weights in units of the noise's, and
-        `drift_share_0` to `drift_share_7` are the shares of the eight drift rates in the mixture, from the slowest up.
+        `drift_share_0`, `drift_share_1` ... are the shares of the drift rates in the mixture, from the slowest up.
         """
         cell, layout = self._cell, self._spec.layout
         known = {name: 0.0 if cell is None else layout.scalar(cell.row, name) for name in self._spec.learned}

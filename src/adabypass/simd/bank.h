@@ -1,14 +1,17 @@
 /* Where everything of a bank of filters is: in its row, in the constants and in the scratch memory.
 
-   Row and constants are declared by `AutoBypassSpec`; a test holds these names and offsets equal to it. What belongs to
-   a filter stands in lanes: n_lanes numbers for a quantity, the last of them for no filter, with a mixture weight of 0.
-   Means and covariances stand in blocks of LANES filters: [block][weight][lane], [block][element][lane]; elements of a
-   covariance are its lower triangle, or its diagonal. */
+   Row and constants are declared by `AutoBypassSpec`; a test holds these names and offsets equal to it. Weights follow
+   LANES random walks, one in each lane: [weight][walk], [element][walk]; elements of a covariance are its lower triangle,
+   or its diagonal. A filter is a walk with one of the noise models: filter k has walk k % LANES, and a quantity that
+   belongs to filters stands as [noise model][walk]. */
 
 #ifndef ADABYPASS_BANK_H
 #define ADABYPASS_BANK_H
 
 #include "kernels.h"
+
+#define SMALLEST_SHARE 1e-300       /* of a walk in the mixture */
+#define SMALLEST_DENSITY 1e-290     /* of a filter, over the largest: where all of a walk's are less, its shares decide */
 
 /* The row's scalars; the shares of the other drift rates follow. */
 enum {
@@ -33,7 +36,6 @@ enum {
 /* The constants; then the switching rates, the milestones and the filters' settings. */
 enum {
     N_FILTERS,
-    N_LANES,
     N_FLEXIBLE,         /* filters of flexible noise, which come first */
     N_DRIFTS,
     N_FIXED_RATES,      /* switching rates; there is one more, which falls */
@@ -87,7 +89,7 @@ enum {
     N_CONSTANTS
 };
 
-/* The filters' settings: n_lanes numbers each. */
+/* The filters' settings: n_filters numbers each. */
 enum {
     FAMILY,             /* of the noise: `Family` in noise.py; filters are sorted by it */
     NOISE_VAR,          /* variance of noise of scale 1; 0 if it depends on epsilon */
@@ -123,9 +125,9 @@ typedef struct {
 
 typedef struct Bank {
     ptrdiff_t n;            /* features */
-    ptrdiff_t size;         /* weights of a filter */
+    ptrdiff_t size;         /* weights of a walk */
     ptrdiff_t n_packed;     /* numbers of their packed covariance */
-    ptrdiff_t n_filters, n_flexible, n_lanes, n_drifts, n_rates, n_warm_up;
+    ptrdiff_t n_filters, n_flexible, n_drifts, n_rates, n_warm_up;
     ptrdiff_t period;
     int intercept;
     int is_diagonal;        /* whether covariances are kept as their diagonals alone */
@@ -152,7 +154,7 @@ typedef struct Bank {
     double* epsilon;
     double* scale_slope_sq;
     double* epsilon_slope_sq;
-    double* failures;               /* how often a filter has failed of late */
+    double* failures;               /* how often a walk has failed of late */
     double* strikes;                /* how many times in a row, up to the last observation, it was far off */
     Learned leverage;               /* of errors on the fast part */
     Learned fast_log;               /* log of the fast rate over its setting */
@@ -163,7 +165,7 @@ typedef struct Bank {
     double* season_log;             /* what each step of the season adds to the log of the noise's scale */
     double* rate_share;             /* of each switching rate */
     double* rated_share;            /* of each filter under each switching rate */
-    double* m;                      /* means of the filters' weights */
+    double* m;                      /* means of the walks' weights */
     double* S;                      /* and their covariances */
     double* warm_x;
     double* warm_y;
@@ -175,12 +177,16 @@ typedef struct Bank {
     double* moved_diagonal;
     double* moved_cross;
     double* direction;              /* scratch: how an error moves differenced weights, (117) */
-    double* p;                      /* scratch: P @ z */
+    double* p;                      /* scratch: P @ z, of every walk */
     double* h;                      /* scratch: z @ P @ z */
     double* mean;                   /* scratch: z @ m */
     double* level;                  /* scratch: that, beside the running mean of y, in its standard deviations */
-    double* scale;                  /* scratch: noise scale */
     double* drift_var;              /* scratch */
+    double* walk_share;             /* scratch: of all filters of a walk in the mixture */
+    double* walk_noise;             /* scratch: variance of its noise, over those filters */
+    double* move;                   /* scratch: what y does to the mean of z @ w */
+    double* left;                   /* scratch: the variance that y leaves to it */
+    double* scale;                  /* scratch: noise scale, of every filter */
     double* noise_var;              /* scratch: in units of scale² */
     double* d;                      /* scratch: distance of y from the forecast, in units of scale */
     double* v;                      /* scratch: h in units of scale² */
@@ -193,7 +199,8 @@ typedef struct Bank {
     double* epsilon_slope;
     double* term;                   /* scratch: what is summed */
     double* responsibility;         /* scratch: of each normal for y, [normal][lane], of the blocks with flexible noise */
-    const double* extra;            /* variance of x'w because x is not known exactly, in the user's units; or NULL */
+    const double* extra;            /* variance of x'w of every walk because x is not known exactly, in the user's units;
+                                       or NULL */
 } Bank;
 
 #endif

@@ -1,4 +1,4 @@
-/* Drift of the weights about an anchor, and filters in differences, whose weights explain the newest observation:
+/* Drift of the weights about an anchor, and walks in differences, whose weights explain the newest observation:
    equations (53) and (117)-(121). */
 
 #ifndef ADABYPASS_DIFFERENCES_H
@@ -7,7 +7,7 @@
 #include "bank.h"
 #include "filter_noise.h"
 
-/* What all filters need to know of drift about an anchor, Q = q A: the level by itself has the variance `level`. */
+/* What all walks need to know of drift about an anchor, Q = q A: the level by itself has the variance `level`. */
 static inline void find_anchor(
     const Bank* bank, const double* centers, const double* vars, double level, double* slope, double* diagonal,
     double* cross)
@@ -52,31 +52,31 @@ static inline void find_anchors(Bank* bank)
     find_direction(bank);
 }
 
-/* Whether any of the filters from k on is in differences. */
-static inline bool any_differenced(const Bank* bank, ptrdiff_t k)
+/* Whether any of the walks from `lane` on is in differences. */
+static inline bool any_differenced(const Bank* bank, ptrdiff_t lane)
 {
-    return any(~equal(load(setting(bank, DIFFERENCED) + k), fill(0.0)));
+    return any(~equal(load(setting(bank, DIFFERENCED) + lane), fill(0.0)));
 }
 
 /* Number of weights that an error moves. */
 static inline ptrdiff_t n_moved(const Bank* bank) { return bank->intercept ? 1 : bank->size; }
 
-/* Let the weights of filters in differences, from k on, explain the observation that they have learned from: (118).
+/* Let the weights of walks in differences, from `lane` on, explain the observation y that they have learned from: (118).
    What was learned took `factor` outer(p, p) from the covariance; its rounding is at most `rounded` times u². */
-INLINE void explain_newest(Bank* bank, ptrdiff_t k, const ptrdiff_t size, vec factor, vec rounded)
+INLINE void explain_newest(Bank* bank, ptrdiff_t lane, const ptrdiff_t size, double y, vec factor, vec rounded)
 {
     double most = bank->limits->largest_weight;
     const double* u = bank->direction;
-    double* m = bank->m + k / LANES * size * LANES + k % LANES;
-    double* row = bank->S + k / LANES * bank->n_packed * LANES + k % LANES;     /* of the triangle */
-    const double* p = bank->p + k / LANES * size * LANES + k % LANES;
-    vec chosen = load(setting(bank, DIFFERENCED) + k), var = fill(0.0), fitted = fill(0.0);
+    double* m = bank->m + lane;
+    double* row = bank->S + lane;       /* of the triangle */
+    const double* p = bank->p + lane;
+    vec chosen = load(setting(bank, DIFFERENCED) + lane), var = fill(0.0), fitted = fill(0.0);
     for (ptrdiff_t i = 0; i < size; i++) {
         var += bank->z[i] * load(p + i * LANES);
         fitted += bank->z[i] * load(m + i * LANES);
     }
     vec left = chosen * larger(1.0 - factor * var, fill(0.0));      /* S z = left p */
-    vec error = chosen * (load(bank->d + k) * load(bank->scale + k) + load(bank->mean + k) - fitted);
+    vec error = chosen * (y - fitted);
     for (ptrdiff_t i = 0; i < n_moved(bank); i++)
         store(m + i * LANES, clamp(load(m + i * LANES) + u[i] * error, -most, most));
     for (ptrdiff_t i = 0; i < size; row += ++i * LANES)
@@ -88,13 +88,12 @@ INLINE void explain_newest(Bank* bank, ptrdiff_t k, const ptrdiff_t size, vec fa
         }
 }
 
-/* Let the weights of filters in differences, from k on, follow an observation that is missing: equation (119). */
-static inline void pass_newest(Bank* bank, ptrdiff_t k)
+/* Let the weights of walks in differences, from `lane` on, follow an observation that is missing: equation (119). */
+static inline void pass_newest(Bank* bank, ptrdiff_t lane)
 {
     const double* u = bank->direction;
-    double* row = bank->S + k / LANES * bank->n_packed * LANES + k % LANES;
-    vec scale = load(bank->scale + k);
-    vec var = load(setting(bank, DIFFERENCED) + k) * (scale * scale * load(bank->noise_var + k));
+    double* row = bank->S + lane;
+    vec var = load(setting(bank, DIFFERENCED) + lane) * load(bank->walk_noise + lane);
     for (ptrdiff_t i = 0; i < n_moved(bank); row += ++i * LANES)
         for (ptrdiff_t j = 0; j <= i; j++)
             store(row + j * LANES, load(row + j * LANES) + (u[i] * u[j]) * var);

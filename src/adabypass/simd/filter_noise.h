@@ -7,7 +7,7 @@
 #include "bank.h"
 #include "noise.h"
 
-static inline const double* setting(const Bank* bank, int which) { return bank->settings + which * bank->n_lanes; }
+static inline const double* setting(const Bank* bank, int which) { return bank->settings + which * bank->n_filters; }
 
 /* Variance of a filter's noise, in units of its scale: that of the normals, or equation (5). */
 static inline vec noise_var(const Bank* bank, ptrdiff_t k)
@@ -36,16 +36,12 @@ static inline double* season_log(const Bank* bank)
     return bank->season_log + (step >= 0.0 && step < (double)bank->period ? (ptrdiff_t)step : 0);
 }
 
-/* The noise of the filters from k on, after `find_drift`, when their means are known. */
-static inline void find_noise(Bank* bank, ptrdiff_t k, double least, double center, double inverse_sd, double season)
+/* The noise of the filters from k on, when the levels of their forecasts are known. */
+static inline void find_noise(Bank* bank, ptrdiff_t k, double least, double season)
 {
-    double most = bank->constants[LARGEST_LEVEL];
-    vec level = clamp((load(bank->mean + k) - center) * inverse_sd, -most, most);               /* (105) */
-    level *= load(setting(bank, FOLLOWS_LEVEL) + k);
-    vec scale = load(bank->scale + k), log_scale = load(bank->fast + k) + load(bank->level_slope + k) * level + season;
-    if (any(~equal(log_scale, fill(0.0)))) scale *= exponential(log_scale);                     /* (106), (113) */
-    store(bank->level + k, level);
-    store(bank->scale + k, larger(scale, fill(least)));                                         /* (85) */
+    vec log_scale = load(bank->slow + k) + load(bank->fast + k);
+    log_scale += load(bank->level_slope + k) * load(bank->level + k % LANES) + season;          /* (106), (113) */
+    store(bank->scale + k, larger(exponential(log_scale), fill(least)));                        /* (85) */
     store(bank->noise_var + k, noise_var(bank, k));
 }
 
@@ -148,7 +144,8 @@ static inline void learn_scale(Bank* bank, ptrdiff_t k, const Observation* seen)
     slow += larger(load(setting(bank, SLOW_RATE) + k), fill(seen->slow_rate)) * slope;          /* (55) */
     store(bank->slow + k, clamp(slow, seen->least_log, bank->limits->largest_log_scale));
     learn_volatility(bank, k, slope);
-    learn(bank, bank->level_slope + k, bank->level_prec + k, slope, load(bank->level + k), -steepest, steepest);
+    vec level = load(bank->level + k % LANES) * load(setting(bank, FOLLOWS_LEVEL) + k);
+    learn(bank, bank->level_slope + k, bank->level_prec + k, slope, level, -steepest, steepest);
 }
 
 /* Move the shape of insensitive noise along the evidence: equations (54) and (56). */
@@ -173,7 +170,7 @@ static inline void learn_season(Bank* bank)
     double rate = 1.0 / (1.0 + constants[SEASON_PRIOR] + bank->row[N_SEEN] / (double)bank->period);
     double most = constants[LARGEST_SEASON_LOG], *value = season_log(bank), moved;
     rate = rate > constants[SEASON_RATE] ? rate : constants[SEASON_RATE];
-    moved = *value + rate * dot(bank->share, bank->term, bank->n_lanes);
+    moved = *value + rate * dot(bank->share, bank->term, bank->n_filters);
     *value = moved > most ? most : moved < -most ? -most : moved;
 }
 

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#define LANES 8             /* filters and components stand in blocks of so many */
+#define LANES 8             /* a bank has so many random walks; components of a mixture stand in blocks of so many */
 #define MOST_NORMALS 8
 
 /* Noise that is a mixture of normals of mean 0. */

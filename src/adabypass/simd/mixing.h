@@ -17,27 +17,13 @@ static void bank_forecast(Bank* bank, double* mean, double* var)
 {
     double unit = bank->row[Y_SCALE], middle;
     forecast_filters(bank);
-    for (ptrdiff_t k = bank->n_filters; k < bank->n_lanes; k++) bank->mean[k] = 0.0;     /* 0 infinity would be nan */
-    middle = dot(bank->share, bank->mean, bank->n_lanes);
-    for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) {
-        vec scale = load(bank->scale + k), apart = load(bank->mean + k) - middle;
-        store(bank->term + k, load(bank->h + k) + scale * scale * load(bank->noise_var + k) + apart * apart);
+    middle = dot(bank->walk_share, bank->mean, LANES);
+    for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
+        vec apart = load(bank->mean + lane) - middle;
+        store(bank->term + lane, load(bank->h + lane) + load(bank->walk_noise + lane) + apart * apart);
     }
-    for (ptrdiff_t k = bank->n_filters; k < bank->n_lanes; k++) bank->term[k] = 0.0;
     *mean = saturate(bank, bank->row[Y_CENTER] + unit * middle);
-    *var = saturate(bank, unit * (unit * dot(bank->share, bank->term, bank->n_lanes)));
-}
-
-/* Write the first of n numbers, which stand in lanes, to memory that ends behind the last of them. */
-static inline void write_lanes(double* to, ptrdiff_t k, ptrdiff_t n, vec a)
-{
-    double lane[WIDTH];
-    if (k + WIDTH <= n) {
-        store(to + k, a);
-        return;
-    }
-    store(lane, a);
-    for (ptrdiff_t l = 0; k + l < n; l++) to[k + l] = lane[l];
+    *var = saturate(bank, unit * (unit * dot(bank->walk_share, bank->term, LANES)));
 }
 
 /* Write the filters' forecasts in the user's units, with `base` added to them, after `bank_forecast`. */
@@ -48,21 +34,21 @@ static void bank_describe(const Bank* bank, double base, const FilterForecasts* 
     memcpy(out->weight, bank->share, (size_t)n * sizeof(double));
     for (ptrdiff_t k = 0; k < n; k += WIDTH) {
         mask shaped = equal(load(setting(bank, NOISE_VAR) + k), fill(0.0));
-        vec mean = clamp(center + unit * load(bank->mean + k), -most, most);
-        write_lanes(out->mean, k, n, clamp(mean + base, -most, most));
-        write_lanes(out->signal_var, k, n, smaller(unit * (unit * load(bank->h + k)), fill(most)));
-        write_lanes(out->noise_scale, k, n, smaller(unit * load(bank->scale + k), fill(most)));
-        write_lanes(out->epsilon, k, n, zero_unless(shaped, load(bank->epsilon + k)));
+        vec mean = clamp(center + unit * load(bank->mean + k % LANES), -most, most);
+        store(out->mean + k, clamp(mean + base, -most, most));
+        store(out->signal_var + k, smaller(unit * (unit * load(bank->h + k % LANES)), fill(most)));
+        store(out->noise_scale + k, smaller(unit * load(bank->scale + k), fill(most)));
+        store(out->epsilon + k, zero_unless(shaped, load(bank->epsilon + k)));
     }
 }
 
-/* Which filter has the largest share. */
-static ptrdiff_t best_filter(const Bank* bank)
+/* Which of n shares is the largest. */
+static ptrdiff_t best_of(const double* share, ptrdiff_t n)
 {
-    double top = largest(bank->share, bank->n_lanes);
+    double top = largest(share, n);
     ptrdiff_t k = 0;
-    while (k < bank->n_lanes - WIDTH && !any(equal(load(bank->share + k), fill(top)))) k += WIDTH;
-    while (k < bank->n_filters - 1 && bank->share[k] != top) k++;
+    while (k < n - WIDTH && !any(equal(load(share + k), fill(top)))) k += WIDTH;
+    while (k < n - 1 && share[k] != top) k++;
     return k;
 }
 
@@ -70,14 +56,13 @@ static ptrdiff_t best_filter(const Bank* bank)
    two of a mass goes into its exponent. */
 static double find_densities(Bank* bank)
 {
-    ptrdiff_t K = bank->n_lanes;
+    ptrdiff_t K = bank->n_filters;
     double top;
     for (ptrdiff_t k = 0; k < K; k += WIDTH) {
         vec mass = load(bank->mass + k) * load(bank->inverse_scale + k);
         store(bank->mass + k, binary_fraction(mass));
         store(bank->log_unit + k, load(bank->log_unit + k) + LN2 * binary_exponent(mass));
     }
-    for (ptrdiff_t k = bank->n_filters; k < K; k++) bank->log_unit[k] = -bank->limits->largest;
     top = largest(bank->log_unit, K);
     for (ptrdiff_t k = 0; k < K; k += WIDTH)
         store(bank->mass + k, load(bank->mass + k) * exponential(load(bank->log_unit + k) - top));
@@ -95,27 +80,26 @@ static void learn_shape(Bank* bank)
 {
     const double* constants = bank->constants;
     double* share = bank->normal_share;
-    ptrdiff_t n_lanes = n_flexible_lanes(bank);
+    ptrdiff_t n = bank->n_flexible;
     double rate = 1.0 / (bank->row[N_SEEN] + 1.0 + constants[NORMAL_SHARE_PRIOR]), pull = constants[NORMAL_SHARE_PULL];
     double total = 0.0;
     rate = rate > constants[NORMAL_SHARE_RATE] ? rate : constants[NORMAL_SHARE_RATE];
-    for (ptrdiff_t k = 0; k < n_lanes; k++)
-        bank->term[k] = k < bank->n_flexible ? bank->share[k] * bank->mass[k] : 0.0;
-    for (ptrdiff_t k = 0; k < bank->n_flexible; k++) total += bank->term[k];
+    for (ptrdiff_t k = 0; k < n; k++) total += bank->term[k] = bank->share[k] * bank->mass[k];
     if (!(total > 1e-280)) return;      /* no filter of flexible noise has any share in what was seen */
     for (int j = 0; j < MOST_FLEXIBLE; j++) {
-        double here = dot(bank->term, bank->responsibility + j * n_lanes, n_lanes) / total;
+        double here = dot(bank->term, bank->responsibility + j * n, n) / total;
         share[j] += rate * ((1.0 - pull) * here + pull * bank->flexible_start[j] - share[j]);
     }
 }
 
-/* Move the filters' shares to those that foresaw y, then a little to all of them: equations (57) and (58). */
-static void reweigh(Bank* bank)
+/* Move the filters' shares to those that foresaw y, then a little to all of them: equations (57) and (58). Densities are
+   in units of exp(top). */
+static void reweigh(Bank* bank, double top)
 {
-    ptrdiff_t K = bank->n_lanes;
+    ptrdiff_t K = bank->n_filters;
     const double* prior = setting(bank, PRIOR_SHARE);
     const double* density = bank->mass;
-    double top = find_densities(bank), total = dot(bank->share, density, K), of_one[2] = {total, bank->row[Y_SCALE]};
+    double total = dot(bank->share, density, K), of_one[2] = {total, bank->row[Y_SCALE]};
     double hyper_rate = bank->constants[HYPER_SWITCHING_RATE], even = 1.0 / (double)bank->n_rates, inverse = 1.0 / total;
     logarithms_of(of_one, 2);
     learn_shape(bank);
@@ -133,18 +117,14 @@ static void reweigh(Bank* bank)
     }
 }
 
-/* Copy mean and covariance of a filter's weights to another. */
+/* Copy mean and covariance of a walk's weights to another. */
 static void copy_weights(Bank* bank, ptrdiff_t from, ptrdiff_t to)
 {
-    const double* m = bank->m + from / LANES * bank->size * LANES + from % LANES;
-    const double* S = bank->S + from / LANES * bank->n_packed * LANES + from % LANES;
-    double* to_m = bank->m + to / LANES * bank->size * LANES + to % LANES;
-    double* to_S = bank->S + to / LANES * bank->n_packed * LANES + to % LANES;
-    for (ptrdiff_t i = 0; i < bank->size; i++) to_m[i * LANES] = m[i * LANES];
-    for (ptrdiff_t i = 0; i < bank->n_packed; i++) to_S[i * LANES] = S[i * LANES];
+    for (ptrdiff_t i = 0; i < bank->size; i++) bank->m[i * LANES + to] = bank->m[i * LANES + from];
+    for (ptrdiff_t i = 0; i < bank->n_packed; i++) bank->S[i * LANES + to] = bank->S[i * LANES + from];
 }
 
-/* Let filters that keep failing go on from the weights of the best, which never fails: equation (59). */
+/* Let walks that keep failing go on from the weights of the best, which never fails: equation (59). */
 static void restart_failing(Bank* bank)
 {
     double margin = bank->constants[FAILURE_MARGIN], most = bank->constants[MAX_FAILURES], rate = 0.0;
@@ -152,27 +132,31 @@ static void restart_failing(Bank* bank)
     mask too_often = less(one, zero);
     ptrdiff_t best;
     for (ptrdiff_t s = 0; s < bank->n_rates; s++) rate += bank->rate_share[s] * switching_rate(bank, s);
-    for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) {
-        vec failures = load(bank->failures + k), least = margin * rate * load(setting(bank, PRIOR_SHARE) + k);
-        mask succeeds = less(least, load(bank->share + k));
+    for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
+        vec failures = load(bank->failures + lane), share = zero, prior = zero;
+        for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
+            share += load(bank->share + k);
+            prior += load(setting(bank, PRIOR_SHARE) + k);
+        }
+        mask succeeds = less(margin * rate * prior, share);
         failures = select(succeeds, larger(failures - one, zero), failures + one);
         too_often |= at_most(fill(most), failures);
-        store(bank->failures + k, failures);
+        store(bank->failures + lane, failures);
+        store(bank->walk_share + lane, share);
     }
-    for (ptrdiff_t k = bank->n_filters; k < bank->n_lanes; k++) bank->failures[k] = 0.0;
     if (!any(too_often)) return;
-    best = best_filter(bank);
-    for (ptrdiff_t k = 0; k < bank->n_filters; k++)
-        if (bank->failures[k] >= most) {
-            bank->failures[k] = 0.0;
-            if (k != best) copy_weights(bank, best, k);
+    best = best_of(bank->walk_share, LANES);
+    for (ptrdiff_t walk = 0; walk < LANES; walk++)
+        if (bank->failures[walk] >= most) {
+            bank->failures[walk] = 0.0;
+            if (walk != best) copy_weights(bank, best, walk);
         }
 }
 
 /* Write into the row's head what the bank has learned, in the user's units. */
 static void summarise(Bank* bank)
 {
-    ptrdiff_t K = bank->n_lanes;
+    ptrdiff_t K = bank->n_filters;
     double* drift_share = bank->row + DRIFT_SHARE_0;
     const double* share = bank->share;
     const double* index = setting(bank, DRIFT_INDEX);
@@ -191,7 +175,7 @@ static void summarise(Bank* bank)
                 shaped_share[part] += shaped_weight;
                 epsilon[part] += shaped_weight * load(bank->epsilon + k);
             }
-            log_sd += load(bank->slow + k) + load(bank->fast + k) + load(bank->level_slope + k) * load(bank->level + k);
+            log_sd += load(bank->slow + k) + load(bank->fast + k) + load(bank->level_slope + k) * load(bank->level + k % LANES);
             scale_log[part] += weight * log_sd;
             drift_log[part] += weight * load(setting(bank, DRIFT_LOG) + k);
         }
@@ -247,9 +231,9 @@ static void move_level(Bank* bank, double y)
 static void widen_after_shocks(Bank* bank, double y)
 {
     const double* constants = bank->constants;
-    ptrdiff_t best = best_filter(bank);
-    double var = bank->h[best] + bank->scale[best] * bank->scale[best] * bank->noise_var[best];
-    double distance = fabs(y - bank->mean[best]) / sqrt(var), widening;
+    ptrdiff_t best = best_of(bank->share, bank->n_filters), walk = best % LANES;
+    double var = bank->h[walk] + bank->scale[best] * bank->scale[best] * bank->noise_var[best];
+    double distance = fabs(y - bank->mean[walk]) / sqrt(var), widening;
     double* shocks = bank->row + SHOCKS;
     if (distance < constants[SHOCK_DISTANCE]) {
         *shocks = *shocks > constants[SHOCK_DECAY] ? *shocks - constants[SHOCK_DECAY] : 0.0;
@@ -259,7 +243,7 @@ static void widen_after_shocks(Bank* bank, double y)
     if (*shocks < constants[MAX_SHOCKS]) return;
     *shocks = 0.0;
     widening = logarithm_of(distance / constants[DISTANCE_AFTER_SHOCKS]);
-    for (ptrdiff_t k = 0; k < bank->n_lanes; k += WIDTH) {
+    for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) {
         store(bank->slow + k, smaller(load(bank->slow + k) + widening, fill(bank->limits->largest_log_scale)));
         store(bank->fast + k, fill(0.0));
     }
@@ -268,7 +252,7 @@ static void widen_after_shocks(Bank* bank, double y)
 /* Learn from one observation, in the user's units, after `bank_forecast`; nan lets time pass. */
 static void bank_learn(Bank* bank, double y)
 {
-    double standard = (y - bank->row[Y_CENTER]) / bank->row[Y_SCALE], most = bank->limits->largest_distance;
+    double standard = (y - bank->row[Y_CENTER]) / bank->row[Y_SCALE], most = bank->limits->largest_distance, top;
     if (isnan(y)) {
         absorb_filters(bank, y, y);
         return;
@@ -276,8 +260,10 @@ static void bank_learn(Bank* bank, double y)
     standard = standard > most ? most : standard < -most ? -most : standard;
     bank->row[N_REPEATS] = y == bank->row[LAST_Y] ? bank->row[N_REPEATS] + 1.0 : 1.0;
     absorb_filters(bank, standard, y);
+    top = find_densities(bank);
+    learn_walks(bank, standard);
     widen_after_shocks(bank, standard);
-    reweigh(bank);
+    reweigh(bank, top);
     restart_failing(bank);
     bank->row[LAST_Y] = y;
     bank->row[N_SEEN] += 1.0;

@@ -33,7 +33,7 @@ def stream(n: int, n_features: int, seed: int) -> tuple[Floats, Floats]:
 
 def field(model: AutoBypass, name: str) -> Floats:
     assert model.n_features is not None
-    return model._spec.filters_of(model.__getstate__()["row"], name, model.n_features)
+    return model._spec.walks_of(model.__getstate__()["row"], name, model.n_features)
 
 
 def expected_parts(bank: reference.Bank, x: Floats, spec: AutoBypassSpec) -> Components:
@@ -48,17 +48,17 @@ def expected_parts(bank: reference.Bank, x: Floats, spec: AutoBypassSpec) -> Com
     return split_flexible(parts, bank.normal_shares)
 
 
-def assert_follows_reference(model: AutoBypass, X: Floats, y: Floats) -> warm_up.State:
+def assert_follows_reference(model: AutoBypass, X: Floats, y: Floats, relative: float = RELATIVE) -> warm_up.State:
     """Forecast and learn with both, from the first observation on."""
     spec, state = model._spec, warm_up.nothing_seen(X.shape[1])
     for x, target in zip(X, y, strict=True):
         parts = model.predict(x).components
         if state.bank is not None:
             expected, units = expected_parts(state.bank, x, spec), state.bank.units
-            assert parts["weight"] == approx(expected["weight"], rel=1e-6, abs=1e-9)
-            assert parts["mean"] == approx(expected["mean"], rel=RELATIVE, abs=RELATIVE * units.y_scale)
-            assert parts["signal_var"] == approx(expected["signal_var"], rel=RELATIVE, abs=EXPLAINED * units.y_scale**2)
-            assert parts["noise_scale"] == approx(expected["noise_scale"], rel=RELATIVE, abs=NARROW * units.y_scale)
+            assert parts["weight"] == approx(expected["weight"], rel=10 * relative, abs=1e-9)
+            assert parts["mean"] == approx(expected["mean"], rel=relative, abs=relative * units.y_scale)
+            assert parts["signal_var"] == approx(expected["signal_var"], rel=relative, abs=EXPLAINED * units.y_scale**2)
+            assert parts["noise_scale"] == approx(expected["noise_scale"], rel=relative, abs=NARROW * units.y_scale)
             assert np.array_equal(parts["family"], expected["family"])
         elif (start := warm_up.start_forecast(state, spec)) is not None:
             parts = parts[parts["weight"] > 0]
@@ -71,7 +71,7 @@ def assert_follows_reference(model: AutoBypass, X: Floats, y: Floats) -> warm_up
             assert np.isinf(parts["noise_scale"]).all()
         score = model.run(x[None], [target]).log_score[0]
         state, log_density = warm_up.update(state, x, float(target), spec)
-        assert score == approx(log_density, rel=RELATIVE, abs=RELATIVE, nan_ok=True)
+        assert score == approx(log_density, rel=relative, abs=relative, nan_ok=True)
     return state
 
 
@@ -82,7 +82,7 @@ def test_bank_kernel_equals_reference(n_features: int, seed: int, intercept: boo
     model = AutoBypass(intercept=intercept)
     bank = assert_follows_reference(model, X, y).bank
     assert bank is not None
-    for mean, cov, each in zip(field(model, "filter_mean"), field(model, "filter_cov"), bank.filters, strict=True):
+    for mean, cov, each in zip(field(model, "walk_mean"), field(model, "walk_cov"), bank.walks, strict=True):
         assert mean == approx(each.weights.mean, rel=1e-6, abs=1e-7)
         assert cov == approx(pack(each.weights.cov), rel=1e-6, abs=1e-9)
 
@@ -95,7 +95,7 @@ def test_diagonal_covariances_equal_reference(n_features: int, seed: int, interc
     model = AutoBypass(intercept=intercept, covariance="diagonal")
     bank = assert_follows_reference(model, X, y).bank
     assert bank is not None
-    for mean, var, each in zip(field(model, "filter_mean"), field(model, "filter_cov"), bank.filters, strict=True):
+    for mean, var, each in zip(field(model, "walk_mean"), field(model, "walk_cov"), bank.walks, strict=True):
         assert mean == approx(each.weights.mean, rel=1e-6, abs=1e-7)
         assert var == approx(each.weights.cov.diagonal(), rel=1e-6, abs=1e-9)
 
@@ -123,20 +123,20 @@ def test_a_constant_start_equals_reference(constant: float, intercept: bool) -> 
     y = np.concatenate([np.full(30, constant), constant + 1e-3 * rng.normal(size=30)])
     y[[3, 40]] = np.nan
     X = np.column_stack([rng.normal(size=60), np.where(np.arange(60) < 50, 3.0, rng.normal(size=60))])
-    assert_follows_reference(AutoBypass(intercept=intercept), X, y)
+    assert_follows_reference(AutoBypass(intercept=intercept), X, y, relative=1e-4)  # log densities of -1e9 have few digits left
 
 
 def test_values_that_repeat_for_long_equal_reference() -> None:
     """Equations (84) and (85)."""
     rng = np.random.default_rng(0)
     y = np.concatenate([rng.normal(size=30), np.full(AutoBypassSpec.max_repeats + 20, 0.25), rng.normal(size=20)])
-    assert_follows_reference(AutoBypass(), np.ones((len(y), 1)), y)
+    assert_follows_reference(AutoBypass(), np.ones((len(y), 1)), y, relative=1e-6)  # its noise is that of rounding
     line = np.arange(1000.0, 1100.0)
-    assert_follows_reference(AutoBypass(), line[:-1, None], line[1:])
+    assert_follows_reference(AutoBypass(), line[:-1, None], line[1:], relative=1e-5)
 
 
-def test_after_a_jump_failing_filters_go_on_from_the_best() -> None:
-    """Equation (59): the same filters give up at the same moments, in kernel and reference."""
+def test_after_a_jump_failing_walks_go_on_from_the_best() -> None:
+    """Equation (59): the same walks give up at the same moments, in kernel and reference."""
     spec = AutoBypassSpec()
     rng = np.random.default_rng(5)
     X = rng.normal(size=(160, 2))
@@ -147,16 +147,16 @@ def test_after_a_jump_failing_filters_go_on_from_the_best() -> None:
         model.update(x, target)
         state, _ = warm_up.update(state, x, float(target), spec)
         if state.bank is not None:
-            failures = [each.failures for each in state.bank.filters]
-            assert field(model, "filter_failures") == approx(failures)
+            failures = [each.failures for each in state.bank.walks]
+            assert field(model, "walk_failures") == approx(failures)
             most_failures = max(most_failures, *failures)
-            strikes = [each.strikes for each in state.bank.filters]
-            assert field(model, "filter_strikes") == approx(strikes)
+            strikes = [each.strikes for each in state.bank.walks]
+            assert field(model, "walk_strikes") == approx(strikes)
             most_strikes = max(most_strikes, *strikes)
     assert most_failures == spec.max_failures - 1  # so that some have given up
     assert most_strikes >= spec.max_strikes  # and some have taken a jump for granted
     assert state.bank is not None
-    assert field(model, "filter_mean")[0] == approx(state.bank.filters[0].weights.mean, rel=1e-5, abs=1e-6)
+    assert field(model, "walk_mean")[0] == approx(state.bank.walks[0].weights.mean, rel=1e-5, abs=1e-6)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -169,7 +169,7 @@ def test_compiled_offsets_are_those_of_the_layout(covariance: BankCovariance, n_
     assert offsets == {each.name: places[each.name][0].start for each in spec.layout.fields if each.shape is not None}
     last = spec.layout.fields[-1].name
     assert places[last][0].stop == len(row)
-    assert settings_at + spec.n_lanes * len(Setting._fields) == len(constants)
+    assert settings_at + spec.n_filters * len(Setting._fields) == len(constants)
     assert n_scratch == spec.n_scratch(n_features)
 
 
@@ -181,7 +181,7 @@ def test_blocks_are_as_long_as_those_of_compiled_code() -> None:
 def test_covariances_begin_at_a_cache_line_whatever_the_row_came_from(n_features: int) -> None:
     model, (X, y) = AutoBypass(), stream(60, n_features, seed=n_features)
     model.run(X, y)
-    place, _ = model._spec.layout.places(**model._spec.dims(n_features))["filter_cov"]
+    place, _ = model._spec.layout.places(**model._spec.dims(n_features))["walk_cov"]
     for each in (model, model.copy(), pickle.loads(pickle.dumps(model))):
         assert each._cell is not None
         assert each._cell.row[place.start :].ctypes.data % 64 == 0

@@ -5,8 +5,9 @@ import pytest
 from pytest import approx
 from scipy import stats
 
-from adabypass.inference.reference.filters import Anchor, direction, explain
+from adabypass.inference.reference.filters import Anchor
 from adabypass.inference.reference.linear_gaussian import Weights
+from adabypass.inference.reference.walks import direction, explain
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.validation import Floats
 

@@ -3,7 +3,7 @@
 Inside, everything is in standard units: features and y less their centre, over their scale, both from the warm-up.
 """
 
-from libc.math cimport exp, isnan
+from libc.math cimport isnan
 from libc.string cimport memcpy
 
 from adabypass.model.component cimport Component
@@ -14,8 +14,8 @@ from adabypass.simd.dispatch cimport KERNELS, FilterForecasts, MOST_FLEXIBLE
 
 from adabypass.inference.kernel.bank_belief cimport believe
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DIFFERENCED, DRIFT_VAR, LANES, LOG_SCORE, N_SEEN, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT,
-    UNSCALED, Y_SCALE, cov_at, mean_at, open_bank, setting, var_at,
+    ANCHORED, Bank, DIFFERENCED, LANES, LOG_SCORE, N_SEEN, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT, UNSCALED, Y_SCALE,
+    drift_of_walk, open_bank, setting, share_of_walk, var_at,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, saturate
 from adabypass.inference.kernel.units cimport find_scales, standardise
@@ -100,38 +100,40 @@ cdef void _describe_start(const Bank* bank, double base, Record* out) noexcept n
 cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:
     """Write mean and variance of the features' weights under the mixture, in the user's units."""
     cdef Bank bank = open_bank(step)
-    cdef Py_ssize_t k, i, at
+    cdef double[LANES] share
+    cdef Py_ssize_t walk, i, at
     cdef double each, unit
+    for walk in range(LANES):
+        share[walk] = share_of_walk(&bank, walk)
     for i in range(bank.n):
         at = i + bank.intercept
         mean[i] = var[i] = 0.0
-        for k in range(bank.n_filters):
-            mean[i] += bank.share[k] * bank.m[mean_at(&bank, k, at)]
-        for k in range(bank.n_filters):
-            each = bank.m[mean_at(&bank, k, at)] - mean[i]
-            var[i] += bank.share[k] * (bank.S[var_at(&bank, k, at)] + each * each)
+        for walk in range(LANES):
+            mean[i] += share[walk] * bank.m[at * LANES + walk]
+        for walk in range(LANES):
+            each = bank.m[at * LANES + walk] - mean[i]
+            var[i] += share[walk] * (bank.S[var_at(&bank, walk, at)] + each * each)
         unit = smaller(bank.row[Y_SCALE] / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
         mean[i] *= unit
         var[i] = var[i] * unit * unit if unit > 0.0 else LARGEST
 
 
 cdef void weights(const Step* step, Linear* out) noexcept nogil:
-    """Point at the weights of every filter."""
+    """Point at the weights of every walk."""
     cdef Bank bank = open_bank(<Step*>step)
-    cdef Py_ssize_t k
-    for k in range(bank.n_filters):
-        out[k].share = bank.share[k]
-        out[k].mean = bank.m + mean_at(&bank, k, bank.intercept)
-        out[k].cov = bank.S + cov_at(&bank, k, 0)
-        out[k].stride = LANES
-        out[k].offset = bank.intercept
-        out[k].drift_var = setting(&bank, DRIFT_VAR)[k] * exp(2.0 * bank.slow[k])           # (52), after any jump
-        out[k].drift_var *= setting(&bank, SLOPES_DRIFT)[k]
-        out[k].drift_divisor = bank.anchor_var if setting(&bank, ANCHORED)[k] != 0.0 else NULL      # (53)
-        if setting(&bank, DIFFERENCED)[k] != 0.0:
-            out[k].drift_divisor = bank.move_var                                                    # (120)
-        out[k].y_scale = bank.row[Y_SCALE] if bank.row[PHASE] != UNSCALED else 0.0
-        out[k].x_scale = bank.x_scale
+    cdef Py_ssize_t walk
+    for walk in range(LANES):
+        out[walk].share = share_of_walk(&bank, walk)
+        out[walk].mean = bank.m + bank.intercept * LANES + walk
+        out[walk].cov = bank.S + walk
+        out[walk].stride = LANES
+        out[walk].offset = bank.intercept
+        out[walk].drift_var = drift_of_walk(&bank, walk) * setting(&bank, SLOPES_DRIFT)[walk]       # after any jump
+        out[walk].drift_divisor = bank.anchor_var if setting(&bank, ANCHORED)[walk] != 0.0 else NULL    # (53)
+        if setting(&bank, DIFFERENCED)[walk] != 0.0:
+            out[walk].drift_divisor = bank.move_var                                                 # (120)
+        out[walk].y_scale = bank.row[Y_SCALE] if bank.row[PHASE] != UNSCALED else 0.0
+        out[walk].x_scale = bank.x_scale
 
 
 KERNEL = Kernel.of(

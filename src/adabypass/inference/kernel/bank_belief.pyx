@@ -5,9 +5,8 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DIFFERENCED, DRIFT_VAR, FAMILY, FAST_DECAY, LARGEST_FAST_DECAY, LAST_Y, LEAST_SIZE, PHASE,
-    SEASON_STEP, SLOPES_DRIFT, UNSCALED, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, cov_at, mean_at, open_bank,
-    setting,
+    ANCHORED, Bank, DIFFERENCED, FAMILY, FAST_DECAY, LANES, LARGEST_FAST_DECAY, LAST_Y, LEAST_SIZE, PHASE, SEASON_STEP,
+    SLOPES_DRIFT, UNSCALED, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, drift_of_walk, open_bank, setting,
 )
 from adabypass.inference.kernel.step cimport LARGEST, saturate
 from adabypass.inference.kernel.warm_up cimport start_component
@@ -68,21 +67,21 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
 
 cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, Belief* out) noexcept nogil:
     """Mean and covariance of a filter's weights, and what a step of time adds to it: equations (53) and (120)."""
-    cdef Py_ssize_t i, j, at = 0, first = bank.intercept
+    cdef Py_ssize_t i, j, at = 0, first = bank.intercept, walk = k % LANES
     cdef bint is_anchored = setting(bank, ANCHORED)[k] != 0.0, is_differenced = setting(bank, DIFFERENCED)[k] != 0.0
     cdef const double* centers = bank.newest_center if is_differenced else bank.anchor_center
     cdef const double* vars = bank.move_var if is_differenced else bank.anchor_var
-    cdef double q = setting(bank, DRIFT_VAR)[k] * exp(2.0 * bank.slow[k]), moves = setting(bank, SLOPES_DRIFT)[k]
+    cdef double q = drift_of_walk(bank, walk), moves = setting(bank, SLOPES_DRIFT)[k]
     cdef double units, prec, center, of_intercept = 0.0 if is_differenced else 1.0
     is_anchored = is_anchored or is_differenced
     cdef double* cov = out.cov + k * bank.n_packed
     cdef double* drift = out.drift + k * bank.n_packed
     memset(drift, 0, bank.n_packed * sizeof(double))
     for i in range(bank.size):
-        out.mean[k * bank.size + i] = bank.m[mean_at(bank, k, i)] * unit[i]
+        out.mean[k * bank.size + i] = bank.m[i * LANES + walk] * unit[i]
         for j in range(i + 1):
             units = smaller(unit[i] * unit[j], LARGEST)
-            cov[at] = saturate(bank.S[cov_at(bank, k, at)] * units)
+            cov[at] = saturate(bank.S[at * LANES + walk] * units)
             at += 1
         if i < first:
             continue

@@ -3,12 +3,17 @@
 
 from adabypass.inference.kernel.step cimport Step
 from adabypass.model.families cimport FLEXIBLE_NORMALS, FLEXIBLE_START, N_FAMILIES, NORMALS
+from adabypass.model.special cimport larger
 from adabypass.simd.dispatch cimport MOST_FLEXIBLE, FlexibleNormals, Normals
+
+from libc.math cimport exp
 
 
 cdef extern from "bank.h" nogil:
     cpdef enum:
         LANES
+
+    double SMALLEST_SHARE
 
     cpdef enum:
         N_SEEN
@@ -30,7 +35,6 @@ cdef extern from "bank.h" nogil:
 
     cpdef enum:
         N_FILTERS
-        N_LANES
         N_FLEXIBLE
         N_DRIFTS
         N_FIXED_RATES
@@ -112,7 +116,7 @@ cdef extern from "bank.h" nogil:
         double* effect
 
     struct Bank:
-        Py_ssize_t n, size, n_packed, n_filters, n_flexible, n_lanes, n_drifts, n_rates, n_warm_up
+        Py_ssize_t n, size, n_packed, n_filters, n_flexible, n_drifts, n_rates, n_warm_up
         Py_ssize_t period
         bint intercept
         bint is_diagonal
@@ -164,8 +168,12 @@ cdef extern from "bank.h" nogil:
         double* h
         double* mean
         double* level
-        double* scale
         double* drift_var
+        double* walk_share
+        double* walk_noise
+        double* move
+        double* left
+        double* scale
         double* noise_var
         double* d
         double* v
@@ -192,8 +200,8 @@ cdef enum:      # PHASE
 cdef Limits LIMITS
 
 
-cdef inline Learned _learned(double* first, Py_ssize_t n_lanes) noexcept nogil:
-    return Learned(first, first + n_lanes, first + 2 * n_lanes)
+cdef inline Learned _learned(double* first, Py_ssize_t n_filters) noexcept nogil:
+    return Learned(first, first + n_filters, first + 2 * n_filters)
 
 
 cdef inline Bank open_bank(Step* step) noexcept nogil:
@@ -203,9 +211,8 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.row, bank.n, bank.constants, bank.extra = step.row, n, step.constants, step.extra
     bank.n_families, bank.normals, bank.limits = N_FAMILIES, NORMALS, &LIMITS
     bank.flexible, bank.flexible_start = &FLEXIBLE_NORMALS, FLEXIBLE_START
-    bank.n_filters = <Py_ssize_t>step.constants[N_FILTERS]
+    bank.n_filters = K = <Py_ssize_t>step.constants[N_FILTERS]
     bank.n_flexible = <Py_ssize_t>step.constants[N_FLEXIBLE]
-    bank.n_lanes = K = <Py_ssize_t>step.constants[N_LANES]
     bank.n_drifts = <Py_ssize_t>step.constants[N_DRIFTS]
     bank.n_rates = <Py_ssize_t>step.constants[N_FIXED_RATES] + 1
     bank.n_warm_up = <Py_ssize_t>step.constants[N_WARM_UP]
@@ -230,9 +237,7 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.epsilon = bank.fast + K
     bank.scale_slope_sq = bank.epsilon + K
     bank.epsilon_slope_sq = bank.scale_slope_sq + K
-    bank.failures = bank.epsilon_slope_sq + K
-    bank.strikes = bank.failures + K
-    bank.leverage = _learned(bank.strikes + K, K)
+    bank.leverage = _learned(bank.epsilon_slope_sq + K, K)
     bank.fast_log = _learned(bank.leverage.effect + K, K)
     bank.fading_log = _learned(bank.fast_log.effect + K, K)
     bank.level_slope = bank.fading_log.effect + K
@@ -241,17 +246,23 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.season_log = bank.normal_share + MOST_FLEXIBLE
     bank.rate_share = bank.season_log + bank.period
     bank.rated_share = bank.rate_share + bank.n_rates
-    bank.m = bank.rated_share + bank.n_rates * K
-    bank.S = bank.m + K * bank.size
-    bank.warm_x = bank.S + K * bank.n_packed
+    bank.failures = bank.rated_share + bank.n_rates * K
+    bank.strikes = bank.failures + LANES
+    bank.m = bank.strikes + LANES
+    bank.S = bank.m + LANES * bank.size
+    bank.warm_x = bank.S + LANES * bank.n_packed
     bank.warm_y = bank.warm_x + bank.n_warm_up * n
     bank.p = step.scratch
-    bank.h = bank.p + K * bank.size
-    bank.mean = bank.h + K
-    bank.level = bank.mean + K
-    bank.scale = bank.level + K
-    bank.drift_var = bank.scale + K
-    bank.noise_var = bank.drift_var + K
+    bank.h = bank.p + LANES * bank.size
+    bank.mean = bank.h + LANES
+    bank.level = bank.mean + LANES
+    bank.drift_var = bank.level + LANES
+    bank.walk_share = bank.drift_var + LANES
+    bank.walk_noise = bank.walk_share + LANES
+    bank.move = bank.walk_noise + LANES
+    bank.left = bank.move + LANES
+    bank.scale = bank.left + LANES
+    bank.noise_var = bank.scale + K
     bank.d = bank.noise_var + K
     bank.v = bank.d + K
     bank.inverse_scale = bank.v + K
@@ -263,7 +274,7 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.epsilon_slope = bank.scale_slope + K
     bank.term = bank.epsilon_slope + K
     bank.responsibility = bank.term + K
-    bank.z = bank.responsibility + MOST_FLEXIBLE * ((bank.n_flexible + LANES - 1) // LANES * LANES)
+    bank.z = bank.responsibility + MOST_FLEXIBLE * bank.n_flexible
     bank.anchored_slope = bank.z + bank.size
     bank.anchored_diagonal = bank.anchored_slope + bank.size
     bank.anchored_cross = bank.anchored_diagonal + bank.size
@@ -276,19 +287,28 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
 
 cdef inline const double* setting(const Bank* bank, Py_ssize_t which) noexcept nogil:
     """One of the settings, of every filter."""
-    return bank.settings + which * bank.n_lanes
+    return bank.settings + which * bank.n_filters
 
 
-cdef inline Py_ssize_t mean_at(const Bank* bank, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
-    """Where in `m` the mean of weight i of filter k is."""
-    return (k // LANES * bank.size + i) * LANES + k % LANES
+cdef inline Py_ssize_t var_at(const Bank* bank, Py_ssize_t walk, Py_ssize_t i) noexcept nogil:
+    """Where in `S` the variance of weight i of a walk is."""
+    return (i if bank.is_diagonal else i * (i + 3) // 2) * LANES + walk
 
 
-cdef inline Py_ssize_t cov_at(const Bank* bank, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
-    """Where in `S` element i of the packed covariance of filter k is."""
-    return (k // LANES * bank.n_packed + i) * LANES + k % LANES
+cdef inline double share_of_walk(const Bank* bank, Py_ssize_t walk) noexcept nogil:
+    """Share of all filters of a walk in the mixture."""
+    cdef Py_ssize_t j
+    cdef double total = 0.0
+    for j in range(bank.n_filters // LANES):
+        total += bank.share[j * LANES + walk]
+    return total
 
 
-cdef inline Py_ssize_t var_at(const Bank* bank, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
-    """Where in `S` the variance of weight i of filter k is."""
-    return cov_at(bank, k, i if bank.is_diagonal else i * (i + 3) // 2)
+cdef inline double drift_of_walk(const Bank* bank, Py_ssize_t walk) noexcept nogil:
+    """Variance of a step of a walk, in standard units, but for jumps: equation (52)."""
+    cdef Py_ssize_t j
+    cdef double slow = 0.0
+    for j in range(bank.n_filters // LANES):
+        slow += bank.share[j * LANES + walk] * bank.slow[j * LANES + walk]
+    slow /= larger(share_of_walk(bank, walk), SMALLEST_SHARE)
+    return setting(bank, DRIFT_VAR)[walk] * exp(2.0 * slow)

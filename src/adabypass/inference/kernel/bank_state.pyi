@@ -18,7 +18,6 @@ EPSILON: int
 DRIFT: int
 DRIFT_SHARE_0: int
 N_FILTERS: int
-N_LANES: int
 N_FLEXIBLE: int
 N_DRIFTS: int
 N_FIXED_RATES: int

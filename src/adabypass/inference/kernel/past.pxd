@@ -46,13 +46,13 @@ ctypedef struct Workspace:      # scratch of the functions below, owned by the c
     double* spread              # (most_touched²)       covariance of these lags
     double* crossed             # (most_touched,)       and of them with the base
     double* typical             # (n_lags,)             mean weights of the lags under the mixture
-    Py_ssize_t stride           # n_linears, filled up for vectors
-    Linear* linears             # (n_linears,)       their weights
+    Py_ssize_t stride           # n_walks, filled up for vectors
+    Linear* linears             # (n_walks,)       their weights
     double* weights             # (n_lags, stride)      weights of the lags
     double* response            # (n_response, stride)  to an impulse
     double* growth              # (stride,)             of an impulse
-    double* size                # (n_linears,)       sum of the absolute weights of the lags
-    double* sd                  # (n_linears,)       of the weights of the lags, up to the horizon
+    double* size                # (n_walks,)       sum of the absolute weights of the lags
+    double* sd                  # (n_walks,)       of the weights of the lags, up to the horizon
     double* slope               # (capacity,)           of the forecast by each unknown value
     double* along               # (capacity,)           covariance of the forecast with each
     double* extra               # (stride,)
@@ -66,7 +66,7 @@ cdef void features(const Past* past, const Design* design, const double* exog, d
 cdef double base_of(const Past* past, const Design* design) noexcept nogil
 cdef void extra_var(
     const Past* past, const Design* design, const Workspace* work, const Step* step, Weights weights_of,
-    Py_ssize_t n_linears,
+    Py_ssize_t n_walks,
 ) noexcept nogil
 cdef void observe(
     Past* past, const Design* design, const Workspace* work, double y, double mean, double var

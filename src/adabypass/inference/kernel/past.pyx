@@ -144,9 +144,9 @@ cdef inline double _base_tap(const Design* design, double position) noexcept nog
 
 cdef void extra_var(
     const Past* past, const Design* design, const Workspace* work, const Step* step, Weights weights_of,
-    Py_ssize_t n_linears,
+    Py_ssize_t n_walks,
 ) noexcept nogil:
-    """Write into `work.extra` the variance that each component's forecast gains because values are not known: (66)."""
+    """Write into `work.extra` the variance that each walk's forecast gains because values are not known: (66)."""
     cdef Py_ssize_t i, j, u, a, b, n_touched = 0, n_unknown = <Py_ssize_t>past.head[N_UNKNOWN]
     cdef double base_var = 0.0, total
     for i in range(design.n_lags):
@@ -173,7 +173,7 @@ cdef void extra_var(
             total = _base_tap(design, past.positions[u])
             if total != 0.0:
                 base_var += total * _base_tap(design, past.positions[j]) * _cov(past, u, j)
-    stabilised_gains(design, work, step, weights_of, n_linears, n_unknown + 1, n_touched, base_var)
+    stabilised_gains(design, work, step, weights_of, n_walks, n_unknown + 1, n_touched, base_var)
 
 
 cdef void observe(

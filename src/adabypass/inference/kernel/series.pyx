@@ -54,7 +54,7 @@ cdef class SeriesCell(RowCell):
     cdef Kernel kernel
     cdef cnp.ndarray constants, lags, taps, groups
     cdef Horizon judged             # memory of the forecasts that are judged; None if none are
-    cdef Py_ssize_t n_linears, n_head
+    cdef Py_ssize_t n_linears, n_walks, n_head
     cdef bint intercept             # whether the model has one of its own
     cdef object design_spec
     cdef bint by_mean               # whether a missing exogenous value takes the column's mean, or its last value
@@ -86,6 +86,7 @@ cdef class SeriesCell(RowCell):
         self.taps = np.array(spec.design.taps, dtype=np.float64)
         self.n_features = spec.n_features(n_exog)
         self.n_linears, self.n_components = spec.model.n_linears, spec.model.n_components
+        self.n_walks = spec.model.n_walks
         self.n_record = spec.model.n_record
         self.n_head = spec.model.n_head
         self.n_inputs, self.row_size, self.log_score_at = n_exog, row.shape[0], spec.model.log_score_at
@@ -104,14 +105,14 @@ cdef class SeriesCell(RowCell):
         self.judged = self.new_horizon(max(spec.horizons(n_exog))) if self.design.n_horizons > 0 else None
         self.past = open_past(<double*>cnp.PyArray_DATA(row), &self.design)
         most_touched = min(self.design.n_lags, self.design.capacity * self.design.n_taps)
-        stride = self.n_linears if self.n_linears == 1 else (self.n_linears + LANES - 1) // LANES * LANES
+        stride = self.n_walks if self.n_walks == 1 else (self.n_walks + LANES - 1) // LANES * LANES
         n_doubles = (
             2 * self.n_features + LINE + spec.model.n_scratch(self.n_features) + 3 * n_exog
             + most_touched * (most_touched + 1) + self.design.n_lags + 2 * self.design.capacity
             + stride * (4 + self.design.n_lags + n_response(&self.design))
         )
         self.memory = <double*>malloc(
-            n_doubles * sizeof(double) + self.n_linears * sizeof(Linear) + most_touched * sizeof(Py_ssize_t)
+            n_doubles * sizeof(double) + self.n_walks * sizeof(Linear) + most_touched * sizeof(Py_ssize_t)
         )
         if self.memory == NULL:
             raise MemoryError()
@@ -135,7 +136,7 @@ cdef class SeriesCell(RowCell):
         self.work.response = self.work.weights + self.design.n_lags * stride
         self.scratch = next_line(self.work.response + n_response(&self.design) * stride)
         self.work.linears = <Linear*>(self.memory + n_doubles)
-        self.work.touched = <Py_ssize_t*>(self.work.linears + self.n_linears)
+        self.work.touched = <Py_ssize_t*>(self.work.linears + self.n_walks)
 
     def __dealloc__(self):
         free(self.memory)
@@ -375,7 +376,7 @@ cdef class SeriesCell(RowCell):
         self._begin(step)
         features(&self.past, &self.design, self.exog, self.memory)
         if self.past.head[N_UNKNOWN] > 0.0:
-            extra_var(&self.past, &self.design, &self.work, step, self.kernel.weights, self.n_linears)
+            extra_var(&self.past, &self.design, &self.work, step, self.kernel.weights, self.n_walks)
             step.extra = self.work.extra
         aim(step, self.memory, self.kernel.scale_up)
         self.kernel.forecast(step)

@@ -43,7 +43,7 @@ cdef void growths(
 
 
 cdef void _gather(
-    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_linears,
+    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_walks,
     Py_ssize_t horizon,
 ) noexcept nogil:
     """Weights of the lags of each component, their sum and spread, and their mean under the mixture."""
@@ -53,9 +53,9 @@ cdef void _gather(
     weights_of(step, work.linears)
     for i in range(design.n_lags):
         work.typical[i] = 0.0
-        for k in range(n_linears, work.stride):
+        for k in range(n_walks, work.stride):
             work.weights[i * work.stride + k] = 0.0
-    for k in range(n_linears):
+    for k in range(n_walks):
         linear = work.linears + k
         size = spread = 0.0
         for i in range(design.n_lags):
@@ -70,13 +70,13 @@ cdef void _gather(
 
 
 cdef double _most_growth(
-    const Design* design, const Workspace* work, Py_ssize_t n_linears, Py_ssize_t n_steps
+    const Design* design, const Workspace* work, Py_ssize_t n_walks, Py_ssize_t n_steps
 ) noexcept nogil:
     """Growth that the mixture is certain of by two standard deviations; 1 if it is of none."""
     cdef const Linear* linear
     cdef Py_ssize_t i, k
     cdef double doubt = 0.0, apart, growth, early
-    for k in range(n_linears):
+    for k in range(n_walks):
         linear = work.linears + k
         for i in range(design.n_lags):
             apart = work.weights[i * work.stride + k] - work.typical[i]
@@ -86,7 +86,7 @@ cdef double _most_growth(
 
 
 cdef void stabilised_gains(
-    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_linears,
+    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_walks,
     Py_ssize_t horizon, Py_ssize_t n_touched, double base_var,
 ) noexcept nogil:
     """Variance of each component's forecast because values are unknown, with weights that do not explode: (64)-(66).
@@ -94,7 +94,7 @@ cdef void stabilised_gains(
     `work.spread` and `work.crossed` hold the covariance of the lags made of unknown values, and theirs with the base.
     """
     cdef const Linear* linear
-    cdef Py_ssize_t i, j, k, a, b, K = n_linears, stride = work.stride, bias = design.bias
+    cdef Py_ssize_t i, j, k, a, b, K = n_walks, stride = work.stride, bias = design.bias
     cdef Py_ssize_t n_steps = max(max(horizon, 2 * design.n_values), LEAST_STEPS)
     cdef double least_room = 0.7 / horizon, bound = 1.0, factor, shrink, gain, cov, weight, other
     cdef bint grows = False, spreads = False

@@ -13,7 +13,7 @@ from adabypass.model.special cimport larger, smaller
 from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE
 
 from adabypass.inference.kernel.bank_state cimport (
-    Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY, LAST_Y, LOG_SCORE, Learned,
+    Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY, LANES, LAST_Y, LOG_SCORE, Learned,
     MOST_WARM_UP, N_MILESTONES, N_REPEATS, N_SEEN, N_WARM, PHASE, PRIOR_PREC, PRIOR_SHARE, PRIOR_VAR,
     SCALE_SLOPE_SQ_START, SETTLED, SHOCKS, UNSCALED, WARMING, WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN,
     Y_RUNNING_VAR, Y_SCALE, setting, var_at,
@@ -35,7 +35,7 @@ cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexce
     If nothing is known of the size of y, every component is blank: mean nan, variance infinite.
     """
     cdef double n = bank.row[N_SEEN], c = bank.row[Y_CENTER], size = bank.constants[CHANGE_SCALE] * fabs(c), ratio
-    cdef double extra = smaller(bank.extra[k], LARGEST) if bank.extra != NULL else 0.0          # (66)
+    cdef double extra = smaller(bank.extra[k % LANES], LARGEST) if bank.extra != NULL else 0.0          # (66)
     if n == 0.0 or c == 0.0:
         out[0] = Component(1.0 / bank.n_filters, NAN, extra, INFINITY, 0.0, GAUSSIAN)
         return
@@ -120,14 +120,18 @@ cdef void _reset(Bank* bank, double widening) noexcept nogil:
         bank.rate_share[i] = 1.0 / bank.n_rates
     for i in range(MOST_FLEXIBLE):
         bank.normal_share[i] = bank.flexible_start[i]
-    memset(bank.m, 0, bank.n_lanes * bank.size * sizeof(double))
-    memset(bank.S, 0, bank.n_lanes * bank.n_packed * sizeof(double))
-    for k in range(bank.n_lanes):
+    memset(bank.m, 0, LANES * bank.size * sizeof(double))
+    memset(bank.S, 0, LANES * bank.n_packed * sizeof(double))
+    for k in range(LANES):
+        bank.failures[k] = bank.strikes[k] = 0.0
+        for i in range(bank.size):
+            bank.S[var_at(bank, k, i)] = bank.constants[PRIOR_VAR]
+    for k in range(bank.n_filters):
         bank.share[k] = prior[k]
         for i in range(bank.n_rates):
-            bank.rated_share[i * bank.n_lanes + k] = prior[k]
+            bank.rated_share[i * bank.n_filters + k] = prior[k]
         bank.slow[k] = noise_of(<int64_t>setting(bank, FAMILY)[k]).start_log + log(widening)
-        bank.fast[k] = bank.failures[k] = bank.strikes[k] = bank.level_slope[k] = 0.0
+        bank.fast[k] = bank.level_slope[k] = 0.0
         _forget(&bank.leverage, k, prec)
         _forget(&bank.fast_log, k, prec)
         _forget(&bank.fading_log, k, prec)
@@ -135,8 +139,6 @@ cdef void _reset(Bank* bank, double widening) noexcept nogil:
         bank.epsilon[k] = bank.constants[EPSILON_START]
         bank.scale_slope_sq[k] = bank.constants[SCALE_SLOPE_SQ_START]
         bank.epsilon_slope_sq[k] = bank.constants[EPSILON_SLOPE_SQ_START]
-        for i in range(bank.size):
-            bank.S[var_at(bank, k, i)] = bank.constants[PRIOR_VAR]
 
 
 cdef void start_over(Bank* bank) noexcept nogil:

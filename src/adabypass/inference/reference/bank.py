@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.inference.reference import filters
+from adabypass.inference.reference import filters, walks
 from adabypass.inference.reference.filters import (
     Anchor,
     Filter,
@@ -16,24 +16,26 @@ from adabypass.inference.reference.filters import (
     Seen,
     Shared,
     Units,
-    direction,
-    drifted,
-    explain,
     normalised_slope,
 )
 from adabypass.inference.reference.linear_gaussian import Weights, inner
+from adabypass.inference.reference.walks import Signal, Walk
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.bank_design import Setting
 from adabypass.model.limits import RESOLUTION
 from adabypass.model.noise import FLEXIBLE_NORMALS, START_SCALE
 from adabypass.validation import Floats
 
+SMALLEST_DENSITY = 1e-290
+"""Of a filter, over the largest: where those of all filters of a walk are less, their shares decide."""
+
 
 class Bank(NamedTuple):
     """All that is known once the units are set."""
 
     units: Units
-    filters: tuple[Filter, ...]
+    walks: tuple[Walk, ...]
+    filters: tuple[Filter, ...]  # filter k has walk k modulo their number
     rated_shares: Floats  # of the filters, under each switching rate: (n_rates, n_filters)
     rate_shares: Floats  # of the switching rates
     normal_shares: Floats  # of the normals of flexible noise
@@ -55,6 +57,16 @@ class Bank(NamedTuple):
         """Return the share of each filter in the forecast."""
         return np.asarray(self.rate_shares @ self.rated_shares)
 
+    @property
+    def walk_shares(self) -> Floats:
+        """Return the share of all filters of each walk."""
+        return np.asarray(self.shares.reshape(-1, len(self.walks)).sum(axis=0))
+
+    def of_walk(self, walk: int, values: Floats, weights: Floats) -> float:
+        """Return the mean over a walk's filters of a value of each filter."""
+        own = slice(walk, None, len(self.walks))
+        return inner(weights[own], values[own]) / float(weights[own].sum())
+
 
 class FilterForecast(NamedTuple):
     """What one filter forecasts: mean and variance of z'w, and the noise's scale, in standard units."""
@@ -70,12 +82,11 @@ def start(units: Units, first_y: float, widening: float, spec: AutoBypassSpec) -
     size = n + spec.intercept
     prior = Weights(np.zeros(size), spec.prior_var * np.eye(size))
     slopes_sq, unknown = (spec.scale_slope_sq_start, spec.epsilon_slope_sq_start), Learned(0.0, spec.prior_prec, 0.0)
-    learned = spec.epsilon_start, *slopes_sq, 0, 0, unknown, unknown, unknown, unknown
+    learned = spec.epsilon_start, *slopes_sq, unknown, unknown, unknown, unknown
     return Bank(
         units=units,
-        filters=tuple(
-            Filter(prior, log(START_SCALE[setting.family] * widening), 0.0, *learned) for setting in spec.filters()
-        ),
+        walks=(Walk(prior, 0, 0),) * spec.n_walks,
+        filters=tuple(Filter(log(START_SCALE[setting.family] * widening), 0.0, *learned) for setting in spec.filters()),
         rated_shares=np.tile([setting.prior_share for setting in spec.filters()], (spec.n_rates, 1)),
         rate_shares=np.full(spec.n_rates, 1 / spec.n_rates),
         normal_shares=FLEXIBLE_NORMALS.start,
@@ -97,21 +108,39 @@ def standardise(bank: Bank, x: Floats, spec: AutoBypassSpec) -> Floats:
     return np.concatenate([[1.0], z]) if spec.intercept else z
 
 
+def drifted(bank: Bank, spec: AutoBypassSpec) -> list[Weights]:
+    """Return the weights of every walk at the next step."""
+    slow = np.array([each.slow for each in bank.filters])
+    return [
+        walks.drifted(each, setting, bank.of_walk(k, slow, bank.shares), bank.anchor, spec)  # (52)
+        for k, (each, setting) in enumerate(zip(bank.walks, spec.filters()[: spec.n_walks], strict=True))
+    ]
+
+
 def forecast(bank: Bank, x: Floats, spec: AutoBypassSpec) -> list[FilterForecast]:
     """Return the forecast of every filter."""
     z, shared = standardise(bank, x, spec), bank.shared
-    forecasts = []
-    for each, setting in zip(bank.filters, spec.filters(), strict=True):
-        prior = drifted(each, setting, bank.anchor, spec)
-        mean = inner(z, prior.mean)
-        scale = each.noise_scale(level_of(bank, mean, setting, spec), shared)
-        forecasts.append(FilterForecast(mean, inner(z, prior.cov @ z), scale))
-    return forecasts
+    signals = [walks.signal(prior, z) for prior in drifted(bank, spec)] * (spec.n_filters // spec.n_walks)
+    return [
+        FilterForecast(*signal, each.noise_scale(level_of(bank, signal.mean, setting, spec), shared))
+        for signal, each, setting in zip(signals, bank.filters, spec.filters(), strict=True)
+    ]
 
 
 def level_of(bank: Bank, mean: float, setting: Setting, spec: AutoBypassSpec) -> float:
     """Return the level of a forecast, if the filter's noise follows it; else 0."""
     return bank.level.of(mean, spec) if setting.follows_level else 0.0
+
+
+def noise_vars(bank: Bank, signals: list[Signal], spec: AutoBypassSpec) -> Floats:
+    """Return the variance of every filter's noise."""
+    return np.array(
+        [
+            each.noise_scale(level_of(bank, signals[k % spec.n_walks].mean, setting, spec), bank.shared) ** 2
+            * each.unit_var(setting, bank.shared)
+            for k, (each, setting) in enumerate(zip(bank.filters, spec.filters(), strict=True))
+        ]
+    )
 
 
 def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank, float]:
@@ -121,18 +150,17 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
     units, shared = bank.units, bank.shared
     z, standard = standardise(bank, x, spec), (y - units.y_center) / units.y_scale
     newest = Newest(y, bank.newest.n_repeats + 1 if y == bank.newest.y else 1)
+    priors = drifted(bank, spec)
+    signals = [walks.signal(prior, z) for prior in priors]
     learned, says = [], []
-    for each, setting in zip(bank.filters, spec.filters(), strict=True):
-        prior = drifted(each, setting, bank.anchor, spec)
-        level = level_of(bank, inner(z, prior.mean), setting, spec)
-        posterior, seen = filters.learn(each, prior, z, standard, setting, level, shared, spec.is_full)
-        if setting.differenced:
-            u = direction(z, bank.anchor, spec)
-            posterior = posterior._replace(weights=explain(posterior.weights, z, standard, u))
-        learned.append(filters.learn_noise(posterior, setting, seen, bank.n_seen, newest, shared.least_scale, spec))
+    for k, (each, setting) in enumerate(zip(bank.filters, spec.filters(), strict=True)):
+        mean, signal_var = signals[k % spec.n_walks]
+        seen = filters.see(each, mean, signal_var, standard, setting, level_of(bank, mean, setting, spec), shared)
+        learned.append(filters.learn_noise(each, setting, seen, bank.n_seen, newest, shared.least_scale, spec))
         says.append(seen)
     logs = np.array([seen.log_density for seen in says])
-    widened = widen_after_shocks(bank, learned, z, standard, spec)
+    moved = learn_walks(bank, priors, signals, says, z, standard, spec)
+    widened = widen_after_shocks(bank, learned, signals, standard, spec)._replace(walks=moved)
     widened = widened._replace(season=learn_season(bank, says, newest, spec))
     widened = learn_shape(widened, logs, [seen.evidence.responsibilities for seen in says], spec)
     bank, log_density = reweigh(widened, logs, spec)
@@ -140,26 +168,56 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
     return move_level(move_anchor(bank, z[int(spec.intercept) :], spec), standard, spec), log_density
 
 
+def learn_walks(
+    bank: Bank,
+    priors: list[Weights],
+    signals: list[Signal],
+    says: list[Seen],
+    z: Floats,
+    y: float,
+    spec: AutoBypassSpec,
+) -> tuple[Walk, ...]:
+    """Return the walks after y, each by what it says to its filters, of which those count most that foresaw it."""
+    logs = np.array([seen.log_density for seen in says])
+    moves, lefts = np.array([seen.move for seen in says]), np.array([seen.left for seen in says])
+    weights = bank.shares * (np.exp(logs - logs.max()) + SMALLEST_DENSITY)  # (123)
+    noise, moved = noise_vars(bank, signals, spec), []
+    for k, (walk, prior, (mean, signal_var)) in enumerate(zip(bank.walks, priors, signals, strict=True)):
+        own = slice(k, None, spec.n_walks)
+        move, left = walks.matched(weights[own] / weights[own].sum(), moves[own], lefts[own])
+        posterior = walks.learn(prior, z, move, left, spec.is_full)
+        if spec.filters()[k].differenced:
+            posterior = walks.explain(posterior, z, y, walks.direction(z, bank.anchor, spec))
+        error = abs(y - mean) / sqrt(signal_var + float(noise[own].min()))
+        strikes = walk.strikes + 1 if error > spec.jump_distance else 0  # (115)
+        moved.append(walk._replace(weights=posterior, strikes=strikes))
+    return tuple(moved)
+
+
 def _let_time_pass(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:
-    passed = []
-    for each, setting in zip(bank.filters, spec.filters(), strict=True):
-        weights = drifted(each, setting, bank.anchor, spec)
-        if setting.differenced:
-            level, u = level_of(bank, inner(z, weights.mean), setting, spec), direction(z, bank.anchor, spec)
-            var = each.noise_scale(level, bank.shared) ** 2 * each.unit_var(setting, bank.shared)
-            weights = Weights(weights.mean, weights.cov + var * np.outer(u, u))  # (119)
-        passed.append(filters.move_fast(each, setting, 0.0, 0.0, 0.0, spec)._replace(weights=weights, strikes=0))
-    return bank._replace(filters=tuple(passed), season=None if bank.season is None else bank.season.passed())
+    passed, priors = [], drifted(bank, spec)
+    noise = noise_vars(bank, [walks.signal(prior, z) for prior in priors], spec)
+    for k, prior in enumerate(priors):
+        weights = prior
+        if spec.filters()[k].differenced:
+            u, var = walks.direction(z, bank.anchor, spec), bank.of_walk(k, noise, bank.shares)  # (126)
+            weights = Weights(prior.mean, prior.cov + var * np.outer(u, u))  # (119)
+        passed.append(bank.walks[k]._replace(weights=weights, strikes=0))
+    faded = (
+        filters.move_fast(each, setting, 0.0, 0.0, 0.0, spec)
+        for each, setting in zip(bank.filters, spec.filters(), strict=True)
+    )
+    season = None if bank.season is None else bank.season.passed()
+    return bank._replace(walks=tuple(passed), filters=tuple(faded), season=season)
 
 
-def widen_after_shocks(bank: Bank, learned: list[Filter], z: Floats, y: float, spec: AutoBypassSpec) -> Bank:
+def widen_after_shocks(
+    bank: Bank, learned: list[Filter], signals: list[Signal], y: float, spec: AutoBypassSpec
+) -> Bank:
     """Return the bank with what its filters `learned`; after repeated shocks, with wider noise in every filter."""
     best = int(np.argmax(bank.shares))
-    each, setting = bank.filters[best], spec.filters()[best]
-    prior = drifted(each, setting, bank.anchor, spec)
-    mean = inner(z, prior.mean)
-    scale = each.noise_scale(level_of(bank, mean, setting, spec), bank.shared)
-    distance = abs(y - mean) / sqrt(inner(z, prior.cov @ z) + scale**2 * each.unit_var(setting, bank.shared))
+    mean, signal_var = signals[best % spec.n_walks]
+    distance = abs(y - mean) / sqrt(signal_var + float(noise_vars(bank, signals, spec)[best]))
     is_shock = distance >= spec.shock_distance
     shocks = bank.shocks + 1.0 if is_shock else max(bank.shocks - spec.shock_decay, 0.0)
     if is_shock and shocks >= spec.max_shocks:
@@ -211,18 +269,19 @@ def reweigh(bank: Bank, logs: Floats, spec: AutoBypassSpec) -> tuple[Bank, float
 
 
 def restart_failing(bank: Bank, spec: AutoBypassSpec) -> Bank:
-    """Replace the weights of filters that keep failing by those of the best."""
+    """Replace the weights of walks that keep failing by those of the best."""
     rate = inner(bank.rate_shares, np.array(spec.rates(bank.n_seen - 1)))
-    best, shares = int(np.argmax(bank.shares)), bank.shares
-    restarted = list(bank.filters)
-    for k, (each, setting) in enumerate(zip(bank.filters, spec.filters(), strict=True)):
-        if k == best or shares[k] > spec.failure_margin * rate * setting.prior_share:
+    best, shares = int(np.argmax(bank.walk_shares)), bank.walk_shares
+    prior = np.array([each.prior_share for each in spec.filters()]).reshape(-1, spec.n_walks).sum(axis=0)
+    restarted = list(bank.walks)
+    for k, each in enumerate(bank.walks):
+        if k == best or shares[k] > spec.failure_margin * rate * prior[k]:
             restarted[k] = each._replace(failures=max(each.failures - 1, 0))
         elif each.failures + 1 < spec.max_failures:
             restarted[k] = each._replace(failures=each.failures + 1)
         else:
-            restarted[k] = each._replace(failures=0, weights=bank.filters[best].weights)  # (59)
-    return bank._replace(filters=tuple(restarted))
+            restarted[k] = each._replace(failures=0, weights=bank.walks[best].weights)  # (59)
+    return bank._replace(walks=tuple(restarted))
 
 
 def move_level(bank: Bank, y: float, spec: AutoBypassSpec) -> Bank:

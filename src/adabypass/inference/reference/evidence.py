@@ -155,11 +155,16 @@ def update(weights: Weights, x: Floats, y: float, spec: EvidenceBypassSpec) -> W
 
 def absorb(prior: Weights, x: Floats, seen: Evidence, noise_scale: float) -> Weights:
     """Move the weights so that mean and variance of x'w are those of its posterior."""
+    return move_weights(prior, x, -seen.shift * noise_scale, seen.var * noise_scale**2)
+
+
+def move_weights(prior: Weights, x: Floats, move: float, left: float) -> Weights:
+    """Move the weights so that the mean of x'w changes by `move`, and its variance becomes `left`, if that is less."""
     Px = prior.cov @ x
     h = inner(x, Px)
     if h <= SMALLEST_SIGNAL:  # x'w is known: nothing is to be learned
         return prior
     guarded, floor = guard(prior.cov, x, h)  # (28)
-    shrink = max(1.0 - seen.var * noise_scale**2 / h, 0.0) / max(h, floor)
-    mean = prior.mean - Px * (seen.shift * noise_scale / h)  # (45)
+    shrink = max(1.0 - left / h, 0.0) / max(h, floor)
+    mean = prior.mean + Px * (move / h)  # (45)
     return Weights(mean, guarded - shrink * np.outer(Px, Px))  # (46)

@@ -1,16 +1,12 @@
-"""The filters of AutoBypass's bank: each forecasts and learns by itself, in standard units."""
+"""The filters of AutoBypass's bank, a walk of weights and a noise model each: what they learn of the noise."""
 
 from math import copysign, exp, log, sqrt
 from typing import NamedTuple
 
-import numpy as np
-
-from adabypass.inference.reference.evidence import Evidence, absorb, evidence
-from adabypass.inference.reference.linear_gaussian import Weights, inner
+from adabypass.inference.reference.evidence import Evidence, evidence
 from adabypass.model import noise
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.bank_design import Setting
-from adabypass.model.covariance import MOST_EXPLAINED
 from adabypass.model.limits import RESOLUTION, SMALLEST_SIGNAL
 from adabypass.model.noise import FLEXIBLE_NORMALS, NORMALS, Family
 from adabypass.validation import Floats
@@ -94,16 +90,13 @@ class Shared(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """What one filter believes."""
+    """What one filter believes of its noise."""
 
-    weights: Weights
     slow: float
     fast: float
     epsilon: float
     scale_slope_sq: float
     epsilon_slope_sq: float
-    failures: int
-    strikes: int
     leverage: Learned
     fast_log: Learned
     fading_log: Learned
@@ -126,41 +119,6 @@ class Filter(NamedTuple):
         return min(max(decay, 0.0), spec.largest_fast_decay)  # (102)
 
 
-def drifted(each: Filter, setting: Setting, anchor: Anchor, spec: AutoBypassSpec) -> Weights:
-    """Return the weights a step of the random walk later: level and slopes drift independently about an anchor."""
-    weights, jumps = each.weights, each.strikes >= spec.max_strikes
-    q = (setting.drift_var + (setting.jump_var if jumps else 0.0)) * exp(2 * each.slow)  # (52), (116)
-    center, var, own = np.zeros_like(anchor.center), np.ones_like(anchor.var), 1.0
-    if setting.anchored:
-        center, var = anchor.center, anchor.var
-    if setting.differenced:
-        center, var, own = anchor.newest, anchor.move_var, 0.0
-    if not spec.is_full:
-        center = np.zeros_like(center)  # (181)
-    if not setting.slopes_drift:
-        var = np.full_like(var, np.inf)
-    slopes = np.diag(1 / var)
-    Q = slopes
-    if spec.intercept:
-        level, cross = np.array([[own + inner(center, center / var)]]), -(center / var)[None]
-        Q = np.block([[level, cross], [cross.T, slopes]])  # (53), (120)
-    return Weights(weights.mean, np.asarray(weights.cov + q * Q))
-
-
-def direction(z: Floats, anchor: Anchor, spec: AutoBypassSpec) -> Floats:
-    """Return how an error moves weights that are to explain an observation: the level alone, or all slopes."""
-    if spec.intercept:
-        return np.asarray(np.eye(len(z))[0])
-    along = z / anchor.var
-    return np.asarray(along / max(inner(z, along), spec.least_size * len(z)))  # (117)
-
-
-def explain(weights: Weights, z: Floats, y: float, u: Floats) -> Weights:
-    """Return weights that have been moved along `u` by what they leave unexplained of y."""
-    T = np.eye(len(z)) - np.outer(u, z)
-    return Weights(weights.mean + u * (y - inner(z, weights.mean)), np.asarray(T @ weights.cov @ T.T))  # (118)
-
-
 class Seen(NamedTuple):
     """What one observation says to a filter."""
 
@@ -168,22 +126,17 @@ class Seen(NamedTuple):
     log_density: float
     error: float  # in standard deviations
     level: float  # of the forecast, if the filter's noise follows it
+    move: float  # posterior less prior mean of z'w
+    left: float  # posterior variance of z'w
 
 
-def learn(
-    each: Filter, prior: Weights, z: Floats, y: float, setting: Setting, level: float, shared: Shared, is_full: bool
-) -> tuple[Filter, Seen]:
-    """Condition the drifted weights on y, in standard units; return also what y says of the noise."""
-    scale, h = each.noise_scale(level, shared), inner(z, prior.cov @ z)
-    d, v = (y - inner(z, prior.mean)) / scale, max(h / scale**2, SMALLEST_SIGNAL)
+def see(each: Filter, mean: float, signal_var: float, y: float, setting: Setting, level: float, shared: Shared) -> Seen:
+    """Return what y, in standard units, says to a filter whose forecast of z'w has this mean and variance."""
+    scale = each.noise_scale(level, shared)
+    d, v = (y - mean) / scale, max(signal_var / scale**2, SMALLEST_SIGNAL)
     says = evidence(setting.family, d, v, each.epsilon, shared.normal_shares)
-    seen = Seen(says, says.log_density - log(scale), d / sqrt(v + each.unit_var(setting, shared)), level)
-    posterior = absorb(prior, z, says, scale)
-    if not is_full:
-        left = min(max(says.var * scale**2 / h, 1.0 - MOST_EXPLAINED), 1.0)
-        var = prior.cov.diagonal()
-        posterior = posterior._replace(cov=np.diag(var / (1.0 + (1.0 - left) / (left * h) * var * z**2)))  # (182)
-    return each._replace(weights=posterior), seen
+    error = d / sqrt(v + each.unit_var(setting, shared))
+    return Seen(says, says.log_density - log(scale), error, level, -says.shift * scale, says.var * scale**2)
 
 
 def normalised_slope(
@@ -203,12 +156,10 @@ def learn_noise(
     rate, says = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence
     slope, scale_sq = normalised_slope(each, setting, seen, n_seen, newest, spec)
     slow = each.slow + max(setting.slow_rate, 1 / (n_seen + 3)) * slope  # (55)
-    strikes = each.strikes + 1 if abs(seen.error) > spec.jump_distance else 0  # (115)
     steepest = spec.largest_level_slope
     learned = learn_volatility(each, setting, slope, seen.error, spec)._replace(
         slow=max(slow, log(least)) if least > 0 else slow,  # (85)
         scale_slope_sq=scale_sq,
-        strikes=strikes,
         level_slope=each.level_slope.moved(slope, seen.level, -steepest, steepest, spec),
     )
     if setting.family is not Family.INSENSITIVE:

@@ -1,0 +1,193 @@
+/* The random walks that a bank's weights follow. The filters of a walk, which differ in their noise alone, share its
+   weights: equations (45), (46), (52), (53) and (115)-(125). */
+
+#ifndef ADABYPASS_WALKS_H
+#define ADABYPASS_WALKS_H
+
+#include "blocks.h"
+#include "diagonal_walks.h"
+#include "differences.h"
+#include "filter_noise.h"
+
+/* Shares of the walks from `lane` on in the mixture, and the variance of their drift. */
+static inline void find_drift(Bank* bank, ptrdiff_t lane)
+{
+    vec share = fill(0.0), slow = fill(0.0), q = load(setting(bank, DRIFT_VAR) + lane);
+    mask jumps = at_most(fill(bank->constants[MAX_STRIKES]), load(bank->strikes + lane));
+    for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
+        vec own = load(bank->share + k);
+        share += own;
+        slow += own * load(bank->slow + k);
+    }
+    share = larger(share, fill(SMALLEST_SHARE));
+    if (any(jumps)) q += zero_unless(jumps, load(setting(bank, JUMP_VAR) + lane));              /* (116) */
+    store(bank->walk_share + lane, share);
+    store(bank->drift_var + lane, q * exponential(2.0 * (slow / share)));                       /* (52) */
+}
+
+/* p = P @ z, h = z @ p and mean = z @ m, for walks of `size` weights. */
+INLINE void forecast_walks_of(Bank* bank, const ptrdiff_t size, const int is_diagonal)
+{
+    double* p = bank->p;
+    const double* m = bank->m;
+    const double* z = bank->z;
+    const double* slope = bank->anchored_slope;
+    const double* moved_slope = bank->moved_slope;
+    if (is_diagonal)
+        product_diagonal(size, bank->S, z, p);
+    else
+        product(size, bank->S, z, p);
+    for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
+        vec h = fill(0.0), mean = fill(0.0), q = load(bank->drift_var + lane);
+        vec anchored = q * load(setting(bank, ANCHORED) + lane), newest = q * load(setting(bank, DIFFERENCED) + lane);
+        vec fixed = q - anchored - newest;
+        for (ptrdiff_t i = 0; i < size; i++) {
+            double* along = p + i * LANES + lane;
+            vec moved = load(along) + (anchored * slope[i] + fixed * z[i] + newest * moved_slope[i]);  /* (53), (120) */
+            store(along, moved);
+            h += z[i] * moved;
+            mean += z[i] * load(m + i * LANES + lane);
+            if (i == 0) fixed *= load(setting(bank, SLOPES_DRIFT) + lane);
+        }
+        store(bank->h + lane, larger(h, fill(0.0)));
+        store(bank->mean + lane, mean);
+    }
+}
+
+/* For every walk its share, p = P @ z, h = z @ p, mean = z @ m, and the level of that mean. */
+static void forecast_walks(Bank* bank)
+{
+    double unit = bank->row[Y_SCALE], most = bank->constants[LARGEST_LEVEL];
+    double center = bank->row[Y_RUNNING_MEAN], inverse_sd = 1.0 / sqrt(bank->row[Y_RUNNING_VAR]);
+    find_anchors(bank);
+    for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) find_drift(bank, lane);
+    if (bank->is_diagonal)
+        forecast_walks_of(bank, bank->size, 1);
+    else if (bank->size == 2)   /* with the loops unrolled */
+        forecast_walks_of(bank, 2, 0);
+    else
+        forecast_walks_of(bank, bank->size, 0);
+    for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH)
+        store(bank->level + lane, clamp((load(bank->mean + lane) - center) * inverse_sd, -most, most));     /* (105) */
+    if (bank->extra != NULL)
+        for (ptrdiff_t walk = 0; walk < LANES; walk++) {                                        /* (66) */
+            double extra = bank->extra[walk] / unit / unit;
+            bank->h[walk] += extra < bank->limits->largest_distance ? extra : bank->limits->largest_distance;
+        }
+}
+
+/* P = S + Q, in place of S, for the walks from `lane` on: equations (53) and (120). Return the sum of √P_ii |z_i|. */
+INLINE vec let_drift(Bank* bank, ptrdiff_t lane, const ptrdiff_t size)
+{
+    double* row = bank->S + lane;       /* of the triangle */
+    const double* diagonal = bank->anchored_diagonal;
+    const double* cross = bank->anchored_cross;
+    const double* moved_diagonal = bank->moved_diagonal;
+    const double* moved_cross = bank->moved_cross;
+    vec q = load(bank->drift_var + lane), anchored = q * load(setting(bank, ANCHORED) + lane);
+    vec newest = q * load(setting(bank, DIFFERENCED) + lane), fixed = q - anchored - newest;
+    vec var = load(row) + (fixed + anchored * diagonal[0] + newest * moved_diagonal[0]);
+    vec reach = root(larger(var, fill(0.0))) * fabs(bank->z[0]);
+    store(row, var);
+    fixed *= load(setting(bank, SLOPES_DRIFT) + lane);
+    for (ptrdiff_t i = 1; i < size; i++) {
+        row += i * LANES;
+        if (bank->intercept) store(row, load(row) - (anchored * cross[i] + newest * moved_cross[i]));
+        var = load(row + i * LANES) + (fixed + anchored * diagonal[i] + newest * moved_diagonal[i]);
+        store(row + i * LANES, var);
+        reach += root(larger(var, fill(0.0))) * fabs(bank->z[i]);
+    }
+    return reach;
+}
+
+/* Let the walks from `lane` on, whose observation is missing, drift. */
+static inline void pass_walks(Bank* bank, ptrdiff_t lane)
+{
+    if (bank->is_diagonal)
+        let_drift_diagonal(bank, lane);
+    else
+        let_drift(bank, lane, bank->size);
+    if (any_differenced(bank, lane)) pass_newest(bank, lane);
+    store(bank->strikes + lane, fill(0.0));
+}
+
+/* Count how many times in a row the walks from `lane` on were far off, beside the narrowest noise of their filters, as an
+   observation that is far off makes wide noise likely: equation (115). */
+static inline void count_strikes(Bank* bank, ptrdiff_t lane, double y)
+{
+    double far = bank->constants[JUMP_DISTANCE];
+    vec error = y - load(bank->mean + lane), noise = fill(bank->limits->largest);
+    for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
+        vec scale = load(bank->scale + k);
+        noise = smaller(noise, scale * scale * load(bank->noise_var + k));
+    }
+    vec var = load(bank->h + lane) + noise;
+    mask strikes = less(far * far * var, error * error);
+    store(bank->strikes + lane, zero_unless(strikes, load(bank->strikes + lane) + 1.0));
+}
+
+/* What the observation says of z @ w in the walks from `lane` on: mean and variance over their filters, which are weighed
+   by how well they foresaw it: equations (123)-(125). Densities are in place of `mass`. */
+static inline void match_moments(Bank* bank, ptrdiff_t lane)
+{
+    vec total = fill(0.0), move = fill(0.0), left = fill(0.0), h = load(bank->h + lane);
+    for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
+        vec own = load(bank->share + k) * (load(bank->mass + k) + SMALLEST_DENSITY);            /* (123) */
+        store(bank->term + k, own);
+        total += own;
+        move -= own * (load(bank->shift + k) * load(bank->scale + k));
+    }
+    mask is_known = less(fill(0.0), total);
+    vec inverse = zero_unless(is_known, 1.0 / total);
+    move *= inverse;                                                                            /* (124) */
+    for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
+        vec scale = load(bank->scale + k), apart = load(bank->shift + k) * scale + move;
+        left += load(bank->term + k) * (load(bank->posterior_var + k) * (scale * scale) + apart * apart);
+    }
+    store(bank->move + lane, move);
+    store(bank->left + lane, smaller(select(is_known, left * inverse, h), h));                  /* (125) */
+}
+
+/* Let walks of `size` weights learn; they get the posterior mean and variance of z @ w: equations (28), (45) and (46). */
+INLINE void learn_walks_of(Bank* bank, const ptrdiff_t size, double y)
+{
+    const Limits* limits = bank->limits;
+    const double* p = bank->p;
+    double most = limits->largest_weight, rounding = (double)(size + 4) * limits->rounding;
+    vec growth[PARTS], factor[PARTS], reaches[PARTS];
+    for (int part = 0; part < PARTS; part++) {
+        ptrdiff_t lane = part * WIDTH;
+        vec h = load(bank->h + lane);
+        mask moves = less(fill(limits->smallest_signal), h);
+        vec inverse_h = zero_unless(moves, 1.0 / h);
+        vec step = clamp(load(bank->move + lane) * inverse_h, -limits->largest, limits->largest);
+        vec shrink = larger(1.0 - load(bank->left + lane) * inverse_h, fill(0.0));
+        vec reach = reaches[part] = let_drift(bank, lane, size);
+        for (ptrdiff_t i = 0; i < size; i++) {
+            double* weight = bank->m + i * LANES + lane;
+            store(weight, clamp(load(weight) + step * load(p + i * LANES + lane), -most, most));        /* (45) */
+        }
+        growth[part] = 1.0 + zero_unless(moves, rounding * (1.0 + reach * root(inverse_h)));    /* (28) */
+        vec floor = rounding * reach * reach;
+        if (any(less(fill(1.0), floor * inverse_h))) inverse_h = smaller(inverse_h, 1.0 / floor);
+        factor[part] = shrink * inverse_h;
+    }
+    subtract_outer(size, growth, factor, p, bank->S);                                           /* (46) */
+    for (int part = 0; part < PARTS; part++)
+        if (any_differenced(bank, part * WIDTH))
+            explain_newest(bank, part * WIDTH, size, y, factor[part], rounding * reaches[part] * reaches[part]);
+}
+
+/* Let every walk learn from y, in standard units, after its filters were weighed. */
+static void learn_walks(Bank* bank, double y)
+{
+    for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) match_moments(bank, lane);
+    if (bank->is_diagonal)
+        learn_walks_diagonal(bank);
+    else if (bank->size == 2)   /* with the loops unrolled */
+        learn_walks_of(bank, 2, y);
+    else
+        learn_walks_of(bank, bank->size, y);
+}
+
+#endif
