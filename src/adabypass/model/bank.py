@@ -26,6 +26,9 @@ BankCovariance = Literal["auto", "full", "diagonal"]
 MOST_FULL = 200
 """Features up to which the filters' covariances are full, if it is not said what they are to be."""
 
+SMALLEST_NEW_LOG = -12.0
+"""Least log of the deviation of the slopes of new sparse features, over that of (183)."""
+
 LANES = 8
 """Weights follow so many random walks, which compiled code moves at once: simd/kernels.h."""
 
@@ -40,12 +43,16 @@ class AutoBypassSpec(Spec):
     prior_shares: tuple[float, ...] | None = None
     """Shares of the filters before anything is learned; those of the design if None."""
     covariance: BankCovariance = field(default="auto", kw_only=True)
+    sparse: bool = field(default=False, kw_only=True)
+    """Whether features are mostly 0, which is then what they are measured from; covariances are diagonal."""
 
     forecast_type: ClassVar[type] = Mixture
     bounded_by: ClassVar[Mapping[str, str]] = {"n_warm": "n_warm_up", "season_step": "period"}
     drift_logs: ClassVar[tuple[float, ...]] = DRIFT_LOGS
     prior_var: ClassVar[float] = 10.0
-    """Variance of the weights before anything is learned, in standard units."""
+    """Variance of the weights before anything is learned, in standard units:"""
+    most_wide_slopes: ClassVar[int] = 5
+    """of each slope with up to so many features; more share what so many would have."""
 
     n_warm_up: ClassVar[int] = 20
     milestones: ClassVar[tuple[int, ...]] = (1, 2, 3, 4, 6, 8, 11, 15, 20)
@@ -168,7 +175,7 @@ class AutoBypassSpec(Spec):
     constant_names: ClassVar[tuple[str, ...]] = (
         "n_filters", "n_flexible", "n_drifts", "n_fixed_rates", "n_milestones", "n_warm_up",
         "intercept", "period",
-        "prior_var", "warm_up_widening", "change_scale", "change_tail",
+        "prior_var", "most_wide_slopes", "warm_up_widening", "change_scale", "change_tail",
         "hyper_switching_rate", "failure_margin", "max_failures", "jump_distance", "max_strikes",
         "anchor_rate", "smallest_anchor_var", "least_size",
         "epsilon_start", "epsilon_rate", "smallest_epsilon", "largest_epsilon",
@@ -188,6 +195,15 @@ class AutoBypassSpec(Spec):
         check_int(self.period, "period", minimum=1, maximum=LONGEST_PERIOD)
         if not isinstance(self.covariance, str) or self.covariance not in get_args(BankCovariance):
             raise ParameterError(f"covariance is {shown(self.covariance)}, but must be 'auto', 'full' or 'diagonal'.")
+        if not isinstance(self.sparse, bool):
+            raise ParameterError(f"sparse is {shown(self.sparse)}, but must be True or False.")
+        if self.sparse:
+            if self.covariance == "full":
+                raise ParameterError(
+                    "covariance is 'full', but with sparse features it is diagonal; leave one of them."
+                )
+            object.__setattr__(self, "covariance", "diagonal")
+            object.__setattr__(self, "layout", SPARSE_LAYOUT)
         if self.prior_shares is not None:
             object.__setattr__(self, "prior_shares", check_shares(self.prior_shares, len(filters(self.intercept))))
 
@@ -202,6 +218,8 @@ class AutoBypassSpec(Spec):
             del values["prior_shares"]  # so that files say what they said before there was a choice
         if self.covariance == "auto":
             del values["covariance"]  # likewise
+        if not self.sparse:
+            del values["sparse"]
         return values
 
     def changed(self) -> dict[str, Any]:
@@ -210,6 +228,10 @@ class AutoBypassSpec(Spec):
     @property
     def is_full(self) -> bool:
         return self.covariance != "diagonal"
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.sparse
 
     def for_features(self, n_features: int) -> Self:
         """Return the spec of a model with so many features: if its covariances are to be chosen, beyond 200 diagonal.
@@ -298,8 +320,10 @@ class AutoBypassSpec(Spec):
         return Mixture.packed(record, self.packing, mean, var)
 
     def dims(self, n_features: int) -> dict[str, int]:
+        n_slopes, n_features = (n_features, 0) if self.sparse else (0, n_features)
         n_weights = n_features + self.intercept
         return {
+            "n_slopes": n_slopes,
             "n_features": n_features,
             "n_weights": n_weights,
             "n_packed": triangle(n_weights) if self.is_full else n_weights,
@@ -323,9 +347,16 @@ class AutoBypassSpec(Spec):
     def new_row(self, n_features: int) -> Floats:
         row, dims = super().new_row(n_features), self.dims(n_features)
         self.layout.view(row, "anchor_var", **dims)[:] = self.layout.view(row, "move_var", **dims)[:] = 1.0
-        cov = self.layout.view(row, "walk_cov", **dims)
-        cov[:] = pack(self.prior_var * np.eye(dims["n_weights"]))[:, None] if self.is_full else self.prior_var
+        if self.sparse:
+            return row  # the warm-up sets what does not begin at 0
+        cov, var = self.layout.view(row, "walk_cov", **dims), self.prior_vars(n_features)
+        cov[:] = (pack(np.diag(var)) if self.is_full else var)[:, None]
         return row
+
+    def prior_vars(self, n_features: int) -> Floats:
+        """Return the variance of each weight before anything is learned, in standard units."""
+        slope = self.prior_var * min(1.0, self.most_wide_slopes / n_features)
+        return np.array([self.prior_var] * self.intercept + [slope] * n_features)
 
     def walks_of(self, row: Floats, name: str, n_features: int) -> Floats:
         """Return a copy of what belongs to each walk: along the first axis the walks."""
@@ -333,7 +364,9 @@ class AutoBypassSpec(Spec):
 
     def widened(self, row: Floats, n_features: int, more: int, were_zero: bool = False) -> Floats:
         wide = super().widened(row, n_features, more, were_zero)
-        if self.is_scaled(row) and not were_zero:  # else the new features get their scale with the others
+        if (
+            self.is_scaled(row) and not were_zero and not self.sparse
+        ):  # else the new features get their scale with the others
             self.layout.view(wide, "x_scale", **self.dims(n_features + more))[n_features:] = -1.0  # never seen
         return wide
 
@@ -344,6 +377,21 @@ class AutoBypassSpec(Spec):
     def view(self, row: Floats, name: str, n_features: int) -> Floats:
         """Return one field of a row."""
         return self.layout.view(row, name, **self.dims(n_features))
+
+
+SPARSE_LAYOUT = Layout(
+    (
+        *AutoBypassSpec.layout.fields,
+        *vectors("drift_sum", size="n_walks"),
+        Field("new_log", lambda **_: (2,)),
+        *vectors("slope_scale", "slope_count", "slope_square", size="n_slopes"),
+        Field("slope_mean", lambda n_slopes, n_walks, **_: (n_slopes, n_walks)),
+        Field("slope_var", lambda n_slopes, n_walks, **_: (n_slopes, n_walks)),
+    )
+)
+"""That of a bank without features, whose weights are the intercept's alone, and then the slopes: (183)-(189).
+
+`new_log` is the log of the deviation of new slopes, over that of (183), and how much was seen of it."""
 
 
 @lru_cache(maxsize=256)

@@ -15,6 +15,8 @@ def weights(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[float, 
 
     Of filters whose covariances are diagonal, the variances (n_features,) instead of the covariance.
     """
+    if spec.sparse:
+        return _sparse_weights(spec, row, n_features)
     offset, x_center = int(spec.intercept), spec.view(row, "x_center", n_features)
     share, means = _walk_shares(spec, row, n_features), spec.walks_of(row, "walk_mean", n_features)
     y_center, y_scale = spec.layout.scalar(row, "y_center"), spec.layout.scalar(row, "y_scale")
@@ -34,6 +36,25 @@ def weights(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[float, 
         cov_user = (within + share @ apart**2)[offset:] * unit**2
         cov_user[unknown] = LARGEST
     return float(np.nan_to_num(intercept)), slopes, cov_user
+
+
+def _sparse_weights(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[float, Floats, Floats]:
+    """Return intercept, means and variances of the weights of sparse features, in the user's units."""
+    share = _walk_shares(spec, row, n_features)
+    y_center, y_scale = spec.layout.scalar(row, "y_center"), spec.layout.scalar(row, "y_scale")
+    scale, square = (spec.view(row, name, n_features) for name in ("slope_scale", "slope_square"))
+    means = spec.view(row, "slope_mean", n_features)
+    is_known = (scale > 0) & spec.is_scaled(row)
+    anchored = np.array([setting.anchored for setting in spec.filters()[: spec.n_walks]])
+    divisor = np.where(anchored, np.where(is_known, square, 1.0)[:, None], 1.0)
+    within = spec.view(row, "slope_var", n_features) + spec.view(row, "drift_sum", n_features) / divisor  # (185)
+    mean = means @ share
+    var = np.maximum(within, 0.0) @ share + (means - mean[:, None]) ** 2 @ share
+    unit = np.minimum(np.divide(y_scale, scale, out=np.zeros(n_features), where=is_known), LARGEST_UNIT)
+    intercept = y_center
+    if spec.intercept:
+        intercept += y_scale * float(spec.view(row, "walk_mean", n_features)[0] @ share)
+    return intercept, mean * unit, np.where(is_known, np.minimum(var * unit**2, LARGEST), LARGEST)
 
 
 def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> LinearMixture:

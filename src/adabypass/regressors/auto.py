@@ -36,9 +36,13 @@ class AutoBypass(Regressor):
         Of a season of the noise, in observations, missing ones included: 24 where the same hour of every day is as
         uncertain as that of the day before. What each step of the season adds to the noise is learned. 1 for none.
     covariance : "auto", "full" or "diagonal"
-        What a filter keeps of the covariance of its weights. Diagonal, they are taken for uncorrelated: memory and time
+        What is kept of the covariance of the weights. Diagonal, they are taken for uncorrelated: memory and time
         are linear in the features, and forecasts are worse where features are correlated. By default full up to 200
         features, beyond that diagonal.
+    sparse : bool
+        Whether features are mostly 0, given as dicts of index and value or as rows of SciPy's sparse matrices: then a
+        step takes time for those alone that are not 0. They are not centred, and their unit is the first value other
+        than 0; covariances are diagonal. A model whose first x is a dict or a sparse matrix is of this kind anyway.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -63,9 +67,10 @@ class AutoBypass(Regressor):
         intercept: bool = True,
         period: int = 1,
         covariance: BankCovariance = "auto",
+        sparse: bool = False,
         n_features: int | None = None,
     ) -> None:
-        super().__init__(AutoBypassSpec(intercept, period, covariance=covariance), n_features)
+        super().__init__(AutoBypassSpec(intercept, period, covariance=covariance, sparse=sparse), n_features)
 
     if TYPE_CHECKING:
 

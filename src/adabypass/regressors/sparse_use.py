@@ -1,5 +1,7 @@
 """What a model whose covariance is not full does with features that are mostly 0: `predict`, `step` and `run`."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,8 +9,10 @@ import numpy as np
 from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError
 from adabypass.inference.kernel.cell import Cell
 from adabypass.inference.kernel.low_rank_cell import LowRankCell
+from adabypass.inference.kernel.sparse_bank_cell import SparseBankCell
 from adabypass.inference.kernel.sparse_cell import SparseCell
 from adabypass.model import covariance
+from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.spec import GaussianSpec, Spec
 from adabypass.model.trace import Trace
 from adabypass.regressors.sparse import SparseRows, check_n_features, sparse_row, sparse_stream
@@ -18,6 +22,8 @@ MOST_FEATURES = 30_000
 """A full covariance of so many weights takes 3.6 GB."""
 MOST_SPARSE_FEATURES = 50_000_000
 """Means and variances of so many take 0.8 GB."""
+MOST_BANK_FEATURES = 5_000_000
+"""Their slopes under eight random walks take 0.8 GB."""
 MOST_LOW_RANK_NUMBERS = 100_000_000
 """Rows of so many numbers take 0.8 GB."""
 
@@ -26,6 +32,8 @@ def cell_type(spec: Spec) -> Any:
     """Return the class of a model's cell."""
     if spec.is_low_rank:
         return LowRankCell
+    if spec.is_sparse and isinstance(spec, AutoBypassSpec):
+        return SparseBankCell
     return SparseCell if spec.is_sparse else Cell
 
 
@@ -33,14 +41,20 @@ def most_features(spec: Spec) -> int:
     """Return how many features a model may have."""
     if isinstance(spec, GaussianSpec) and spec.is_low_rank:
         return MOST_LOW_RANK_NUMBERS // (spec.rank + 4)
+    if isinstance(spec, AutoBypassSpec) and spec.sparse:
+        return MOST_BANK_FEATURES
     return MOST_SPARSE_FEATURES if spec.is_sparse else MOST_FEATURES
 
 
 def choose(model: Any, x: Any) -> bool:
     """Let the first features of a model, one row or many, choose its covariance; return whether it is a sparse one.
 
-    A dict does not say how many features there are, so it chooses nothing.
+    A dict does not say how many features there are, so it chooses nothing but AutoBypass's form for sparse features.
     """
+    if isinstance(model._spec, AutoBypassSpec) and (isinstance(x, Mapping) or hasattr(x, "tocsr")):
+        if model._spec.covariance != "full":
+            model._spec = replace(model._spec, sparse=True)
+        return bool(model._spec.is_sparse)
     shape = getattr(x, "shape", None)
     if isinstance(x, list | tuple) and x:
         shape = (len(x[0] if isinstance(x[0], list | tuple) else x),)

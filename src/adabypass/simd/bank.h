@@ -44,6 +44,7 @@ enum {
     INTERCEPT,
     PERIOD,             /* of the noise's season; 1 if it has none */
     PRIOR_VAR,
+    MOST_WIDE_SLOPES,   /* features up to which each slope has that variance */
     WARM_UP_WIDENING,
     CHANGE_SCALE,
     CHANGE_TAIL,

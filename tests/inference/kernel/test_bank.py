@@ -123,7 +123,9 @@ def test_a_constant_start_equals_reference(constant: float, intercept: bool) -> 
     y = np.concatenate([np.full(30, constant), constant + 1e-3 * rng.normal(size=30)])
     y[[3, 40]] = np.nan
     X = np.column_stack([rng.normal(size=60), np.where(np.arange(60) < 50, 3.0, rng.normal(size=60))])
-    assert_follows_reference(AutoBypass(intercept=intercept), X, y, relative=1e-4)  # log densities of -1e9 have few digits left
+    assert_follows_reference(
+        AutoBypass(intercept=intercept), X, y, relative=1e-4
+    )  # log densities of -1e9 have few digits left
 
 
 def test_values_that_repeat_for_long_equal_reference() -> None:

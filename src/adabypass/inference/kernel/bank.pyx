@@ -28,7 +28,7 @@ from adabypass.model import limits
 cdef double LARGEST_UNIT = limits.LARGEST_UNIT
 
 
-cdef void _forecast_start(const Bank* bank, Step* step) noexcept nogil:
+cdef void forecast_start(const Bank* bank, Step* step) noexcept nogil:
     """Mean and variance while all values are equal: equation (83); nan and infinite where nothing is known."""
     cdef Component part
     cdef double noise_var = noise_of(MODERATE).normals_var
@@ -46,7 +46,7 @@ cdef void forecast(Step* step) noexcept nogil:
     """Mean and variance of the mixture of the filters' forecasts: equation (58)."""
     cdef Bank bank = open_bank(step)
     if bank.row[PHASE] == UNSCALED:
-        _forecast_start(&bank, step)
+        forecast_start(&bank, step)
         return
     standardise(&bank, step.x, step.scale)
     KERNELS.bank_forecast(&bank, &step.mean, &step.var)
@@ -73,15 +73,20 @@ cdef void absorb(Step* step, double y) noexcept nogil:
 cdef void describe(Step* step, double base, double* record) noexcept nogil:
     """Write the forecast in the user's units, with `base` added to it, after `forecast`."""
     cdef Bank bank = open_bank(step)
+    describe_bank(&bank, base, record)
+
+
+cdef void describe_bank(const Bank* bank, double base, double* record) noexcept nogil:
+    """Write the forecast of an open bank."""
     cdef Record out = open_record(record, bank.n_filters, True)
     cdef FilterForecasts places
     memcpy(out.normal_share, bank.normal_share, MOST_FLEXIBLE * sizeof(double))
     if bank.row[PHASE] == UNSCALED:
-        _describe_start(&bank, base, &out)
+        _describe_start(bank, base, &out)
         return
     out.common_family[0] = -1.0
     places = FilterForecasts(out.weight, out.mean, out.signal_var, out.noise_scale, out.epsilon)
-    KERNELS.bank_describe(&bank, base, &places)
+    KERNELS.bank_describe(bank, base, &places)
 
 
 cdef void _describe_start(const Bank* bank, double base, Record* out) noexcept nogil:

@@ -43,6 +43,7 @@ cdef extern from "bank.h" nogil:
         INTERCEPT
         PERIOD
         PRIOR_VAR
+        MOST_WIDE_SLOPES
         WARM_UP_WIDENING
         CHANGE_SCALE
         CHANGE_TAIL
@@ -204,6 +205,46 @@ cdef inline Learned _learned(double* first, Py_ssize_t n_filters) noexcept nogil
     return Learned(first, first + n_filters, first + 2 * n_filters)
 
 
+cdef inline Py_ssize_t n_scratch(Py_ssize_t n_filters, Py_ssize_t n_flexible, Py_ssize_t size) noexcept nogil:
+    """Count the numbers of the scratch memory of a bank whose walks have `size` weights."""
+    return LANES * (8 + size) + 12 * n_filters + MOST_FLEXIBLE * n_flexible + 8 * size
+
+
+cdef inline void lay_scratch(Bank* bank, double* scratch) noexcept nogil:
+    """Divide the scratch memory."""
+    cdef Py_ssize_t K = bank.n_filters
+    bank.p = scratch
+    bank.h = bank.p + LANES * bank.size
+    bank.mean = bank.h + LANES
+    bank.level = bank.mean + LANES
+    bank.drift_var = bank.level + LANES
+    bank.walk_share = bank.drift_var + LANES
+    bank.walk_noise = bank.walk_share + LANES
+    bank.move = bank.walk_noise + LANES
+    bank.left = bank.move + LANES
+    bank.scale = bank.left + LANES
+    bank.noise_var = bank.scale + K
+    bank.d = bank.noise_var + K
+    bank.v = bank.d + K
+    bank.inverse_scale = bank.v + K
+    bank.mass = bank.inverse_scale + K
+    bank.log_unit = bank.mass + K
+    bank.shift = bank.log_unit + K
+    bank.posterior_var = bank.shift + K
+    bank.scale_slope = bank.posterior_var + K
+    bank.epsilon_slope = bank.scale_slope + K
+    bank.term = bank.epsilon_slope + K
+    bank.responsibility = bank.term + K
+    bank.z = bank.responsibility + MOST_FLEXIBLE * bank.n_flexible
+    bank.anchored_slope = bank.z + bank.size
+    bank.anchored_diagonal = bank.anchored_slope + bank.size
+    bank.anchored_cross = bank.anchored_diagonal + bank.size
+    bank.moved_slope = bank.anchored_cross + bank.size
+    bank.moved_diagonal = bank.moved_slope + bank.size
+    bank.moved_cross = bank.moved_diagonal + bank.size
+    bank.direction = bank.moved_cross + bank.size
+
+
 cdef inline Bank open_bank(Step* step) noexcept nogil:
     """Point at every field of the row, in the order of `AutoBypassSpec.layout`, and at the scratch memory."""
     cdef Bank bank
@@ -252,36 +293,7 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.S = bank.m + LANES * bank.size
     bank.warm_x = bank.S + LANES * bank.n_packed
     bank.warm_y = bank.warm_x + bank.n_warm_up * n
-    bank.p = step.scratch
-    bank.h = bank.p + LANES * bank.size
-    bank.mean = bank.h + LANES
-    bank.level = bank.mean + LANES
-    bank.drift_var = bank.level + LANES
-    bank.walk_share = bank.drift_var + LANES
-    bank.walk_noise = bank.walk_share + LANES
-    bank.move = bank.walk_noise + LANES
-    bank.left = bank.move + LANES
-    bank.scale = bank.left + LANES
-    bank.noise_var = bank.scale + K
-    bank.d = bank.noise_var + K
-    bank.v = bank.d + K
-    bank.inverse_scale = bank.v + K
-    bank.mass = bank.inverse_scale + K
-    bank.log_unit = bank.mass + K
-    bank.shift = bank.log_unit + K
-    bank.posterior_var = bank.shift + K
-    bank.scale_slope = bank.posterior_var + K
-    bank.epsilon_slope = bank.scale_slope + K
-    bank.term = bank.epsilon_slope + K
-    bank.responsibility = bank.term + K
-    bank.z = bank.responsibility + MOST_FLEXIBLE * bank.n_flexible
-    bank.anchored_slope = bank.z + bank.size
-    bank.anchored_diagonal = bank.anchored_slope + bank.size
-    bank.anchored_cross = bank.anchored_diagonal + bank.size
-    bank.moved_slope = bank.anchored_cross + bank.size
-    bank.moved_diagonal = bank.moved_slope + bank.size
-    bank.moved_cross = bank.moved_diagonal + bank.size
-    bank.direction = bank.moved_cross + bank.size
+    lay_scratch(&bank, step.scratch)
     return bank
 
 

@@ -85,7 +85,7 @@ cdef class SparseCell:
         self._load(indices, values)
         self._forecast()
         if record is not None:
-            self.kernel.describe(&self.newest, 0.0, <double*>cnp.PyArray_DATA(record))
+            self._describe(<double*>cnp.PyArray_DATA(record))
         return self.maker.make(self.newest.mean, self.newest.var, record)
 
     def step(self, const Py_ssize_t[::1] indices, const double[::1] values, y, bint want_forecast=True):
@@ -97,7 +97,7 @@ cdef class SparseCell:
         self._forecast()
         mean, var = self.newest.mean, self.newest.var
         if record is not None:
-            self.kernel.describe(&self.newest, 0.0, <double*>cnp.PyArray_DATA(record))
+            self._describe(<double*>cnp.PyArray_DATA(record))
         self._learn(target)
         return self.maker.make(mean, var, record) if want_forecast else None
 
@@ -126,7 +126,7 @@ cdef class SparseCell:
             self._forecast()
             history[t, 0], history[t, 1] = self.newest.mean, self.newest.var
             if keep_records:
-                self.kernel.describe(&self.newest, 0.0, &records[t, 0])
+                self._describe(&records[t, 0])
             self._learn(y[t])
             memcpy(&history[t, 2], cnp.PyArray_DATA(self.row), self.n_head * sizeof(double))
             if t % BETWEEN_SIGNALS == 0:
@@ -176,6 +176,10 @@ cdef class SparseCell:
         step.mean = step.var = NAN
         aim(step, self.values, self.kernel.scale_up)
         self.kernel.forecast(step)
+
+    cdef void _describe(self, double* record) noexcept nogil:
+        """Write the newest forecast."""
+        self.kernel.describe(&self.newest, 0.0, record)
 
     cdef void _learn(self, double y) noexcept nogil:
         """Learn from `y`, after `_forecast`, and put the weights back."""

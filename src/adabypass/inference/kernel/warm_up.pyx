@@ -14,7 +14,7 @@ from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE
 
 from adabypass.inference.kernel.bank_state cimport (
     Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY, LANES, LAST_Y, LOG_SCORE, Learned,
-    MOST_WARM_UP, N_MILESTONES, N_REPEATS, N_SEEN, N_WARM, PHASE, PRIOR_PREC, PRIOR_SHARE, PRIOR_VAR,
+    MOST_WARM_UP, MOST_WIDE_SLOPES, N_MILESTONES, N_REPEATS, N_SEEN, N_WARM, PHASE, PRIOR_PREC, PRIOR_SHARE, PRIOR_VAR,
     SCALE_SLOPE_SQ_START, SETTLED, SHOCKS, UNSCALED, WARMING, WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN,
     Y_RUNNING_VAR, Y_SCALE, setting, var_at,
 )
@@ -68,7 +68,7 @@ cdef double start_log_density(const Bank* bank, double y) noexcept nogil:
     return larger(top + log(total), -LARGEST)
 
 
-cdef void _center_and_scale(
+cdef void center_and_scale(
     const double* first, Py_ssize_t count, Py_ssize_t stride, bint centred, double* center, double* scale
 ) noexcept nogil:
     """Median, and the lesser of root mean square deviation and interquartile range, of every `stride`-th number: (49).
@@ -106,7 +106,7 @@ cdef inline void _forget(Learned* learned, Py_ssize_t k, double prec) noexcept n
     learned.prec[k] = prec
 
 
-cdef void _reset(Bank* bank, double widening) noexcept nogil:
+cdef void reset(Bank* bank, double widening) noexcept nogil:
     """Forget what was learned; the noise starts wider by `widening`."""
     cdef Py_ssize_t k, i
     cdef const double* prior = setting(bank, PRIOR_SHARE)
@@ -126,6 +126,8 @@ cdef void _reset(Bank* bank, double widening) noexcept nogil:
         bank.failures[k] = bank.strikes[k] = 0.0
         for i in range(bank.size):
             bank.S[var_at(bank, k, i)] = bank.constants[PRIOR_VAR]
+            if i >= bank.intercept and bank.n > bank.constants[MOST_WIDE_SLOPES]:
+                bank.S[var_at(bank, k, i)] *= bank.constants[MOST_WIDE_SLOPES] / bank.n
     for k in range(bank.n_filters):
         bank.share[k] = prior[k]
         for i in range(bank.n_rates):
@@ -148,15 +150,15 @@ cdef void start_over(Bank* bank) noexcept nogil:
     """
     cdef Py_ssize_t t, i, count = <Py_ssize_t>bank.row[N_WARM]
     cdef double n_seen = bank.row[N_SEEN], log_score = bank.row[LOG_SCORE], mean, var
-    _center_and_scale(bank.warm_y, count, 1, bank.intercept, &bank.row[Y_CENTER], &bank.row[Y_SCALE])
+    center_and_scale(bank.warm_y, count, 1, bank.intercept, &bank.row[Y_CENTER], &bank.row[Y_SCALE])
     if bank.row[Y_SCALE] == 0.0:
         bank.row[PHASE] = UNSCALED
         return
     bank.row[PHASE] = WARMING if count < bank.n_warm_up else SETTLED
     for i in range(bank.n):
-        _center_and_scale(bank.warm_x + i, count, bank.n, bank.intercept, &bank.x_center[i], &bank.x_scale[i])
+        center_and_scale(bank.warm_x + i, count, bank.n, bank.intercept, &bank.x_center[i], &bank.x_scale[i])
     # Few observations know little of their own scale.
-    _reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if bank.row[PHASE] == WARMING else 1.0)
+    reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if bank.row[PHASE] == WARMING else 1.0)
     bank.row[N_SEEN] = bank.row[SHOCKS] = bank.row[N_REPEATS] = 0.0
     bank.row[LAST_Y] = bank.warm_y[0]
     bank.extra = NULL       # the warm-up's features are taken as they were

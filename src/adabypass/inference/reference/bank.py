@@ -80,7 +80,7 @@ def start(units: Units, first_y: float, widening: float, spec: AutoBypassSpec) -
     """Return the bank that has learned nothing but the units; its noise starts wider by `widening`."""
     n = len(units.x_center)
     size = n + spec.intercept
-    prior = Weights(np.zeros(size), spec.prior_var * np.eye(size))
+    prior = Weights(np.zeros(size), np.diag(spec.prior_vars(n)))
     slopes_sq, unknown = (spec.scale_slope_sq_start, spec.epsilon_slope_sq_start), Learned(0.0, spec.prior_prec, 0.0)
     learned = spec.epsilon_start, *slopes_sq, unknown, unknown, unknown, unknown
     return Bank(
@@ -152,12 +152,11 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
     newest = Newest(y, bank.newest.n_repeats + 1 if y == bank.newest.y else 1)
     priors = drifted(bank, spec)
     signals = [walks.signal(prior, z) for prior in priors]
-    learned, says = [], []
-    for k, (each, setting) in enumerate(zip(bank.filters, spec.filters(), strict=True)):
-        mean, signal_var = signals[k % spec.n_walks]
-        seen = filters.see(each, mean, signal_var, standard, setting, level_of(bank, mean, setting, spec), shared)
-        learned.append(filters.learn_noise(each, setting, seen, bank.n_seen, newest, shared.least_scale, spec))
-        says.append(seen)
+    says = see(bank, signals, standard, spec)
+    learned = [
+        filters.learn_noise(each, setting, seen, bank.n_seen, newest, shared.least_scale, spec)
+        for each, setting, seen in zip(bank.filters, spec.filters(), says, strict=True)
+    ]
     logs = np.array([seen.log_density for seen in says])
     moved = learn_walks(bank, priors, signals, says, z, standard, spec)
     widened = widen_after_shocks(bank, learned, signals, standard, spec)._replace(walks=moved)
@@ -177,21 +176,38 @@ def learn_walks(
     y: float,
     spec: AutoBypassSpec,
 ) -> tuple[Walk, ...]:
-    """Return the walks after y, each by what it says to its filters, of which those count most that foresaw it."""
-    logs = np.array([seen.log_density for seen in says])
-    moves, lefts = np.array([seen.move for seen in says]), np.array([seen.left for seen in says])
-    weights = bank.shares * (np.exp(logs - logs.max()) + SMALLEST_DENSITY)  # (123)
+    """Return the walks after y, each by what it says to its filters."""
     noise, moved = noise_vars(bank, signals, spec), []
+    posteriors = matched(bank, says, spec)
     for k, (walk, prior, (mean, signal_var)) in enumerate(zip(bank.walks, priors, signals, strict=True)):
-        own = slice(k, None, spec.n_walks)
-        move, left = walks.matched(weights[own] / weights[own].sum(), moves[own], lefts[own])
-        posterior = walks.learn(prior, z, move, left, spec.is_full)
+        posterior = walks.learn(prior, z, *posteriors[k], spec.is_full)
         if spec.filters()[k].differenced:
             posterior = walks.explain(posterior, z, y, walks.direction(z, bank.anchor, spec))
-        error = abs(y - mean) / sqrt(signal_var + float(noise[own].min()))
+        error = abs(y - mean) / sqrt(signal_var + float(noise[k :: spec.n_walks].min()))
         strikes = walk.strikes + 1 if error > spec.jump_distance else 0  # (115)
         moved.append(walk._replace(weights=posterior, strikes=strikes))
     return tuple(moved)
+
+
+def matched(bank: Bank, says: list[Seen], spec: AutoBypassSpec) -> list[tuple[float, float]]:
+    """Return how y moves the mean of z'w in every walk, and the variance that it leaves.
+
+    Over the filters of a walk, of which those count most that foresaw y.
+    """
+    logs = np.array([seen.log_density for seen in says])
+    moves, lefts = np.array([seen.move for seen in says]), np.array([seen.left for seen in says])
+    weights, n = bank.shares * (np.exp(logs - logs.max()) + SMALLEST_DENSITY), spec.n_walks  # (123)
+    return [walks.matched(weights[k::n] / weights[k::n].sum(), moves[k::n], lefts[k::n]) for k in range(n)]
+
+
+def see(bank: Bank, signals: list[Signal], y: float, spec: AutoBypassSpec) -> list[Seen]:
+    """Return what y, in standard units, says to every filter."""
+    found = []
+    for k, (each, setting) in enumerate(zip(bank.filters, spec.filters(), strict=True)):
+        mean, signal_var = signals[k % spec.n_walks]
+        level = level_of(bank, mean, setting, spec)
+        found.append(filters.see(each, mean, signal_var, y, setting, level, bank.shared))
+    return found
 
 
 def _let_time_pass(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:

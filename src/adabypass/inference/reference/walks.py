@@ -14,6 +14,7 @@ from adabypass.inference.reference.linear_gaussian import Weights, inner
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.bank_design import Setting
 from adabypass.model.covariance import MOST_EXPLAINED
+from adabypass.model.limits import SMALLEST_SIGNAL
 from adabypass.validation import Floats
 
 
@@ -85,7 +86,7 @@ def learn(prior: Weights, z: Floats, move: float, left: float, is_full: bool) ->
     """Return the weights after an observation that moves the mean of z'w, and leaves this much of its variance."""
     h = inner(z, prior.cov @ z)
     posterior = move_weights(prior, z, move, min(left, h))
-    if is_full:
+    if is_full or h <= SMALLEST_SIGNAL:
         return posterior
     share, var = min(max(left / h, 1.0 - MOST_EXPLAINED), 1.0), prior.cov.diagonal()
     return posterior._replace(cov=np.diag(var / (1.0 + (1.0 - share) / (share * h) * var * z**2)))  # (182)
