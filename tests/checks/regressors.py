@@ -31,6 +31,7 @@ REGRESSORS: dict[str, Make] = {
     "EvidenceBypass": EvidenceBypass,
     "AutoBypass": AutoBypass,
     "AutoBypass, no intercept": lambda: AutoBypass(intercept=False),
+    "AutoBypass, diagonal": lambda: AutoBypass(covariance="diagonal"),
     "AdaBypass, aggressive": lambda: AdaBypass(aggressiveness=10.0),
 }
 # Ten thousand times the paper's aggressiveness is there to be survived, not to learn well.

@@ -49,12 +49,12 @@ def _sparse_weights(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple
     divisor = np.where(anchored, np.where(is_known, square, 1.0)[:, None], 1.0)
     within = spec.view(row, "slope_var", n_features) + spec.view(row, "drift_sum", n_features) / divisor  # (185)
     mean = means @ share
-    var = np.maximum(within, 0.0) @ share + (means - mean[:, None]) ** 2 @ share
-    unit = np.minimum(np.divide(y_scale, scale, out=np.zeros(n_features), where=is_known), LARGEST_UNIT)
-    intercept = y_center
-    if spec.intercept:
-        intercept += y_scale * float(spec.view(row, "walk_mean", n_features)[0] @ share)
-    return intercept, mean * unit, np.where(is_known, np.minimum(var * unit**2, LARGEST), LARGEST)
+    with np.errstate(over="ignore"):
+        var = np.maximum(within, 0.0) @ share + (means - mean[:, None]) ** 2 @ share
+        unit = np.minimum(np.divide(y_scale, scale, out=np.zeros(n_features), where=is_known), LARGEST_UNIT)
+        own = y_scale * float(spec.view(row, "walk_mean", n_features)[0] @ share) if spec.intercept else 0.0
+        slopes, var = np.clip(mean * unit, -LARGEST, LARGEST), np.minimum(var * unit**2, LARGEST)
+    return float(np.clip(y_center + own, -LARGEST, LARGEST)), slopes, np.where(is_known, var, LARGEST)
 
 
 def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> LinearMixture:

@@ -11,6 +11,7 @@ from adabypass.inference.reference import bank as reference
 from adabypass.inference.reference import sparse_bank
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.validation import Floats
+from tests.checks.regressors import assert_sound, hostile_streams
 
 RELATIVE = 1e-6
 
@@ -157,6 +158,21 @@ def test_any_finite_features_give_finite_forecasts(value: float) -> None:
         forecast = model.step({t % 3: value if t % 7 == 0 else rng.normal()}, rng.normal())
         assert t < 2 or np.isfinite([forecast.mean, forecast.var]).all()
     assert np.isfinite(model.weights.mean).all()
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("name", hostile_streams())
+def test_hostile_streams_stay_finite(name: str, intercept: bool) -> None:
+    X, y = hostile_streams()[name]
+    model = AutoBypass(sparse=True, intercept=intercept)
+    trace = model.run(X, y)
+    assert_sound(model)
+    known = ~np.isnan(trace.mean)
+    assert np.isfinite(trace.mean[known]).all()
+    assert (trace.predictive.var[known] >= 0).all()
+    assert np.isfinite(model.intercept)
+    assert model.weights_var is not None
+    assert (model.weights_var >= 0).all()
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -43,7 +43,7 @@ def opened(state: SparseState, x: Floats, spec: AutoBypassSpec) -> Bank:
     here, moved = _of_weights(is_new, spec), []
     for walk in bank.walks:
         mean, own = np.where(here, 0.0, walk.weights.mean), walk.weights.cov.diagonal()
-        own = np.where(here, exp(2 * state.new_log.value) / max(np.count_nonzero(x), 1), own)  # (183)
+        own = np.where(here, exp(2 * state.new_log.value) / max(int(np.count_nonzero(x)), 1), own)  # (183)
         moved.append(walk._replace(weights=Weights(mean, np.diag(own))))
     units, anchor = bank.units._replace(x_scale=x_scale), bank.anchor._replace(var=var)
     return bank._replace(units=units, anchor=anchor, walks=tuple(moved))
