@@ -10,6 +10,7 @@ import numpy as np
 from adabypass.errors import ParameterError
 from adabypass.model.bank_design import DRIFT_LOGS, Setting, families, filters, n_flexible
 from adabypass.model.bank_shares import check_shares, shared
+from adabypass.model.covariance import LARGEST_RANK, check_columns, low_rank_layout, start_low_rank
 from adabypass.model.linear_mixture import LARGEST_LEVEL
 from adabypass.model.noise import FLEXIBLE_NORMALS, Family
 from adabypass.model.predictive import Mixture, Normal, Predictive
@@ -22,7 +23,7 @@ LEARNED = ("noise_scale", "epsilon", "drift", *(f"drift_share_{index}" for index
 
 LONGEST_PERIOD = 100_000
 
-BankCovariance = Literal["auto", "full", "diagonal"]
+BankCovariance = Literal["auto", "full", "diagonal", "low-rank"]
 MOST_FULL = 200
 """Features up to which the filters' covariances are full, if it is not said what they are to be."""
 
@@ -44,7 +45,9 @@ class AutoBypassSpec(Spec):
     """Shares of the filters before anything is learned; those of the design if None."""
     covariance: BankCovariance = field(default="auto", kw_only=True)
     sparse: bool = field(default=False, kw_only=True)
-    """Whether features are mostly 0, which is then what they are measured from; covariances are diagonal."""
+    """Whether features are mostly 0, which is then what they are measured from; covariances are not full."""
+    rank: int = field(default=10, kw_only=True)
+    """Of covariances of low rank."""
 
     forecast_type: ClassVar[type] = Mixture
     bounded_by: ClassVar[Mapping[str, str]] = {"n_warm": "n_warm_up", "season_step": "period"}
@@ -194,14 +197,18 @@ class AutoBypassSpec(Spec):
             raise ParameterError(f"intercept is {shown(self.intercept)}, but must be True or False.")
         check_int(self.period, "period", minimum=1, maximum=LONGEST_PERIOD)
         if not isinstance(self.covariance, str) or self.covariance not in get_args(BankCovariance):
-            raise ParameterError(f"covariance is {shown(self.covariance)}, but must be 'auto', 'full' or 'diagonal'.")
+            raise ParameterError(
+                f"covariance is {shown(self.covariance)}, but must be 'auto', 'full', 'diagonal' or 'low-rank'."
+            )
+        object.__setattr__(self, "rank", check_int(self.rank, "rank", minimum=1, maximum=LARGEST_RANK))
         if not isinstance(self.sparse, bool):
             raise ParameterError(f"sparse is {shown(self.sparse)}, but must be True or False.")
-        if self.sparse:
+        if self.covariance == "low-rank":
+            object.__setattr__(self, "sparse", True)
+            object.__setattr__(self, "layout", LOW_RANK_LAYOUT)
+        elif self.sparse:
             if self.covariance == "full":
-                raise ParameterError(
-                    "covariance is 'full', but with sparse features it is diagonal; leave one of them."
-                )
+                raise ParameterError("covariance is 'full', but with sparse features it is not; leave one of them.")
             object.__setattr__(self, "covariance", "diagonal")
             object.__setattr__(self, "layout", SPARSE_LAYOUT)
         if self.prior_shares is not None:
@@ -220,6 +227,8 @@ class AutoBypassSpec(Spec):
             del values["covariance"]  # likewise
         if not self.sparse:
             del values["sparse"]
+        if not self.is_low_rank:
+            del values["rank"]
         return values
 
     def changed(self) -> dict[str, Any]:
@@ -227,11 +236,20 @@ class AutoBypassSpec(Spec):
 
     @property
     def is_full(self) -> bool:
-        return self.covariance != "diagonal"
+        return self.covariance in ("auto", "full")
 
     @property
     def is_sparse(self) -> bool:
         return self.sparse
+
+    @property
+    def is_low_rank(self) -> bool:
+        return self.covariance == "low-rank"
+
+    @property
+    def walk_layout(self) -> Layout:
+        """Where the numbers of a walk's weights are, if their covariance is of low rank."""
+        return low_rank_layout(WALK_MEAN, self.rank)
 
     def for_features(self, n_features: int) -> Self:
         """Return the spec of a model with so many features: if its covariances are to be chosen, beyond 200 diagonal.
@@ -324,6 +342,7 @@ class AutoBypassSpec(Spec):
         n_weights = n_features + self.intercept
         return {
             "n_slopes": n_slopes,
+            "walk_size": self.walk_layout.size(n_features=n_slopes + self.intercept) if self.is_low_rank else 0,
             "n_features": n_features,
             "n_weights": n_weights,
             "n_packed": triangle(n_weights) if self.is_full else n_weights,
@@ -347,8 +366,11 @@ class AutoBypassSpec(Spec):
     def new_row(self, n_features: int) -> Floats:
         row, dims = super().new_row(n_features), self.dims(n_features)
         self.layout.view(row, "anchor_var", **dims)[:] = self.layout.view(row, "move_var", **dims)[:] = 1.0
+        if self.is_low_rank:
+            for walk in self.view(row, "walk_weights", n_features):
+                start_low_rank(self.walk_layout, walk, n_features + self.intercept)
         if self.sparse:
-            return row  # the warm-up sets what does not begin at 0
+            return row  # the warm-up sets what else does not begin at 0
         cov, var = self.layout.view(row, "walk_cov", **dims), self.prior_vars(n_features)
         cov[:] = (pack(np.diag(var)) if self.is_full else var)[:, None]
         return row
@@ -362,12 +384,30 @@ class AutoBypassSpec(Spec):
         """Return a copy of what belongs to each walk: along the first axis the walks."""
         return self.view(row, name, n_features).T.copy()
 
+    def check_row(self, row: Floats, n_features: int) -> None:
+        super().check_row(row, n_features)
+        if self.is_low_rank:
+            for walk in self.view(row, "walk_weights", n_features):
+                check_columns(self.walk_layout, walk, n_features + self.intercept)
+
     def widened(self, row: Floats, n_features: int, more: int, were_zero: bool = False) -> Floats:
+        if self.is_low_rank:
+            return self._widened_low_rank(row, n_features, more)
         wide = super().widened(row, n_features, more, were_zero)
         if (
             self.is_scaled(row) and not were_zero and not self.sparse
         ):  # else the new features get their scale with the others
             self.layout.view(wide, "x_scale", **self.dims(n_features + more))[n_features:] = -1.0  # never seen
+        return wide
+
+    def _widened_low_rank(self, row: Floats, n_features: int, more: int) -> Floats:
+        wide, old, new = self.new_row(n_features + more), self.dims(n_features), self.dims(n_features + more)
+        for each in self.layout.fields[:-1]:
+            self.layout.copy_field(wide, row, each.name, old, new)
+        sizes = [{"n_features": n + self.intercept} for n in (n_features, n_features + more)]
+        walks = (self.view(wide, "walk_weights", n_features + more), self.view(row, "walk_weights", n_features))
+        for wide_walk, walk in zip(*walks, strict=True):
+            self.walk_layout.copy_into(wide_walk, walk, *sizes)
         return wide
 
     def is_scaled(self, row: Floats) -> bool:
@@ -379,12 +419,15 @@ class AutoBypassSpec(Spec):
         return self.layout.view(row, name, **self.dims(n_features))
 
 
+SPARSE_FIELDS = (
+    *AutoBypassSpec.layout.fields,
+    Field("new_log", lambda **_: (2,)),
+    *vectors("slope_scale", "slope_count", "slope_square", size="n_slopes"),
+)
 SPARSE_LAYOUT = Layout(
     (
-        *AutoBypassSpec.layout.fields,
+        *SPARSE_FIELDS,
         *vectors("drift_sum", size="n_walks"),
-        Field("new_log", lambda **_: (2,)),
-        *vectors("slope_scale", "slope_count", "slope_square", size="n_slopes"),
         Field("slope_mean", lambda n_slopes, n_walks, **_: (n_slopes, n_walks)),
         Field("slope_var", lambda n_slopes, n_walks, **_: (n_slopes, n_walks)),
     )
@@ -392,6 +435,11 @@ SPARSE_LAYOUT = Layout(
 """That of a bank without features, whose weights are the intercept's alone, and then the slopes: (183)-(189).
 
 `new_log` is the log of the deviation of new slopes, over that of (183), and how much was seen of it."""
+
+
+WALK_MEAN = vectors("mean")
+LOW_RANK_LAYOUT = Layout((*SPARSE_FIELDS, Field("walk_weights", lambda n_walks, walk_size, **_: (n_walks, walk_size))))
+"""That of a bank without features, and then the weights of every walk: `walk_layout` says where what of them is."""
 
 
 @lru_cache(maxsize=256)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from adabypass.model import covariance
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.limits import LARGEST, LARGEST_UNIT, RESOLUTION
 from adabypass.model.linear_mixture import LinearMixture
@@ -42,19 +43,35 @@ def _sparse_weights(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple
     """Return intercept, means and variances of the weights of sparse features, in the user's units."""
     share = _walk_shares(spec, row, n_features)
     y_center, y_scale = spec.layout.scalar(row, "y_center"), spec.layout.scalar(row, "y_scale")
-    scale, square = (spec.view(row, name, n_features) for name in ("slope_scale", "slope_square"))
-    means = spec.view(row, "slope_mean", n_features)
+    scale = spec.view(row, "slope_scale", n_features)
     is_known = (scale > 0) & spec.is_scaled(row)
-    anchored = np.array([setting.anchored for setting in spec.filters()[: spec.n_walks]])
-    divisor = np.where(anchored, np.where(is_known, square, 1.0)[:, None], 1.0)
-    within = spec.view(row, "slope_var", n_features) + spec.view(row, "drift_sum", n_features) / divisor  # (185)
+    level, means, within = (_low_rank_slopes if spec.is_low_rank else _diagonal_slopes)(spec, row, n_features)
     mean = means @ share
     with np.errstate(over="ignore"):
-        var = np.maximum(within, 0.0) @ share + (means - mean[:, None]) ** 2 @ share
+        var = within @ share + (means - mean[:, None]) ** 2 @ share
         unit = np.minimum(np.divide(y_scale, scale, out=np.zeros(n_features), where=is_known), LARGEST_UNIT)
-        own = y_scale * float(spec.view(row, "walk_mean", n_features)[0] @ share) if spec.intercept else 0.0
+        own = y_scale * float(level @ share)
         slopes, var = np.clip(mean * unit, -LARGEST, LARGEST), np.minimum(var * unit**2, LARGEST)
     return float(np.clip(y_center + own, -LARGEST, LARGEST)), slopes, np.where(is_known, var, LARGEST)
+
+
+def _diagonal_slopes(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, Floats, Floats]:
+    """Return the level of every walk, and mean and variance of each slope: (n_features, n_walks)."""
+    scale, square = (spec.view(row, name, n_features) for name in ("slope_scale", "slope_square"))
+    anchored = np.array([setting.anchored for setting in spec.filters()[: spec.n_walks]])
+    divisor = np.where(anchored, np.where(scale > 0, square, 1.0)[:, None], 1.0)
+    within = spec.view(row, "slope_var", n_features) + spec.view(row, "drift_sum", n_features) / divisor  # (185)
+    level = spec.view(row, "walk_mean", n_features)[0] if spec.intercept else np.zeros(spec.n_walks)
+    return level, spec.view(row, "slope_mean", n_features), np.maximum(within, 0.0)
+
+
+def _low_rank_slopes(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, Floats, Floats]:
+    """Return the same of covariances of low rank."""
+    walks, first = spec.view(row, "walk_weights", n_features), int(spec.intercept)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = [covariance.moments(spec.walk_layout, walk, n_features + first) for walk in walks]
+    mean, var = (np.nan_to_num(np.column_stack([each[which] for each in found])) for which in (0, 1))
+    return mean[0] if first else np.zeros(spec.n_walks), mean[first:], var[first:]
 
 
 def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> LinearMixture:

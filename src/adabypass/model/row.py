@@ -120,9 +120,15 @@ class Layout:
     def copy_into(self, wide: Floats, row: Floats, dims: Mapping[str, int], wide_dims: Mapping[str, int]) -> None:
         """Copy every field of `row` to the beginning of the same field of `wide`, along each of its axes."""
         for field in self.fields:
-            old = self.view(row, field.name, **dims)
-            corner = tuple(slice(length) for length in old.shape)
-            self.view(wide, field.name, **wide_dims)[corner] = old
+            self.copy_field(wide, row, field.name, dims, wide_dims)
+
+    def copy_field(
+        self, wide: Floats, row: Floats, name: str, dims: Mapping[str, int], wide_dims: Mapping[str, int]
+    ) -> None:
+        """Copy one field likewise."""
+        old = self.view(row, name, **dims)
+        corner = tuple(slice(length) for length in old.shape)
+        self.view(wide, name, **wide_dims)[corner] = old
 
 
 def aligned(row: Floats, at: int | None) -> Floats:

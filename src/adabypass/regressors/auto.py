@@ -35,14 +35,18 @@ class AutoBypass(Regressor):
     period : int
         Of a season of the noise, in observations, missing ones included: 24 where the same hour of every day is as
         uncertain as that of the day before. What each step of the season adds to the noise is learned. 1 for none.
-    covariance : "auto", "full" or "diagonal"
+    covariance : "auto", "full", "diagonal" or "low-rank"
         What is kept of the covariance of the weights. Diagonal, they are taken for uncorrelated: memory and time
         are linear in the features, and forecasts are worse where features are correlated. By default full up to 200
-        features, beyond that diagonal.
+        features, beyond that diagonal. With "low-rank", a diagonal less a matrix of low rank, features are taken for
+        sparse; it keeps the main correlations of many.
     sparse : bool
         Whether features are mostly 0, given as dicts of index and value or as rows of SciPy's sparse matrices: then a
         step takes time for those alone that are not 0. They are not centred, and their unit is the first value other
-        than 0; covariances are diagonal. A model whose first x is a dict or a sparse matrix is of this kind anyway.
+        than 0; covariances are diagonal, or of low rank. A model whose first x is a dict or a sparse matrix is of this
+        kind anyway.
+    rank : int
+        Number of directions that a covariance of low rank keeps.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -68,9 +72,11 @@ class AutoBypass(Regressor):
         period: int = 1,
         covariance: BankCovariance = "auto",
         sparse: bool = False,
+        rank: int = 10,
         n_features: int | None = None,
     ) -> None:
-        super().__init__(AutoBypassSpec(intercept, period, covariance=covariance, sparse=sparse), n_features)
+        spec = AutoBypassSpec(intercept, period, covariance=covariance, sparse=sparse, rank=rank)
+        super().__init__(spec, n_features)
 
     if TYPE_CHECKING:
 

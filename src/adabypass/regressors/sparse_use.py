@@ -8,6 +8,7 @@ import numpy as np
 
 from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError
 from adabypass.inference.kernel.cell import Cell
+from adabypass.inference.kernel.low_rank_bank_cell import LowRankBankCell
 from adabypass.inference.kernel.low_rank_cell import LowRankCell
 from adabypass.inference.kernel.sparse_bank_cell import SparseBankCell
 from adabypass.inference.kernel.sparse_cell import SparseCell
@@ -30,10 +31,10 @@ MOST_LOW_RANK_NUMBERS = 100_000_000
 
 def cell_type(spec: Spec) -> Any:
     """Return the class of a model's cell."""
+    if isinstance(spec, AutoBypassSpec) and spec.is_sparse:
+        return LowRankBankCell if spec.is_low_rank else SparseBankCell
     if spec.is_low_rank:
         return LowRankCell
-    if spec.is_sparse and isinstance(spec, AutoBypassSpec):
-        return SparseBankCell
     return SparseCell if spec.is_sparse else Cell
 
 
@@ -42,7 +43,7 @@ def most_features(spec: Spec) -> int:
     if isinstance(spec, GaussianSpec) and spec.is_low_rank:
         return MOST_LOW_RANK_NUMBERS // (spec.rank + 4)
     if isinstance(spec, AutoBypassSpec) and spec.sparse:
-        return MOST_BANK_FEATURES
+        return MOST_LOW_RANK_NUMBERS // (spec.n_walks * (spec.rank + 4)) if spec.is_low_rank else MOST_BANK_FEATURES
     return MOST_SPARSE_FEATURES if spec.is_sparse else MOST_FEATURES
 
 

@@ -54,19 +54,31 @@ INLINE void forecast_walks_of(Bank* bank, const ptrdiff_t size, const int is_dia
     }
 }
 
-/* For every walk its share, p = P @ z, h = z @ p, mean = z @ m, and the level of that mean. */
-static void forecast_walks(Bank* bank)
+/* The shares and the drift of all walks. */
+static void bank_drift(Bank* bank)
 {
-    double unit = bank->row[Y_SCALE], most = bank->constants[LARGEST_LEVEL];
-    double center = bank->row[Y_RUNNING_MEAN], inverse_sd = 1.0 / sqrt(bank->row[Y_RUNNING_VAR]);
-    find_anchors(bank);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) find_drift(bank, lane);
+}
+
+/* For every walk p = P @ z, h = z @ p and mean = z @ m. */
+static void project_walks(Bank* bank)
+{
+    find_anchors(bank);
+    bank_drift(bank);
     if (bank->is_diagonal)
         forecast_walks_of(bank, bank->size, 1);
     else if (bank->size == 2)   /* with the loops unrolled */
         forecast_walks_of(bank, 2, 0);
     else
         forecast_walks_of(bank, bank->size, 0);
+}
+
+/* The forecasts of all walks, and their level. */
+static void forecast_walks(Bank* bank)
+{
+    double unit = bank->row[Y_SCALE], most = bank->constants[LARGEST_LEVEL];
+    double center = bank->row[Y_RUNNING_MEAN], inverse_sd = 1.0 / sqrt(bank->row[Y_RUNNING_VAR]);
+    if (!bank->is_apart) project_walks(bank);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH)
         store(bank->level + lane, clamp((load(bank->mean + lane) - center) * inverse_sd, -most, most));     /* (105) */
     if (bank->extra != NULL)
@@ -103,12 +115,13 @@ INLINE vec let_drift(Bank* bank, ptrdiff_t lane, const ptrdiff_t size)
 /* Let the walks from `lane` on, whose observation is missing, drift. */
 static inline void pass_walks(Bank* bank, ptrdiff_t lane)
 {
+    store(bank->strikes + lane, fill(0.0));
+    if (bank->is_apart) return;
     if (bank->is_diagonal)
         let_drift_diagonal(bank, lane);
     else
         let_drift(bank, lane, bank->size);
     if (any_differenced(bank, lane)) pass_newest(bank, lane);
-    store(bank->strikes + lane, fill(0.0));
 }
 
 /* Count how many times in a row the walks from `lane` on were far off, beside the narrowest noise of their filters, as an
@@ -182,6 +195,7 @@ INLINE void learn_walks_of(Bank* bank, const ptrdiff_t size, double y)
 static void learn_walks(Bank* bank, double y)
 {
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) match_moments(bank, lane);
+    if (bank->is_apart) return;
     if (bank->is_diagonal)
         learn_walks_diagonal(bank);
     else if (bank->size == 2)   /* with the loops unrolled */

@@ -9,7 +9,7 @@ from adabypass import AutoBypass
 from adabypass.errors import NotReadyError, ParameterError, ShapeError
 from adabypass.inference.reference import bank as reference
 from adabypass.inference.reference import sparse_bank
-from adabypass.model.bank import AutoBypassSpec
+from adabypass.model.bank import AutoBypassSpec, BankCovariance
 from adabypass.validation import Floats
 from tests.checks.regressors import assert_sound, hostile_streams
 
@@ -65,6 +65,24 @@ def test_kernel_equals_reference(n_features: int, seed: int, intercept: bool) ->
     assert np.all(model.weights.mean[~known] == 0.0)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(("n_features", "rank", "seed"), [(1, 1, 0), (4, 2, 1), (8, 3, 2), (8, 10, 3)])
+def test_low_rank_equals_reference(n_features: int, rank: int, seed: int, intercept: bool) -> None:
+    """Made short several times with small ranks; with rank 10 a step is that of full covariances throughout."""
+    X, y = stream(90, n_features, seed)
+    model = AutoBypass(covariance="low-rank", rank=rank, intercept=intercept)
+    bank = assert_equals_reference(model, X, y).bank
+    assert bank is not None
+    first, shares = int(intercept), bank.walk_shares
+    means = np.array([walk.weights.mean[first:] for walk in bank.walks])
+    known = bank.units.x_scale > 0
+    unit = bank.units.y_scale / bank.units.x_scale[known]
+    assert model.weights.mean[known] == approx((shares @ means)[known] * unit, rel=1e-4, abs=1e-9)
+    apart = np.array([walk.weights.cov.diagonal()[first:] for walk in bank.walks]) + (means - shares @ means) ** 2
+    assert model.weights_var is not None
+    assert model.weights_var[known] == approx((shares @ apart)[known] * unit**2, rel=1e-4)
+
+
 @pytest.mark.parametrize("period", [2, 7])
 def test_noise_with_a_season_equals_reference(period: int) -> None:
     X, y = stream(80, 3, seed=period)
@@ -103,9 +121,11 @@ def test_walks_that_give_up_take_over_all_slopes() -> None:
     assert approx(means, rel=1e-4, abs=1e-6) == spec.view(row, "slope_mean", 6).T
 
 
-def test_dicts_sparse_rows_and_arrays_are_the_same() -> None:
+@pytest.mark.parametrize("covariance", ["auto", "low-rank"])
+def test_dicts_sparse_rows_and_arrays_are_the_same(covariance: BankCovariance) -> None:
     X, y = stream(100, 5, seed=1)
-    whole, rows, dicts = AutoBypass(), AutoBypass(), AutoBypass(sparse=True, n_features=5)
+    whole, rows = AutoBypass(covariance=covariance), AutoBypass(covariance=covariance)
+    dicts = AutoBypass(covariance=covariance, sparse=True, n_features=5)
     trace = whole.run(sparse.csr_array(X), y)
     for t in range(len(y)):
         rows.step(sparse.csr_array(X[[t]]), y[t])
@@ -118,17 +138,21 @@ def test_dicts_sparse_rows_and_arrays_are_the_same() -> None:
     assert again.predict({1: 2.0}).mean == whole.predict({1: 2.0}).mean
 
 
-def test_units_of_features_and_of_y_make_no_difference() -> None:
+@pytest.mark.parametrize("covariance", ["diagonal", "low-rank"])
+def test_units_of_features_and_of_y_make_no_difference(covariance: BankCovariance) -> None:
     X, y = stream(150, 4, seed=2)
     sizes = np.array([1e-8, 3.0, 1e5, 20.0])
-    plain, other = AutoBypass(sparse=True).run(X, y), AutoBypass(sparse=True).run(X * sizes, 1000.0 * y)
+    plain = AutoBypass(sparse=True, covariance=covariance).run(X, y)
+    other = AutoBypass(sparse=True, covariance=covariance).run(X * sizes, 1000.0 * y)
     assert other.mean[3:] == approx(1000.0 * plain.mean[3:], rel=1e-9)
     assert other.log_score[3:] + np.log(1000.0) == approx(plain.log_score[3:], rel=1e-7, abs=1e-7, nan_ok=True)
 
 
-def test_new_features_may_come_later() -> None:
+@pytest.mark.parametrize("covariance", ["diagonal", "low-rank"])
+def test_new_features_may_come_later(covariance: BankCovariance) -> None:
     X, y = stream(120, 4, seed=4)
-    wide, grown = AutoBypass(sparse=True, n_features=4), AutoBypass(sparse=True, n_features=3)
+    wide = AutoBypass(sparse=True, covariance=covariance, n_features=4)
+    grown = AutoBypass(sparse=True, covariance=covariance, n_features=3)
     wide.run(np.column_stack([X[:60, :3], np.zeros(60)]), y[:60])
     grown.run(X[:60, :3], y[:60])
     grown.add_features(1)
@@ -160,11 +184,12 @@ def test_any_finite_features_give_finite_forecasts(value: float) -> None:
     assert np.isfinite(model.weights.mean).all()
 
 
+@pytest.mark.parametrize("covariance", ["diagonal", "low-rank"])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("name", hostile_streams())
-def test_hostile_streams_stay_finite(name: str, intercept: bool) -> None:
+def test_hostile_streams_stay_finite(name: str, intercept: bool, covariance: BankCovariance) -> None:
     X, y = hostile_streams()[name]
-    model = AutoBypass(sparse=True, intercept=intercept)
+    model = AutoBypass(sparse=True, intercept=intercept, covariance=covariance, rank=2)
     trace = model.run(X, y)
     assert_sound(model)
     known = ~np.isnan(trace.mean)
@@ -178,7 +203,7 @@ def test_hostile_streams_stay_finite(name: str, intercept: bool) -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ParameterError, match="sparse is 3, but must be True or False"):
         AutoBypass(sparse=3)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="with sparse features it is diagonal"):
+    with pytest.raises(ParameterError, match="with sparse features it is not"):
         AutoBypass(sparse=True, covariance="full")
     with pytest.raises(NotReadyError, match="give the model n_features"):
         AutoBypass(sparse=True).step({1: 1.0}, 1.0)

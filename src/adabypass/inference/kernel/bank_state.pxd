@@ -121,6 +121,7 @@ cdef extern from "bank.h" nogil:
         Py_ssize_t period
         bint intercept
         bint is_diagonal
+        bint is_apart
         bint replays
         int n_families
         const Normals* normals
@@ -261,7 +262,7 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.intercept = step.constants[INTERCEPT] != 0.0
     bank.replays = False
     bank.size = n + bank.intercept
-    bank.is_diagonal = step.is_diagonal
+    bank.is_diagonal, bank.is_apart = step.is_diagonal, False
     bank.n_packed = bank.size if bank.is_diagonal else bank.size * (bank.size + 1) // 2
     bank.switching_rates = step.constants + N_CONSTANTS
     bank.milestones = bank.switching_rates + bank.n_rates - 1

@@ -60,6 +60,8 @@ ctypedef struct LowRank:
     Desk desk
 
 
+cdef Py_ssize_t desk_size(const LowRank* low) noexcept nogil
+cdef void lay_desk(LowRank* low, double* memory) noexcept nogil
 cdef Projection project_low_rank(LowRank* low, const double* x) noexcept nogil
 cdef double squared_product(LowRank* low, const double* x, double prior_var, double square) noexcept nogil
 cdef void condition_low_rank(

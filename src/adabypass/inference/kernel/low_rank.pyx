@@ -17,6 +17,38 @@ cdef double LARGEST_CHANGE = 1e140      # of a coefficient, beyond which product
 cdef double ROUNDING = limits.ROUNDING
 
 
+cdef Py_ssize_t desk_size(const LowRank* low) noexcept nogil:
+    """Count the numbers of scratch memory, which is to be 0 at first."""
+    cdef Py_ssize_t n = low.n, square = low.n_all * low.n_all, width = 2 * low.rank + 1
+    return (
+        2 * n + 3 * low.n_all + (n + 1) + 2 * (low.room + n) + 3 * square + (2 + WORK) * low.n_all
+        + low.rank * (width + low.rank) + CHUNK * (width + low.rank)
+    )
+
+
+cdef void lay_desk(LowRank* low, double* memory) noexcept nogil:
+    """Divide the scratch memory."""
+    cdef Desk* desk = &low.desk
+    cdef Py_ssize_t n = low.n, square = low.n_all * low.n_all, width = 2 * low.rank + 1
+    low.spread = memory
+    low.newest = low.spread + n
+    low.products = low.newest + n
+    low.along = low.products + low.n_all
+    low.change = low.along + low.n_all
+    desk.first = <Py_ssize_t*>(low.change + low.n_all)
+    desk.entries = <Entry*>(<double*>desk.first + n + 1)
+    desk.weighted = <double*>desk.entries + 2 * (low.room + n)
+    desk.matrix = desk.weighted + square
+    desk.directions = desk.matrix + square
+    desk.eigenvalues = desk.directions + square
+    desk.whole = desk.eigenvalues + low.n_all
+    desk.work = desk.whole + low.n_all
+    desk.map = desk.work + WORK * low.n_all
+    desk.inner = desk.map + low.rank * width
+    desk.chunk = desk.inner + low.rank * low.rank
+    desk.scaled = desk.chunk + CHUNK * width
+
+
 cdef inline Py_ssize_t _n_used(const LowRank* low) noexcept nogil:
     return low.rank + <Py_ssize_t>low.n_columns[0]
 

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 cimport numpy as cnp
 
-from adabypass.inference.kernel.low_rank cimport CHUNK, WORK, Desk, Entry, LowRank
+from adabypass.inference.kernel.low_rank cimport LowRank, desk_size, lay_desk
 from adabypass.inference.kernel.sparse_cell cimport SparseCell
 
 cnp.import_array()
@@ -48,43 +48,13 @@ cdef class LowRankCell(SparseCell):
         low.roots, low.gram, low.shift = _at(row, places["roots"]), _at(row, places["gram"]), _at(row, places["shift"])
         low.begin, low.indices = _at(row, places["begin"]), _at(row, places["indices"])
         low.values = _at(row, places["values"])
-        self._lay_out()
+        self.desk_memory = <double*>calloc(desk_size(low), sizeof(double))
+        if self.desk_memory == NULL:
+            raise MemoryError()
+        lay_desk(low, self.desk_memory)
 
     def __dealloc__(self):
         free(self.desk_memory)
-
-    cdef int _lay_out(self) except -1:
-        """Take scratch memory, all 0."""
-        cdef LowRank* low = &self.low
-        cdef Desk* desk = &low.desk
-        cdef Py_ssize_t n = low.n, square = low.n_all * low.n_all, width = 2 * low.rank + 1
-        cdef Py_ssize_t n_entries = low.room + n
-        cdef double* memory = <double*>calloc(
-            2 * n + 3 * low.n_all + (n + 1) + 2 * n_entries + 3 * square + (2 + WORK) * low.n_all
-            + low.rank * (width + low.rank) + CHUNK * (width + low.rank),
-            sizeof(double),
-        )
-        if memory == NULL:
-            raise MemoryError()
-        self.desk_memory = memory
-        low.spread = memory
-        low.newest = low.spread + n
-        low.products = low.newest + n
-        low.along = low.products + low.n_all
-        low.change = low.along + low.n_all
-        desk.first = <Py_ssize_t*>(low.change + low.n_all)
-        desk.entries = <Entry*>(<double*>desk.first + n + 1)
-        desk.weighted = <double*>desk.entries + 2 * n_entries
-        desk.matrix = desk.weighted + square
-        desk.directions = desk.matrix + square
-        desk.eigenvalues = desk.directions + square
-        desk.whole = desk.eigenvalues + low.n_all
-        desk.work = desk.whole + low.n_all
-        desk.map = desk.work + WORK * low.n_all
-        desk.inner = desk.map + low.rank * width
-        desk.chunk = desk.inner + low.rank * low.rank
-        desk.scaled = desk.chunk + CHUNK * width
-        return 0
 
     cdef void _forecast(self) noexcept nogil:
         """Forecast from the features that were loaded; the short row holds scalars alone."""

@@ -18,7 +18,7 @@ from adabypass.inference.kernel.bank_state cimport (
     WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, lay_scratch, n_scratch, open_bank, setting,
 )
 from adabypass.inference.kernel.sparse_cell cimport SparseCell
-from adabypass.inference.kernel.step cimport LARGEST, LINE, Step, next_line, saturate
+from adabypass.inference.kernel.step cimport LARGEST, LINE, next_line, saturate
 from adabypass.inference.kernel.warm_up cimport (
     center_and_scale, is_milestone, remember, reset, start_log_density,
 )
@@ -30,7 +30,7 @@ from adabypass.model import limits
 
 cnp.import_array()
 
-cdef double LARGE_FEATURE = limits.LARGE_FEATURE
+LARGE_FEATURE = limits.LARGE_FEATURE
 cdef double LARGEST_LOG_SCALE = limits.LARGEST_LOG_SCALE
 cdef double SMALLEST_NEW_LOG = bank_spec.SMALLEST_NEW_LOG
 cdef double LARGEST_SHARE = 1e6     # of a slope's variance in the sum of its drift, beyond which digits would be lost
@@ -49,36 +49,24 @@ cdef class SparseBankCell(SparseCell):
     n_features : int
     """
 
-    cdef Step without_features
-    cdef Bank bank                      # of the features that are given
-    cdef double* intercept_mean         # in the row
-    cdef double* intercept_var
-    cdef double* drift_sum              # (walks,)
-    cdef double* new_log                # ν of (183), and how much was seen of it
-    cdef double* x_scale                # (features,)   0 of one that was never other than 0
-    cdef double* x_count
-    cdef double* x_square               # running mean square of a feature where it is given, in units of x_scale²
-    cdef double* slope_mean             # (features, walks)
-    cdef double* slope_var              # (features, walks)   less what the drift has added
-    cdef double* short_memory
-    cdef Py_ssize_t short_capacity
-
     def __cinit__(self, kernel, spec, cnp.ndarray row not None, Py_ssize_t n_features):
         cdef double* first = <double*>cnp.PyArray_DATA(row)
         spec.check_row(row, n_features)
         places = spec.layout.places(**spec.dims(n_features))
-        self.drift_sum = first + <Py_ssize_t>places["drift_sum"][0].start
-        self.new_log = first + <Py_ssize_t>places["new_log"][0].start
-        self.x_scale = first + <Py_ssize_t>places["slope_scale"][0].start
-        self.x_count = first + <Py_ssize_t>places["slope_count"][0].start
-        self.x_square = first + <Py_ssize_t>places["slope_square"][0].start
-        self.slope_mean = first + <Py_ssize_t>places["slope_mean"][0].start
-        self.slope_var = first + <Py_ssize_t>places["slope_var"][0].start
         self.without_features.n = 0
         self.without_features.is_diagonal = True
         self.without_features.row = first
         self.without_features.constants = <const double*>cnp.PyArray_DATA(self.constants)
         self.without_features.extra = NULL
+        self.new_log = first + <Py_ssize_t>places["new_log"][0].start
+        self.x_scale = first + <Py_ssize_t>places["slope_scale"][0].start
+        self.x_count = first + <Py_ssize_t>places["slope_count"][0].start
+        self.x_square = first + <Py_ssize_t>places["slope_square"][0].start
+        if spec.is_low_rank:
+            return
+        self.drift_sum = first + <Py_ssize_t>places["drift_sum"][0].start
+        self.slope_mean = first + <Py_ssize_t>places["slope_mean"][0].start
+        self.slope_var = first + <Py_ssize_t>places["slope_var"][0].start
         self._make_room(16)
 
     def __dealloc__(self):
@@ -102,7 +90,7 @@ cdef class SparseBankCell(SparseCell):
         self.without_features.scratch = next_line(memory + 6 * n) + 2 * size * LANES
         return 0
 
-    cdef void _gather(self) noexcept nogil:
+    cdef void _open(self) noexcept nogil:
         """Let the bank have the features that are given."""
         cdef Bank* bank = &self.bank
         cdef Py_ssize_t i, k, walk, at, n = self.n_given, most = self.short_capacity
@@ -142,14 +130,14 @@ cdef class SparseBankCell(SparseCell):
             if x != 0.0:
                 bank.z[k + bank.intercept] = smaller(larger(x / bank.x_scale[k], -LARGE_FEATURE), LARGE_FEATURE)
 
-    cdef inline double _variance(self, const double* anchored, Py_ssize_t i, Py_ssize_t walk) noexcept nogil:
+    cdef double _variance(self, const double* anchored, Py_ssize_t i, Py_ssize_t walk) noexcept nogil:
         """Variance of a slope: what is kept of it, and what drift has added to it since: equation (185)."""
         cdef double drifted = self.drift_sum[walk]
         if anchored[walk] != 0.0:
             drifted /= self.x_square[i]
         return larger(self.slope_var[i * LANES + walk] + drifted, 0.0)
 
-    cdef inline void _keep_variance(
+    cdef void _keep_variance(
         self, const double* anchored, Py_ssize_t i, Py_ssize_t walk, double var
     ) noexcept nogil:
         cdef double drifted = self.drift_sum[walk]
@@ -159,7 +147,7 @@ cdef class SparseBankCell(SparseCell):
 
     cdef void _forecast(self) noexcept nogil:
         """Forecast from the features that were loaded."""
-        self._gather()
+        self._open()
         if self.bank.row[PHASE] == UNSCALED:
             forecast_start(&self.bank, &self.newest)
         else:
@@ -216,7 +204,6 @@ cdef class SparseBankCell(SparseCell):
         cdef Py_ssize_t i, k, walk, at, n = self.n_given
         cdef const double* anchored = setting(bank, ANCHORED)
         cdef const double* moves = setting(bank, SLOPES_DRIFT)
-        cdef double rate, z
         cdef double[LANES] least
         for walk in range(LANES):
             least[walk] = LARGEST
@@ -225,16 +212,10 @@ cdef class SparseBankCell(SparseCell):
             memcpy(self.intercept_mean, bank.m, LANES * sizeof(double))
             memcpy(self.intercept_var, bank.S, LANES * sizeof(double))
         for k in range(n):
-            i, z, at = self.indices[k], bank.z[k + bank.intercept], (k + bank.intercept) * LANES
+            i, at = self.indices[k], (k + bank.intercept) * LANES
+            self._see(k, bank.x_scale[k], was_seen)
             if self.x_scale[i] <= 0.0:
-                if z == 0.0:
-                    continue
-                self.x_scale[i], self.x_square[i] = bank.x_scale[k], 1.0
-            if was_seen and z != 0.0:
-                self.x_count[i] += 1.0
-                rate = larger(bank.constants[ANCHOR_RATE], 1.0 / (self.x_count[i] + 1.0))
-                self.x_square[i] += rate * (z * z - self.x_square[i])                           # (186)
-                self.x_square[i] = larger(self.x_square[i], bank.constants[SMALLEST_ANCHOR_VAR])
+                continue
             memcpy(self.slope_mean + i * LANES, bank.m + at, LANES * sizeof(double))
             for walk in range(LANES):
                 self._keep_variance(anchored, i, walk, bank.S[at + walk])
@@ -242,6 +223,20 @@ cdef class SparseBankCell(SparseCell):
         for walk in range(LANES):
             if self.drift_sum[walk] > LARGEST_SHARE * least[walk]:
                 self._settle_drift(anchored, walk)
+
+    cdef void _see(self, Py_ssize_t k, double scale, bint was_seen) noexcept nogil:
+        """Follow the size of a feature that is given: equation (186); `scale` is its unit, if it is new."""
+        cdef Py_ssize_t i = self.indices[k]
+        cdef double z = self.bank.z[k + self.bank.intercept], rate
+        if z == 0.0:
+            return
+        if self.x_scale[i] <= 0.0:
+            self.x_scale[i], self.x_square[i] = scale, 1.0
+        if was_seen:
+            self.x_count[i] += 1.0
+            rate = larger(self.bank.constants[ANCHOR_RATE], 1.0 / (self.x_count[i] + 1.0))
+            self.x_square[i] += rate * (z * z - self.x_square[i])
+            self.x_square[i] = larger(self.x_square[i], self.bank.constants[SMALLEST_ANCHOR_VAR])
 
     cdef void _settle_drift(self, const double* anchored, Py_ssize_t walk) noexcept nogil:
         """Add the sum of a walk's drift to every variance, and begin it anew."""
@@ -257,25 +252,30 @@ cdef class SparseBankCell(SparseCell):
     cdef void _restart_walks(self, const double* failures) noexcept nogil:
         """Let all slopes of a walk that has given up, which had these failures, go on from the best: equation (59)."""
         cdef Bank* bank = &self.bank
-        cdef const double* anchored = setting(bank, ANCHORED)
         cdef double most = bank.constants[MAX_FAILURES]
-        cdef Py_ssize_t i, walk, best = 0
+        cdef Py_ssize_t walk, best = 0
         for walk in range(1, LANES):
             if bank.walk_share[walk] > bank.walk_share[best]:
                 best = walk
         for walk in range(LANES):
             if failures[walk] + 1.0 < most or bank.failures[walk] != 0.0 or walk == best:
                 continue
-            for i in range(self.n_features):
-                if self.x_scale[i] > 0.0:
-                    self.slope_mean[i * LANES + walk] = self.slope_mean[i * LANES + best]
-                    self._keep_variance(anchored, i, walk, self._variance(anchored, i, best))
+            self._copy_walk(best, walk)
+
+    cdef void _copy_walk(self, Py_ssize_t best, Py_ssize_t walk) noexcept nogil:
+        """Let all slopes of a walk be those of another."""
+        cdef const double* anchored = setting(&self.bank, ANCHORED)
+        cdef Py_ssize_t i
+        for i in range(self.n_features):
+            if self.x_scale[i] > 0.0:
+                self.slope_mean[i * LANES + walk] = self.slope_mean[i * LANES + best]
+                self._keep_variance(anchored, i, walk, self._variance(anchored, i, best))
 
     cdef void _set_units(self) noexcept nogil:
         """Set centre and scale of y by the targets of the warm-up; what was learned is told in the new ones: (187)."""
         cdef Bank* bank = &self.bank
         cdef double* row = bank.row
-        cdef Py_ssize_t i, k, walk, count = <Py_ssize_t>row[N_WARM]
+        cdef Py_ssize_t k, count = <Py_ssize_t>row[N_WARM]
         cdef double center, scale, ratio, move
         cdef bint is_first = row[PHASE] == UNSCALED
         center_and_scale(bank.warm_y, count, 1, bank.intercept, &center, &scale)
@@ -289,6 +289,7 @@ cdef class SparseBankCell(SparseCell):
             bank[0] = open_bank(&self.without_features)
             self.new_log[0], self.new_log[1] = 0.0, bank.constants[PRIOR_PREC]
             reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if row[PHASE] == WARMING else 1.0)
+            self._begin()
             return
         ratio, move = row[Y_SCALE] / scale, (row[Y_CENTER] - center) / scale
         row[Y_CENTER], row[Y_SCALE] = center, scale
@@ -296,8 +297,16 @@ cdef class SparseBankCell(SparseCell):
         row[Y_RUNNING_VAR] = larger(saturate(row[Y_RUNNING_VAR] * ratio * ratio), bank.constants[SMALLEST_ANCHOR_VAR])
         for k in range(bank.n_filters):
             bank.slow[k] = smaller(larger(bank.slow[k] + log(ratio), -LARGEST_LOG_SCALE), LARGEST_LOG_SCALE)
+        self._rescale(ratio, move)
+
+    cdef void _begin(self) noexcept nogil:
+        """Let weights begin, when the units of y are first known."""
+
+    cdef void _rescale(self, double ratio, double move) noexcept nogil:
+        """Tell the weights in other units of y: equation (187)."""
+        cdef Py_ssize_t i, walk
         for walk in range(LANES):
-            if bank.intercept:
+            if self.bank.intercept:
                 self.intercept_mean[walk] = saturate(self.intercept_mean[walk] * ratio + move)
                 self.intercept_var[walk] = saturate(self.intercept_var[walk] * ratio * ratio)
             self.drift_sum[walk] = saturate(self.drift_sum[walk] * ratio * ratio)

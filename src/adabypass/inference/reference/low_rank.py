@@ -29,7 +29,7 @@ def start(cov: Floats) -> Buffer:
     return Buffer(cov.diagonal().copy(), 0, 0)
 
 
-def absorb(cov: Floats, buffer: Buffer, x: Floats, drift_var: float, rank: int) -> tuple[Floats, Buffer]:
+def absorb(cov: Floats, buffer: Buffer, x: Floats, drift_var: float | Floats, rank: int) -> tuple[Floats, Buffer]:
     """Return covariance and buffer after a step that made `cov` of an observation at `x`, and added `drift_var`."""
     diagonal, count, size = buffer.diagonal + drift_var, buffer.n_columns + 1, buffer.n_values + np.count_nonzero(x)
     if count < n_columns(rank) and size <= n_buffered(len(x)):
@@ -37,7 +37,7 @@ def absorb(cov: Floats, buffer: Buffer, x: Floats, drift_var: float, rank: int) 
     return shorten(cov, diagonal, rank)
 
 
-def pass_time(buffer: Buffer, drift_var: float) -> Buffer:
+def pass_time(buffer: Buffer, drift_var: float | Floats) -> Buffer:
     """Return the buffer after a step in which nothing was learned."""
     return buffer._replace(diagonal=buffer.diagonal + drift_var)
 

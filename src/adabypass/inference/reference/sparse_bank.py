@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adabypass.inference.reference import bank as bank_of_filters
-from adabypass.inference.reference import walks, warm_up
+from adabypass.inference.reference import low_rank, walks, warm_up
 from adabypass.inference.reference.bank import Bank
 from adabypass.inference.reference.filters import Anchor, Learned, Level, Season, Units
 from adabypass.inference.reference.linear_gaussian import Weights
 from adabypass.model.bank import SMALLEST_NEW_LOG, AutoBypassSpec
+from adabypass.model.limits import SMALLEST_SIGNAL
 from adabypass.validation import Floats
 
 
@@ -23,15 +24,18 @@ class SparseState(NamedTuple):
 
     y: Floats  # targets of the warm-up, the newest last
     counts: Floats  # how often each feature was seen other than 0
+    sizes: Floats  # and its running mean square then, in standard units
     n_seen: int
     n_steps: int  # observations, missing ones included
     bank: Bank | None  # None while the scale of y is not known
     new_log: Learned  # log of the deviation of new slopes, over that of (183)
+    buffers: tuple[low_rank.Buffer, ...]  # of every walk, if covariances are of low rank
 
 
 def nothing_seen(n_features: int) -> SparseState:
     """Return the state before the first observation."""
-    return SparseState(np.empty(0), np.zeros(n_features), 0, 0, None, Learned(0.0, AutoBypassSpec.prior_prec, 0.0))
+    new_log, zeros = Learned(0.0, AutoBypassSpec.prior_prec, 0.0), np.zeros(n_features)
+    return SparseState(np.empty(0), zeros, np.ones(n_features), 0, 0, None, new_log, ())
 
 
 def opened(state: SparseState, x: Floats, spec: AutoBypassSpec) -> Bank:
@@ -44,7 +48,8 @@ def opened(state: SparseState, x: Floats, spec: AutoBypassSpec) -> Bank:
     for walk in bank.walks:
         mean, own = np.where(here, 0.0, walk.weights.mean), walk.weights.cov.diagonal()
         own = np.where(here, exp(2 * state.new_log.value) / max(int(np.count_nonzero(x)), 1), own)  # (183)
-        moved.append(walk._replace(weights=Weights(mean, np.diag(own))))
+        cov = np.where(np.eye(len(own), dtype=bool), np.diag(own), walk.weights.cov)
+        moved.append(walk._replace(weights=Weights(mean, cov)))
     units, anchor = bank.units._replace(x_scale=x_scale), bank.anchor._replace(var=var)
     return bank._replace(units=units, anchor=anchor, walks=tuple(moved))
 
@@ -54,20 +59,7 @@ def update(state: SparseState, x: Floats, y: float, spec: AutoBypassSpec) -> tup
     is_settled = state.bank is not None and len(state.y) == spec.n_warm_up
     state, log_density = state._replace(n_steps=state.n_steps + 1), nan
     if state.bank is not None:
-        bank = opened(state, x, spec)
-        is_new = (state.bank.units.x_scale == 0) & (x != 0)
-        learned, log_density = bank_of_filters.update(bank, x, y, spec)
-        square, counts = bank.anchor.var, state.counts
-        if not np.isnan(y):
-            state = state._replace(new_log=learn_prior(state.new_log, bank, learned.walk_shares, x, is_new, y, spec))
-            z, seen = bank_of_filters.standardise(bank, x, spec)[int(spec.intercept) :], x != 0
-            counts = counts + seen
-            rate = np.maximum(spec.anchor_rate, 1 / (counts + 1))
-            square = np.where(
-                seen, np.maximum(square + rate * (z**2 - square), spec.smallest_anchor_var), square
-            )  # (186)
-        zeros, ones = np.zeros_like(square), np.ones_like(square)
-        state = state._replace(bank=learned._replace(anchor=Anchor(zeros, square, zeros, ones)), counts=counts)
+        state, log_density = _step(state, state.bank, x, y, spec)
     elif not np.isnan(y):
         start = start_forecast(state, spec)
         log_density = nan if start is None else start.log_density(y)
@@ -81,6 +73,68 @@ def update(state: SparseState, x: Floats, y: float, spec: AutoBypassSpec) -> tup
         kept = kept[:1]
     state = state._replace(y=np.append(kept, y)[-spec.n_warm_up :])
     return _set_units(state, spec) if len(state.y) in spec.milestones else state, log_density
+
+
+def _step(state: SparseState, before: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[SparseState, float]:
+    """Let the bank learn, and follow the sizes of the features."""
+    bank, is_new, is_seen = opened(state, x, spec), (before.units.x_scale == 0) & (x != 0), x != 0
+    learned, log_density = bank_of_filters.update(bank, x, y, spec)
+    z = bank_of_filters.standardise(bank, x, spec)
+    sizes, counts = np.where(is_new, 1.0, state.sizes), state.counts
+    if not np.isnan(y):
+        state = state._replace(new_log=learn_prior(state.new_log, bank, learned.walk_shares, x, is_new, y, spec))
+        counts = counts + is_seen
+        rate = np.maximum(spec.anchor_rate, 1 / (counts + 1))
+        moved = sizes + rate * (z[int(spec.intercept) :] ** 2 - sizes)
+        sizes = np.where(is_seen, np.maximum(moved, spec.smallest_anchor_var), sizes)  # (186)
+    zeros, ones = np.zeros_like(sizes), np.ones_like(sizes)
+    anchor = Anchor(zeros, ones if spec.is_low_rank else sizes, zeros, ones)
+    state = state._replace(bank=learned._replace(anchor=anchor), counts=counts, sizes=sizes)
+    if spec.is_low_rank:
+        state = _shortened(state, before, bank, is_new, z, not np.isnan(y), spec)
+    return state, log_density
+
+
+def _shortened(
+    state: SparseState, before: Bank, bank: Bank, is_new: Any, z: Floats, was_seen: bool, spec: AutoBypassSpec
+) -> SparseState:
+    """Return the state with covariances that are made short again where there are too many columns."""
+    learned, buffers, moved = state.bank, list(state.buffers), []
+    assert learned is not None
+    drifts, here = bank_of_filters.drifted(bank, spec), _of_weights(is_new, spec)
+    for k, walk in enumerate(learned.walks):
+        drift = drifts[k].cov.diagonal() - bank.walks[k].weights.cov.diagonal()
+        diagonal = np.where(here, bank.walks[k].weights.cov.diagonal(), buffers[k].diagonal)
+        buffers[k], cov = buffers[k]._replace(diagonal=diagonal), walk.weights.cov
+        if was_seen and walks.signal(drifts[k], z).var > SMALLEST_SIGNAL:
+            cov, buffers[k] = low_rank.absorb(cov, buffers[k], z, drift, spec.rank)
+        else:
+            buffers[k] = low_rank.pass_time(buffers[k], drift)
+        moved.append(walk._replace(weights=Weights(walk.weights.mean, cov)))
+    best = int(np.argmax(learned.walk_shares))
+    for k, walk in enumerate(learned.walks):  # (59)
+        if was_seen and k != best and walk.failures == 0 and before.walks[k].failures == spec.max_failures - 1:
+            moved[k], buffers[k] = moved[k]._replace(weights=moved[best].weights), buffers[best]
+    state = state._replace(bank=learned._replace(walks=tuple(moved)), buffers=tuple(buffers))
+    is_short = was_seen and all(buffer.n_columns == 0 for buffer in buffers)
+    return _in_running_units(state, spec) if is_short else state
+
+
+def _in_running_units(state: SparseState, spec: AutoBypassSpec) -> SparseState:
+    """Return the state with each feature in units of its running size."""
+    bank = state.bank
+    assert bank is not None
+    is_known = bank.units.x_scale > 0
+    ratio = np.where(is_known, np.sqrt(state.sizes), 1.0)
+    by = np.concatenate([np.ones(int(spec.intercept)), ratio])
+    moved = tuple(
+        walk._replace(weights=Weights(walk.weights.mean * by, walk.weights.cov * np.outer(by, by)))
+        for walk in bank.walks
+    )
+    units = bank.units._replace(x_scale=bank.units.x_scale * ratio)  # (200)
+    buffers = tuple(buffer._replace(diagonal=buffer.diagonal * by**2) for buffer in state.buffers)
+    sizes = np.where(is_known, 1.0, state.sizes)
+    return state._replace(bank=bank._replace(units=units, walks=moved), buffers=buffers, sizes=sizes)
 
 
 def learn_prior(
@@ -121,12 +175,15 @@ def _set_units(state: SparseState, spec: AutoBypassSpec) -> SparseState:
     if found.y_scale == 0.0:
         return state
     if state.bank is not None:
-        return state._replace(bank=_in_units(state.bank, found.y_center, found.y_scale, spec))
+        ratio = state.bank.units.y_scale / found.y_scale
+        buffers = tuple(buffer._replace(diagonal=buffer.diagonal * ratio**2) for buffer in state.buffers)
+        return state._replace(bank=_in_units(state.bank, found.y_center, found.y_scale, spec), buffers=buffers)
     units = Units(np.zeros(n), np.zeros(n), found.y_center, found.y_scale)
     widening = 1 + spec.warm_up_widening / len(state.y) if len(state.y) < spec.n_warm_up else 1.0
     bank = bank_of_filters.start(units, float(state.y[-1]), widening, spec)
     season = Season(np.zeros(spec.period), state.n_steps % spec.period) if spec.period > 1 else None
-    return state._replace(bank=bank._replace(n_seen=state.n_seen, season=season))
+    buffers = (low_rank.start(bank.walks[0].weights.cov),) * spec.n_walks if spec.is_low_rank else ()
+    return state._replace(bank=bank._replace(n_seen=state.n_seen, season=season), buffers=buffers)
 
 
 def _in_units(bank: Bank, y_center: float, y_scale: float, spec: AutoBypassSpec) -> Bank:

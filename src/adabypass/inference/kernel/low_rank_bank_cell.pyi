@@ -1,0 +1,3 @@
+from adabypass.inference.kernel.sparse_cell import SparseCell
+
+class LowRankBankCell(SparseCell): ...
