@@ -394,10 +394,14 @@ class AutoBypassSpec(Spec):
         if self.is_low_rank:
             return self._widened_low_rank(row, n_features, more)
         wide = super().widened(row, n_features, more, were_zero)
-        if (
-            self.is_scaled(row) and not were_zero and not self.sparse
-        ):  # else the new features get their scale with the others
-            self.layout.view(wide, "x_scale", **self.dims(n_features + more))[n_features:] = -1.0  # never seen
+        if self.sparse:
+            return wide
+        cov = self.view(wide, "walk_cov", n_features + more)
+        for i in range(n_features, n_features + more):  # each begins as the last of those up to it
+            at = i + self.intercept
+            cov[triangle(at + 1) - 1 if self.is_full else at] = self.prior_vars(i + 1)[-1]
+        if self.is_scaled(row) and not were_zero:  # else the new features get their scale with the others
+            self.view(wide, "x_scale", n_features + more)[n_features:] = -1.0  # never seen
         return wide
 
     def _widened_low_rank(self, row: Floats, n_features: int, more: int) -> Floats:

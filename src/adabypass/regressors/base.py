@@ -74,13 +74,13 @@ class Regressor(Savable):
         x : array (n_features,) of finite numbers; a plain number if there is one feature
             With a covariance that is not full also a dict of index and value, or a row of a sparse matrix of SciPy.
         """
-        if self._spec.is_sparse or (self._cell is None and sparse_use.choose(self, x)):
-            return cast(Predictive, sparse_use.predict(self, x))
         cell = self._cell
-        if cell is None:
-            x = check_features(x, None)
-            cell = self._cell_for(len(x))
-        return cell.predict(x)
+        if type(cell) is Cell:  # first, as most calls end here
+            return cell.predict(x)
+        if self._spec.is_sparse or sparse_use.choose(self, x):
+            return cast(Predictive, sparse_use.predict(self, x))
+        x = check_features(x, None)
+        return self._cell_for(len(x)).predict(x)
 
     def update(self, x: object, y: object) -> None:
         """Learn from having seen `y` at `x`.
@@ -91,14 +91,15 @@ class Regressor(Savable):
         y : number
             nan if the observation is missing: then only time passes.
         """
-        if self._spec.is_sparse or (self._cell is None and sparse_use.choose(self, x)):
+        cell = self._cell
+        if type(cell) is Cell:
+            cell.update(x, y)
+            return
+        if self._spec.is_sparse or sparse_use.choose(self, x):
             sparse_use.step(self, x, y, want_forecast=False)
             return
-        cell = self._cell
-        if cell is None:
-            x, y = check_features(x, None), check_target(y)  # a refused y must not fix the number of features
-            cell = self._cell_for(len(x))
-        cell.update(x, y)
+        x, y = check_features(x, None), check_target(y)  # a refused y must not fix the number of features
+        self._cell_for(len(x)).update(x, y)
 
     def step(self, x: object, y: object) -> Predictive:
         """Forecast the observation at `x`, then learn that it was `y`: `predict` and `update` in one call.
@@ -109,13 +110,13 @@ class Regressor(Savable):
         y : number
             nan if the observation is missing.
         """
-        if self._spec.is_sparse or (self._cell is None and sparse_use.choose(self, x)):
-            return cast(Predictive, sparse_use.step(self, x, y))
         cell = self._cell
-        if cell is None:
-            x, y = check_features(x, None), check_target(y)
-            cell = self._cell_for(len(x))
-        return cell.step(x, y)
+        if type(cell) is Cell:
+            return cell.step(x, y)
+        if self._spec.is_sparse or sparse_use.choose(self, x):
+            return cast(Predictive, sparse_use.step(self, x, y))
+        x, y = check_features(x, None), check_target(y)
+        return self._cell_for(len(x)).step(x, y)
 
     def run(self, X: object, y: object, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every row of `X` in turn.

@@ -153,7 +153,7 @@ static void restart_failing(Bank* bank)
         }
 }
 
-/* Write into the row's head what the bank has learned, in the user's units. */
+/* Write into the row's head what the bank has learned, in the user's units, after `restart_failing`. */
 static void summarise(Bank* bank)
 {
     ptrdiff_t K = bank->n_filters;
@@ -161,9 +161,8 @@ static void summarise(Bank* bank)
     const double* share = bank->share;
     const double* index = setting(bank, DRIFT_INDEX);
     double learned[2], flexible_share = 0.0, flexible = flexible_var(bank->flexible, bank->normal_share);
-    vec scale_log[PARTS], drift_log[PARTS], shaped_share[PARTS], epsilon[PARTS];
-    for (int part = 0; part < PARTS; part++)
-        scale_log[part] = drift_log[part] = shaped_share[part] = epsilon[part] = fill(0.0);
+    vec scale_log[PARTS], shaped_share[PARTS], epsilon[PARTS];
+    for (int part = 0; part < PARTS; part++) scale_log[part] = shaped_share[part] = epsilon[part] = fill(0.0);
     for (ptrdiff_t block = 0; block < K; block += LANES)
         for (int part = 0; part < PARTS; part++) {
             ptrdiff_t k = block + part * WIDTH;
@@ -177,15 +176,14 @@ static void summarise(Bank* bank)
             }
             log_sd += load(bank->slow + k) + load(bank->fast + k) + load(bank->level_slope + k) * load(bank->level + k % LANES);
             scale_log[part] += weight * log_sd;
-            drift_log[part] += weight * load(setting(bank, DRIFT_LOG) + k);
         }
     for (ptrdiff_t k = 0; k < bank->n_flexible; k++) flexible_share += share[k];
     learned[0] = sum_parts(scale_log) + flexible_share * (0.5 * logarithm_of(flexible));
     if (has_season(bank)) learned[0] += *season_log(bank);
-    learned[1] = sum_parts(drift_log);
+    learned[1] = dot(bank->walk_share, setting(bank, DRIFT_LOG), LANES);
     exponentials_of(learned, 2);
     for (ptrdiff_t i = 0; i < bank->n_drifts; i++) drift_share[i] = 0.0;
-    for (ptrdiff_t k = 0; k < bank->n_filters; k++) drift_share[(ptrdiff_t)index[k]] += share[k];
+    for (ptrdiff_t walk = 0; walk < LANES; walk++) drift_share[(ptrdiff_t)index[walk]] += bank->walk_share[walk];
     bank->row[NOISE_SCALE] = saturate(bank, bank->row[Y_SCALE] * learned[0]);
     bank->row[EPSILON] = sum_parts(epsilon) / sum_parts(shaped_share);
     bank->row[DRIFT] = learned[1];
