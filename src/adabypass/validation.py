@@ -4,6 +4,7 @@ Each gives float64 arrays that the kernels can use as they are, or raises an err
 expected and what to do.
 """
 
+from collections.abc import Mapping
 from math import isinf, prod
 from numbers import Real
 from typing import Any, TypeAlias
@@ -185,4 +186,9 @@ def _holds_numbers(array: "np.ndarray[Any, np.dtype[Any]]") -> bool:
 
 def _not_numbers(name: str, value: object) -> str:
     hint = "; a missing observation is nan" if name == "y" else ""
+    if isinstance(value, Mapping) or hasattr(value, "tocsr"):
+        hint = (
+            "; dicts and sparse matrices are for models with covariance='diagonal' or 'low-rank', and for "
+            "AutoBypass(sparse=True)"
+        )
     return f"{name} is {shown(value)}, but must be made of numbers{hint}."

@@ -75,7 +75,7 @@ class Regressor(Savable):
             With a covariance that is not full also a dict of index and value, or a row of a sparse matrix of SciPy.
         """
         cell = self._cell
-        if type(cell) is Cell:  # first, as most calls end here
+        if type(cell) is Cell and not sparse_use.opens(self, x):  # first, as most calls end here
             return cell.predict(x)
         if self._spec.is_sparse or sparse_use.choose(self, x):
             return cast(Predictive, sparse_use.predict(self, x))
@@ -92,7 +92,7 @@ class Regressor(Savable):
             nan if the observation is missing: then only time passes.
         """
         cell = self._cell
-        if type(cell) is Cell:
+        if type(cell) is Cell and not sparse_use.opens(self, x):
             cell.update(x, y)
             return
         if self._spec.is_sparse or sparse_use.choose(self, x):
@@ -111,7 +111,7 @@ class Regressor(Savable):
             nan if the observation is missing.
         """
         cell = self._cell
-        if type(cell) is Cell:
+        if type(cell) is Cell and not sparse_use.opens(self, x):
             return cell.step(x, y)
         if self._spec.is_sparse or sparse_use.choose(self, x):
             return cast(Predictive, sparse_use.step(self, x, y))
@@ -141,7 +141,7 @@ class Regressor(Savable):
         """
         check_flag(keep_weights, "keep_weights")
         check_flag(keep_predictive, "keep_predictive")
-        if self._spec.is_sparse or (self._cell is None and sparse_use.choose(self, X)):
+        if self._spec.is_sparse or sparse_use.opens(self, X) or (self._cell is None and sparse_use.choose(self, X)):
             return sparse_use.run(self, X, y, keep_weights, keep_predictive)
         table, targets = check_stream(X, y)  # which may run any code: from here on the model is looked at
         before, n_features = self._cell, table.shape[1]

@@ -64,6 +64,18 @@ def choose(model: Any, x: Any) -> bool:
     return bool(model._spec.is_sparse)
 
 
+def opens(model: Any, x: object) -> bool:
+    """Return whether a model takes sparse features from now on: an AutoBypass that was given their number alone."""
+    if type(x) is np.ndarray or not (isinstance(x, Mapping) or hasattr(x, "tocsr")) or model._cell is None:
+        return False
+    spec = model._spec
+    if not isinstance(spec, AutoBypassSpec) or spec.sparse or spec.covariance == "full" or model.n_seen > 0:
+        return False
+    model._spec = replace(spec, sparse=True)
+    model._build(check_int(model.n_features, "n_features", minimum=1, maximum=most_features(model._spec)))
+    return True
+
+
 def predict(model: Any, x: object) -> Any:
     """Forecast the observation at `x`."""
     rows = sparse_row(x)

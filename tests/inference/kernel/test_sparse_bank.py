@@ -6,7 +6,7 @@ from pytest import approx
 from scipy import sparse
 
 from adabypass import AutoBypass
-from adabypass.errors import NotReadyError, ParameterError, ShapeError
+from adabypass.errors import NotANumberError, NotReadyError, ParameterError, ShapeError
 from adabypass.inference.reference import bank as reference
 from adabypass.inference.reference import sparse_bank
 from adabypass.model.bank import AutoBypassSpec, BankCovariance
@@ -157,6 +157,19 @@ def test_new_features_may_come_later(covariance: BankCovariance) -> None:
     grown.run(X[:60, :3], y[:60])
     grown.add_features(1)
     assert np.array_equal(wide.run(X[60:], y[60:]).mean, grown.run(X[60:], y[60:]).mean)
+
+
+def test_a_model_that_knows_the_number_of_features_alone_takes_sparse_ones() -> None:
+    X, y = stream(60, 3, seed=6)
+    expected = AutoBypass(sparse=True).run(X, y).mean
+    assert np.array_equal(AutoBypass(n_features=3).run(sparse.csr_array(X), y).mean, expected, equal_nan=True)
+    model = AutoBypass(n_features=3)
+    model.step({0: 1.0}, 2.0)
+    assert model.hyperparameters["sparse"]
+    dense = AutoBypass(n_features=3)
+    dense.run(X, y)
+    with pytest.raises(NotANumberError, match=r"and for AutoBypass\(sparse=True\)"):
+        dense.step({0: 1.0}, 2.0)
 
 
 def test_hundred_thousand_features_take_memory_for_each_and_time_for_those_given() -> None:
