@@ -134,7 +134,7 @@ def _season_row(spec: StructureSpec, row: Floats, step: int) -> Any:
         x = np.zeros(spec.n_states(structure))
         if structure.has_season:
             first = 1 + (structure.slope != "none")
-            x[first : first + len(waves)] = waves
+            x[first : first + spec.n_waves(structure)] = waves[: spec.n_waves(structure)]
         return x, False
 
     return regressors

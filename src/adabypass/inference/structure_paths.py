@@ -34,7 +34,7 @@ def draw(
     n_lags, n_slope = len(structure.lags), int(structure.slope != "none")
     if n_lags:
         _stabilise(state, past, structure.lags, structure.difference)
-    n_season = spec.n_season if structure.has_season else 0
+    n_season = spec.n_waves(structure)
     sizes = [1, n_slope, n_season, spec.n_exog, n_lags]
     steps = [of[f"{part}_var"] for part in ("level", "slope", "season", "exog", "lag")]
     step_sd = np.sqrt(np.repeat(steps, sizes))

@@ -40,7 +40,7 @@ the lower triangle of the covariance, one after another.
 """
 
 SETTINGS = (
-    "is_log", "noise_var", "has_slope", "damping", "has_season", "n_lags", "is_difference", "n_values",
+    "is_log", "noise_var", "has_slope", "damping", "n_season", "n_lags", "is_difference", "n_values",
     "level_var", "slope_var", "season_var", "lag_var", "exog_var",
 )  # fmt: skip
 """What compiled code reads of each structure, in this order; variances are of a step."""
@@ -69,11 +69,15 @@ class StructureSpec:
         """Number of the weights of the season."""
         return sum(1 + wave.has_sine for wave in self.harmonics)
 
+    def n_waves(self, structure: Structure) -> int:
+        """Count the weights of a structure's season."""
+        if structure.has_few_waves:
+            return sum(1 + wave.has_sine for wave in self.harmonics if wave.order <= design.SMOOTH_HARMONICS)
+        return self.n_season if structure.has_season else 0
+
     def n_states(self, structure: Structure) -> int:
         """Count the numbers of a structure's state."""
-        return (
-            1 + (structure.slope != "none") + self.n_season * structure.has_season + self.n_exog + len(structure.lags)
-        )
+        return 1 + (structure.slope != "none") + self.n_waves(structure) + self.n_exog + len(structure.lags)
 
     @cached_property
     def sizes(self) -> Integers:
@@ -132,7 +136,7 @@ class StructureSpec:
         slope = (design.DAMPED_SLOPE_GAIN * gain) ** 2 if is_damped else 0.0
         return (
             float(each.is_log), 1.0 if each.lags else max(1.0 - gain, design.LEAST_NOISE),
-            float(each.slope != "none"), design.DAMPING if is_damped else 1.0, float(each.has_season),
+            float(each.slope != "none"), design.DAMPING if is_damped else 1.0, float(self.n_waves(each)),
             float(len(each.lags)), float(each.difference), float(each.n_values),
             level, max(slope, least * design.SLOPE_PRIOR_VAR),
             least * design.SEASON_PRIOR_VAR if each.lags else design.SEASON_STEP**2,

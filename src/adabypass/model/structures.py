@@ -69,6 +69,8 @@ LONGEST_LAG = 400
 """Periods beyond it have harmonics, but no lags."""
 MANY_HARMONICS, FEW_HARMONICS, LONG_PERIOD = 8, 4, 48
 """Harmonics of a period up to, and beyond, the last number."""
+SMOOTH_HARMONICS = 2
+"""Those of a smooth season."""
 MOST_LAGS = 6
 
 
@@ -82,6 +84,8 @@ class Structure(NamedTuple):
     slope: str = "none"
     """"none", "steady" or "damped"."""
     has_season: bool = False
+    has_few_waves: bool = False
+    """Whether the season is of the slowest waves of each period alone."""
     lags: tuple[int, ...] = ()
     lag_prior: tuple[float, ...] = ()
     """Expected weights of the lags, before anything is learned."""
@@ -100,7 +104,8 @@ class Structure(NamedTuple):
             name = f"lags {', '.join(map(str, self.lags))}" + " of differences" * self.difference
         else:
             name = "level" + f" and {self.slope} slope" * (self.slope != "none")
-        return name + " with season" * self.has_season + " of the log" * self.is_log
+        season = " with smooth season" if self.has_few_waves else " with season" * self.has_season
+        return name + season + " of the log" * self.is_log
 
 
 class Harmonic(NamedTuple):
@@ -124,7 +129,7 @@ def harmonics(periods: tuple[float, ...]) -> tuple[Harmonic, ...]:
         for order in range(1, min(int(period // 2), most) + 1):
             if all(abs(order / period - wave.order / wave.period) > 1e-12 for wave in found):
                 found.append(Harmonic(period, order))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda wave: wave.order > SMOOTH_HARMONICS))  # a smooth season is the first of them
 
 
 def _lag_sets(periods: tuple[float, ...]) -> list[Structure]:
@@ -149,12 +154,16 @@ def _lag_sets(periods: tuple[float, ...]) -> list[Structure]:
 @cache
 def structures(periods: tuple[float, ...]) -> tuple[Structure, ...]:
     """Return every structure of a series with these periods: first of the series itself, then of its log."""
-    seasons = (False, True) if periods else (False,)
+    seasons = [(False, False)]
+    if periods:
+        seasons.append((True, False))
+    if any(wave.order > SMOOTH_HARMONICS for wave in harmonics(periods)):
+        seasons.append((True, True))
     plain = [
-        Structure(False, gain, slope, has_season)
+        Structure(False, gain, slope, *season)
         for gain in LEVEL_GAINS
         for slope in ("none", "steady", "damped")
-        for has_season in seasons
+        for season in seasons
     ]
     plain += _lag_sets(periods)
     return (*plain, *(each._replace(is_log=True) for each in plain))

@@ -42,7 +42,7 @@ class Judge:
         start = exog[: design.N_START]
         self.exog_center = start.mean(axis=0)
         self.exog_unit = np.abs(start - self.exog_center).mean(axis=0)
-        self.beliefs = [reference.prior(each, spec.n_season, spec.n_exog) for each in spec.structures]
+        self.beliefs = [reference.prior(each, spec.n_waves(each), spec.n_exog) for each in spec.structures]
         self.evidence = np.zeros(len(spec.structures))
         self.values: dict[bool, list[float]] = {False: [], True: []}
         self.n_missing = self.n_steps = 0
@@ -56,15 +56,15 @@ class Judge:
         guesses: dict[bool, list[Any]] = {False: [], True: []}
         for k, structure in enumerate(self.spec.structures):
             past = np.array(self.values[structure.is_log][::-1])
-            dynamics = reference.dynamics(structure, self.spec.n_season, self.spec.n_exog)
+            dynamics = reference.dynamics(structure, self.spec.n_waves(structure), self.spec.n_exog)
             self.beliefs[k] = belief = reference.advance(self.beliefs[k], *dynamics[:2])
             if not structure.lags:
-                x = reference.regressors(structure, season, exog, past)
+                x = reference.regressors(structure, season[: self.spec.n_waves(structure)], exog, past)
                 guesses[structure.is_log].append((self.evidence[k], x @ belief.mean))
             asleep = structure.lags and (len(past) < structure.n_values or self.n_missing)
             if np.isnan(y) or asleep or (structure.is_log and not self.is_positive):
                 continue
-            x = reference.regressors(structure, season, exog, past)
+            x = reference.regressors(structure, season[: self.spec.n_waves(structure)], exog, past)
             expected = reference.forecast(belief, x, past[0] if structure.difference else 0.0, dynamics[2])
             z, slope = self.in_units(y, structure.is_log)
             scores[k] = reference.log_density(belief, expected, z) + slope
@@ -140,7 +140,7 @@ def test_many_steps_ahead_match_the_reference(
             continue
         past = np.array(judge.values[structure.is_log][::-1])
         units = (known - judge.exog_center) / judge.exog_unit
-        mean, var = reference.ahead(structure, judge.beliefs[k], season, units, past)
+        mean, var = reference.ahead(structure, judge.beliefs[k], season[:, : spec.n_waves(structure)], units, past)
         np.testing.assert_allclose(means[k], mean, rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(variances[k], var, rtol=1e-6)
 
@@ -161,7 +161,9 @@ def test_regressions_on_lags_ahead_match_the_reference(periods: tuple[int, ...])
         if not structure.lags or share[k] == 0.0 or np.abs(judge.beliefs[k].mean[-len(structure.lags) :]).sum() > 1:
             continue
         past = np.array(judge.values[structure.is_log][::-1])
-        mean, var = reference.ahead(structure, judge.beliefs[k], season, np.empty((30, 0)), past)
+        mean, var = reference.ahead(
+            structure, judge.beliefs[k], season[:, : spec.n_waves(structure)], np.empty((30, 0)), past
+        )
         np.testing.assert_allclose(means[k], mean, rtol=1e-7, atol=1e-7)
         np.testing.assert_allclose(variances[k], var, rtol=1e-6)
         compared += 1
