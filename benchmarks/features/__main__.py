@@ -9,14 +9,18 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from adabypass import AutoBypass, Bypass, EvidenceBypass, SequentialKalman
+from adabypass import AdaBypass, AutoBypass, Bypass, EvidenceBypass, SequentialKalman
 from benchmarks.features.streams import DRIFT_VAR, designs, sparse_stream, with_targets
 
 MODELS: dict[str, Callable[..., Any]] = {
     "EvidenceBypass": lambda **options: EvidenceBypass(DRIFT_VAR, noise_scale=0.6, **options),
     "Bypass": lambda **options: Bypass(a=1e5, b=1.0, epsilon=0.5, **options),
+    "AdaBypass": lambda **options: AdaBypass(a=1e5, b=1.0, epsilon=0.5, **options),
+    "AdaBypass, 1e-5": lambda **options: AdaBypass(a=1e5, b=1.0, epsilon=0.5, aggressiveness=1e-5, **options),
     "SequentialKalman": SequentialKalman,
 }
+SCORED = ("EvidenceBypass", "Bypass", "AdaBypass", "AdaBypass, 1e-5")
+TIMED = ("EvidenceBypass", "Bypass", "AdaBypass", "SequentialKalman")
 FORMS: dict[str, dict[str, Any]] = {
     "full": {"covariance": "full"},
     "low-rank, rank 20": {"covariance": "low-rank", "rank": 20},
@@ -30,7 +34,7 @@ def accuracy(n_features: int, n_rows: int) -> Table:
     table = Table("stream", "model", *FORMS, title=f"{n_features} features: mean log score, RMSE")
     for stream, X in designs(n_features, n_rows).items():
         y = with_targets(X)
-        for name in ("EvidenceBypass", "Bypass"):
+        for name in SCORED:
             cells = []
             for options in FORMS.values():
                 model = MODELS[name](**options)
@@ -64,11 +68,11 @@ def speed(n_features: int, n_given: int, n_rows: int, repeats: int) -> Table:
     """Return the time of an observation and the size of a saved model."""
     X, y = sparse_stream(n_features, n_given, n_rows)
     table = Table("model", "covariance", "µs", "processor µs", "MB", title=f"{n_given} of {n_features:,} features")
-    for name, make in MODELS.items():
+    for name in TIMED:
         for form in ("diagonal", "low-rank", "low-rank, rank 20"):
             times = []
             for _ in range(repeats):
-                model = make(**FORMS[form], n_features=n_features)
+                model = MODELS[name](**FORMS[form], n_features=n_features)
                 started, cpu = time.perf_counter(), time.process_time()
                 model.run(X, y)
                 times.append((time.perf_counter() - started, time.process_time() - cpu))

@@ -18,7 +18,8 @@ from adabypass.model.spec import Spec
 
 SPECS = [
     PassiveAggressiveSpec(), BypassSpec(), AdaBypassSpec(), SequentialKalmanSpec(), EvidenceBypassSpec(),
-    AutoBypassSpec(), AutoBypassSpec(intercept=False),
+    AutoBypassSpec(), AutoBypassSpec(intercept=False), AdaBypassSpec(covariance="diagonal"),
+    AdaBypassSpec(covariance="low-rank"),
 ]  # fmt: skip
 
 

@@ -24,6 +24,7 @@ MODELS: dict[str, Callable[..., Regressor]] = {
     "adapted": lambda **options: SequentialKalman(adapt_noise=True, **options),
     "Bypass": lambda **options: Bypass(max_sweeps=2, **options),
     "EvidenceBypass": EvidenceBypass,
+    "AdaBypass": lambda **options: AdaBypass(max_sweeps=2, aggressiveness=0.1, **options),
 }
 every_model = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 
@@ -154,7 +155,6 @@ def test_wrong_features_are_refused() -> None:
         lambda: SequentialKalman(covariance="low"),  # type: ignore[arg-type]
         lambda: Forecaster(SequentialKalman(covariance="diagonal"), lags=1),
         lambda: Panel(SequentialKalman(covariance="diagonal")),
-        lambda: AdaBypass._of_spec(AdaBypass()._spec_type(covariance="diagonal")),
     ):
         with pytest.raises(ParameterError, match="covariance"):
             make()

@@ -61,6 +61,13 @@ def low_rank_layout(kept: tuple[Field, ...], rank: int) -> Layout:
     )
 
 
+@lru_cache(maxsize=64)
+def with_gradient(layout: Layout) -> Layout:
+    """Return the layout of a row that keeps ADA-BYPASS's gradients too: equations (210)-(213)."""
+    more = [Field("gradient_shift", field.shape) for field in layout.fields if field.name == "shift"]
+    return Layout((*layout.fields, *vectors("var_gradient"), *more))
+
+
 def start_low_rank(layout: Layout, row: Floats, n_features: int) -> None:
     """Fill in what is not 0 of a row that has seen nothing: M is the identity, as far as columns are dense."""
     factors = layout.view(row, "factors", n_features=n_features)

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from adabypass.errors import ParameterError
 from adabypass.model import noise
+from adabypass.model.covariance import with_gradient
 from adabypass.model.hyperparameters import check_positive, check_sweeps
 from adabypass.model.limits import CONVERGENCE_CAP, LARGEST_PREC, SMALLEST_PREC
 from adabypass.model.predictive import Insensitive, Normal, Point, Predictive
@@ -83,7 +84,7 @@ class AdaBypassSpec(BypassSpec):
 
     aggressiveness: float = 1e-3
     omega_min: float = 1e-8
-    _may_be_sparse: ClassVar[bool] = False
+    gathered: ClassVar[tuple[str, ...]] = ("mean", "mean_gradient", "var", "var_gradient")
     layout: ClassVar[Layout] = Layout(
         (*BYPASS_SCALARS, *vectors("mean", "mean_gradient"), *symmetric_matrices("cov", "cov_gradient"))
     )
@@ -91,13 +92,16 @@ class AdaBypassSpec(BypassSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.is_sparse:
-            raise ParameterError(f"covariance is {self.covariance!r}, but AdaBypass keeps a full one; use Bypass.")
+            object.__setattr__(self, "layout", with_gradient(self.layout))
         check_positive(self, "aggressiveness", zero=True)
         check_positive(self, "omega_min")
 
     def new_row(self, n_features: int) -> Floats:
         row = super().new_row(n_features)
-        set_diagonal(self.layout.view(row, "cov_gradient", n_features=n_features), 1.0)  # as in the paper
+        if self.is_sparse:
+            self.layout.view(row, "var_gradient", n_features=n_features)[:] = 1.0
+        else:
+            set_diagonal(self.layout.view(row, "cov_gradient", n_features=n_features), 1.0)  # as in the paper
         return row
 
     def constants(self) -> tuple[float, ...]:

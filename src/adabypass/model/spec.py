@@ -37,6 +37,9 @@ class Spec(ABC):
     """The row's fields; their dimensions are those of `dims`."""
     bounded_by: ClassVar[Mapping[str, str]] = {}
     """Scalars of the row that compiled code counts or indexes with, and the dimension that is the largest of each."""
+    gathered: ClassVar[tuple[str, ...]] = ()
+    """Vectors of the row, in the order in which the kernel has them, whose numbers a step gathers of the features that
+    are given, where a covariance is diagonal."""
     forecast_type: ClassVar[type] = Normal
     """Class of the forecast of one observation. Compiled code makes `Normal` and `Mixture` without `predictive`."""
 
@@ -186,7 +189,7 @@ class GaussianSpec(Spec):
     If its covariance is not full, the row has `var` less `common_var`, to which drift is added for all at once.
     """
 
-    _may_be_sparse: ClassVar[bool] = True
+    gathered: ClassVar[tuple[str, ...]] = ("mean", "var")
     covariance: Covariance = field(default="auto", kw_only=True)
     rank: int = field(default=10, kw_only=True)
 
@@ -223,7 +226,7 @@ class GaussianSpec(Spec):
 
         One that stays open, "auto", is full.
         """
-        is_chosen = self.covariance == "auto" and self._may_be_sparse and n_features > MOST_FULL
+        is_chosen = self.covariance == "auto" and n_features > MOST_FULL
         return replace(self, covariance="low-rank") if is_chosen else self
 
     def new_row(self, n_features: int) -> Floats:

@@ -49,7 +49,7 @@ class Regressor(Savable):
     def __init__(self, spec: Spec, n_features: int | None) -> None:
         self._spec = spec
         if n_features is not None:
-            most = sparse_use.most_features(self._spec.for_features(sparse_use.MOST_SPARSE_FEATURES))
+            most = sparse_use.most_features(self._spec.for_features(sparse_use.MOST_SPARSE_NUMBERS))
             n_features = check_int(n_features, "n_features", minimum=1, maximum=most)
             self._spec = self._spec.for_features(n_features)
         self._given_features = n_features

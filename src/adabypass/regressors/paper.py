@@ -157,6 +157,9 @@ class AdaBypass(Regressor):
         The least value each of them may take.
     max_sweeps, tol, n_features
         As in `Bypass`.
+    covariance, rank
+        As of `SequentialKalman`. Unless it is "full", the gradient of the covariance is kept as its diagonal, as (210)
+        in docs/equations.md has it.
 
     Examples
     --------
@@ -181,9 +184,14 @@ class AdaBypass(Regressor):
         omega_min: float = 1e-8,
         max_sweeps: int | None = None,
         tol: float = 1e-8,
+        covariance: Covariance = "auto",
+        rank: int = 10,
         n_features: int | None = None,
     ) -> None:
-        super().__init__(AdaBypassSpec(a, b, epsilon, max_sweeps, tol, aggressiveness, omega_min), n_features)
+        spec = AdaBypassSpec(
+            a, b, epsilon, max_sweeps, tol, aggressiveness, omega_min, covariance=covariance, rank=rank
+        )
+        super().__init__(spec, n_features)
 
     def linear_mixture(self) -> LinearMixture:
         return _variational(self)

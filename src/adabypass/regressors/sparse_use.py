@@ -14,18 +14,16 @@ from adabypass.inference.kernel.sparse_bank_cell import SparseBankCell
 from adabypass.inference.kernel.sparse_cell import SparseCell
 from adabypass.model import covariance
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.spec import GaussianSpec, Spec
+from adabypass.model.spec import Spec
 from adabypass.model.trace import Trace
 from adabypass.regressors.sparse import SparseRows, check_n_features, sparse_row, sparse_stream
 from adabypass.validation import Floats, check_int, check_target
 
 MOST_FEATURES = 30_000
 """A full covariance of so many weights takes 3.6 GB."""
-MOST_SPARSE_FEATURES = 50_000_000
-"""Means and variances of so many take 0.8 GB."""
 MOST_BANK_FEATURES = 5_000_000
 """Their slopes under eight random walks take 0.8 GB."""
-MOST_LOW_RANK_NUMBERS = 100_000_000
+MOST_SPARSE_NUMBERS = 100_000_000
 """Rows of so many numbers take 0.8 GB."""
 
 
@@ -40,11 +38,10 @@ def cell_type(spec: Spec) -> Any:
 
 def most_features(spec: Spec) -> int:
     """Return how many features a model may have."""
-    if isinstance(spec, GaussianSpec) and spec.is_low_rank:
-        return MOST_LOW_RANK_NUMBERS // (spec.rank + 4)
-    if isinstance(spec, AutoBypassSpec) and spec.sparse:
-        return MOST_LOW_RANK_NUMBERS // (spec.n_walks * (spec.rank + 4)) if spec.is_low_rank else MOST_BANK_FEATURES
-    return MOST_SPARSE_FEATURES if spec.is_sparse else MOST_FEATURES
+    if not spec.is_sparse:
+        return MOST_FEATURES
+    many = MOST_FEATURES
+    return MOST_SPARSE_NUMBERS // ((spec.row_size(2 * many) - spec.row_size(many)) // many)
 
 
 def choose(model: Any, x: Any) -> bool:

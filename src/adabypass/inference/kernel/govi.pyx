@@ -1,4 +1,4 @@
-"""BYPASS and ADA-BYPASS, in place on rows: equations (13)-(33).
+"""BYPASS and ADA-BYPASS, in place on rows: equations (13)-(33), and (210)-(213) where the covariance is not full.
 
 Features may stand divided by `step.scale` (37): then h, D and their parts are in units of scale², which is why the
 noise's variance 1/β appears divided by it.
@@ -9,6 +9,7 @@ from libc.math cimport fabs, isnan, sqrt
 from adabypass.model.special cimport Moments, bessel_ratio, larger, smaller, truncated_moments
 from adabypass.inference.kernel.belief cimport Belief, believe_single
 from adabypass.model.families cimport GAUSSIAN
+from adabypass.inference.kernel.gradient cimport follow_diagonal, follow_low_rank, gradient_product
 from adabypass.inference.kernel.step cimport (
     GRADIENT, LARGEST, LARGEST_WEIGHT, Kernel, Linear, Step, add_drift, condition, multiply, project, saturate,
     single_component, squared_projection, update,
@@ -116,15 +117,19 @@ cdef inline Theta _solve(Theta theta, const Surprise* seen, const double* consta
 cdef inline void _adapt(Step* step, double e, const double* psi) noexcept nogil:
     """Move a, b and epsilon, all by the same amount: equations (30) and (31)."""
     cdef double* row = step.row
-    cdef double product = saturate(step.scale * KERNELS.dot(step.n, step.x, psi))
-    cdef double d = saturate(row[NOISE_PREC] * product)
+    cdef double product, d
     cdef Py_ssize_t name
+    if step.low_rank != NULL:
+        product = saturate(gradient_product(step.low_rank, step.x))
+    else:
+        product = KERNELS.dot(step.n, step.x, psi)
+    d = saturate(row[NOISE_PREC] * saturate(step.scale * product))
     d = saturate(step.constants[AGGRESSIVENESS] * saturate(d * (e - row[NOISE_MEAN])))
     for name in range(A, EPSILON + 1):
         row[name] = smaller(larger(row[name] + d, step.constants[OMEGA_MIN]), LARGEST_HYPERPARAMETER)
 
 
-cdef inline void _follow(Step* step, double* psi, double* G, double D, double left, double pull) noexcept nogil:
+cdef inline void _follow(Step* step, const GradientMove* by, double* psi, double* G) noexcept nogil:
     """Carry the gradients through the step that the weights have taken: equations (32) and (33).
 
     With g = p/D, v = Gx and f = x'v, (32) is G - g v' - v g' + f g g' = G - (g a' + a g') where a = v - f g/2, and the
@@ -135,20 +140,20 @@ cdef inline void _follow(Step* step, double* psi, double* G, double D, double le
     cdef double* g = step.scratch       # where p is
     cdef double* v = g + n
     cdef double* a = v + n
-    cdef GradientMove by = GradientMove(D, left, pull, LARGEST_WEIGHT, NEGLIGIBLE)
     cdef double f
     cdef Update change
     multiply(step, GRADIENT, G, v)
-    f = KERNELS.move_gradient(n, &by, step.x, g, v, g, a, psi)                          # (33)
+    f = KERNELS.move_gradient(n, by, step.x, g, v, g, a, psi)                          # (33)
     change = Update(-1.0, NEGLIGIBLE if f < NEGLIGIBLE else -1.0, g, a, NULL)
     update(step, GRADIENT, &change, G)                                                  # (32)
 
 
 cdef inline void _absorb(Step* step, double y, double* S, double* psi, double* G) noexcept nogil:
-    """Learn from y; `psi` and `G` are NULL where nothing adapts."""
+    """Learn from y; `psi` and `G` are NULL where nothing adapts, and of no use where `step.low_rank` holds them."""
     cdef double* row = step.row
     cdef Theta theta = Theta(row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR])
     cdef Surprise seen
+    cdef GradientMove by
     cdef double h, noise, D, error
     if isnan(y):
         add_drift(step, 1.0 / theta.alpha, S)                                      # (29)
@@ -168,9 +173,16 @@ cdef inline void _absorb(Step* step, double y, double* S, double* psi, double* G
     h = seen.s + seen.n / theta.alpha
     noise = seen.noise_unit / theta.beta
     D = h + noise
+    by = GradientMove(
+        D, noise / D, saturate(saturate(theta.beta * error) * step.scale), LARGEST_WEIGHT, NEGLIGIBLE
+    )
+    if psi != NULL and step.low_rank != NULL:
+        follow_low_rank(step.low_rank, &by, step.x, 1.0 / theta.alpha)
     condition(step, row + MEAN, S, 1.0 / theta.alpha, D, saturate(error / (step.scale * D)), 1.0)
-    if psi != NULL:
-        _follow(step, psi, G, D, noise / D, saturate(saturate(theta.beta * error) * step.scale))
+    if psi != NULL and step.is_diagonal:
+        follow_diagonal(step.n, &by, step.x, step.scratch, psi, G)
+    elif psi != NULL and step.low_rank == NULL:
+        _follow(step, &by, psi, G)
     row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR] = theta.alpha, theta.beta, theta.mu, theta.V
     row[N_SEEN] += 1.0
 
@@ -190,7 +202,7 @@ cdef void ada_forecast(Step* step) noexcept nogil:
 cdef void ada_absorb(Step* step, double y) noexcept nogil:
     cdef double* psi = step.row + MEAN + step.n
     cdef double* S = psi + step.n
-    _absorb(step, y, S, psi, S + step.n * (step.n + 1) // 2)
+    _absorb(step, y, S, psi, S + (step.n if step.is_diagonal else step.n * (step.n + 1) // 2))
 
 
 cdef void bypass_weights(const Step* step, Linear* out) noexcept nogil:

@@ -18,10 +18,10 @@ ctypedef struct Desk:
     double* directions          # (n_all, n_all), row j: by what column j of B is multiplied in each direction
     double* eigenvalues         # (n_all,)
     double* work                # (WORK * n_all,), LAPACK's
-    double* map                 # (rank, 2 rank + 1), the same of features that are in no sparse column
+    double* map                 # (rank, width_of), the same of features that are in no sparse column
     double* whole               # (n_all,), one feature in each direction
     double* inner               # (rank, rank), W'DW
-    double* chunk               # (CHUNK, 2 rank + 1)
+    double* chunk               # (CHUNK, width_of)
     double* scaled              # (CHUNK, rank)
 
 
@@ -48,6 +48,11 @@ ctypedef struct LowRank:
     double* begin               # of each sparse column
     double* indices
     double* values
+    # in the row too, where ADA-BYPASS adapts; else NULL
+    double* gradient            # (n,), the mean's, without what the columns say
+    double* gradient_shift      # (n_all,), what they say
+    double* var_gradient        # (n,)
+    double gradient_move        # by what the newest observation moves the gradient along p of equation (174)
     # the features that are given, in ascending order
     Py_ssize_t n_given
     const Py_ssize_t* given
@@ -58,6 +63,11 @@ ctypedef struct LowRank:
     double* change              # (n_all,), c of equation (174)
     double* newest              # (n_given,), z of equation (174)
     Desk desk
+
+
+cdef inline Py_ssize_t width_of(const LowRank* low) noexcept nogil:
+    """Number of columns of a feature's numbers in the map: directions twice, what its mean gains, and its gradient."""
+    return 2 * low.rank + (1 if low.gradient == NULL else 2)
 
 
 cdef Py_ssize_t desk_size(const LowRank* low) noexcept nogil

@@ -19,7 +19,7 @@ cdef double ROUNDING = limits.ROUNDING
 
 cdef Py_ssize_t desk_size(const LowRank* low) noexcept nogil:
     """Count the numbers of scratch memory, which is to be 0 at first."""
-    cdef Py_ssize_t n = low.n, square = low.n_all * low.n_all, width = 2 * low.rank + 1
+    cdef Py_ssize_t n = low.n, square = low.n_all * low.n_all, width = width_of(low)
     return (
         2 * n + 3 * low.n_all + (n + 1) + 2 * (low.room + n) + 3 * square + (2 + WORK) * low.n_all
         + low.rank * (width + low.rank) + CHUNK * (width + low.rank)
@@ -29,7 +29,7 @@ cdef Py_ssize_t desk_size(const LowRank* low) noexcept nogil:
 cdef void lay_desk(LowRank* low, double* memory) noexcept nogil:
     """Divide the scratch memory."""
     cdef Desk* desk = &low.desk
-    cdef Py_ssize_t n = low.n, square = low.n_all * low.n_all, width = 2 * low.rank + 1
+    cdef Py_ssize_t n = low.n, square = low.n_all * low.n_all, width = width_of(low)
     low.spread = memory
     low.newest = low.spread + n
     low.products = low.newest + n
@@ -128,7 +128,7 @@ cdef void condition_low_rank(
 ) noexcept nogil:
     """Condition the weights on one observation, after `project_low_rank`: equations (174) and (175)."""
     cdef Py_ssize_t i, j, k, n_used, size, begin, count = <Py_ssize_t>low.n_columns[0]
-    cdef double root = sqrt(larger(explained, 0.0) / D)
+    cdef double moved, root = sqrt(larger(explained, 0.0) / D)
     cdef bint is_sound = isfinite(root) and fabs(move) < LARGEST
     for j in range(low.rank + count):
         is_sound = is_sound and fabs(low.change[j]) < LARGEST_CHANGE and fabs(low.change[j] * root) < LARGEST_CHANGE
@@ -146,6 +146,9 @@ cdef void condition_low_rank(
     for j in range(n_used + 1):
         low.roots[n_used * low.n_all + j] = root * low.change[j]                            # (175)
         low.shift[j] = (low.shift[j] if j < n_used else 0.0) + move * low.change[j]
+        if low.gradient != NULL:
+            moved = (low.gradient_shift[j] if j < n_used else 0.0) + low.gradient_move * low.change[j]
+            low.gradient_shift[j] = larger(-LARGEST, smaller(moved, LARGEST))               # (213)
     for j in range(n_used):
         low.roots[j * low.n_all + n_used] = 0.0
     begin, size = <Py_ssize_t>low.begin[count], low.n_given

@@ -48,6 +48,9 @@ cdef class LowRankCell(SparseCell):
         low.roots, low.gram, low.shift = _at(row, places["roots"]), _at(row, places["gram"]), _at(row, places["shift"])
         low.begin, low.indices = _at(row, places["begin"]), _at(row, places["indices"])
         low.values = _at(row, places["values"])
+        if "gradient_shift" in places:
+            low.gradient, low.var_gradient = _at(row, places["mean_gradient"]), _at(row, places["var_gradient"])
+            low.gradient_shift = _at(row, places["gradient_shift"])
         self.desk_memory = <double*>calloc(desk_size(low), sizeof(double))
         if self.desk_memory == NULL:
             raise MemoryError()

@@ -10,7 +10,7 @@ from libc.string cimport memset
 from scipy.linalg.cython_blas cimport dgemm, dsyrk
 from scipy.linalg.cython_lapack cimport dsyev
 
-from adabypass.inference.kernel.low_rank cimport CHUNK, WORK, Desk, LowRank
+from adabypass.inference.kernel.low_rank cimport CHUNK, WORK, Desk, LowRank, width_of
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.model import covariance, limits
@@ -110,7 +110,7 @@ cdef bint _choose_directions(LowRank* low, Py_ssize_t count) noexcept nogil:
     B @ directions is D^(1/2) e √(τ) of (177), so that W is that over D.
     """
     cdef Desk* desk = &low.desk
-    cdef Py_ssize_t j, k, rank = low.rank, n_used = rank + count, n_all = low.n_all, width = 2 * rank + 1
+    cdef Py_ssize_t j, k, rank = low.rank, n_used = rank + count, n_all = low.n_all, width = width_of(low)
     cdef int size = <int>n_used, n_work = <int>(WORK * n_used), info = 0
     cdef double explained, unit, total = 0.0
     for j in range(n_used):
@@ -136,6 +136,8 @@ cdef bint _choose_directions(LowRank* low, Py_ssize_t count) noexcept nogil:
         for k in range(rank):
             desk.map[j * width + k] = desk.directions[j * n_all + count + k]
         desk.map[j * width + 2 * rank] = low.shift[j]
+        if low.gradient != NULL:
+            desk.map[j * width + 2 * rank + 1] = low.gradient_shift[j]
     return True
 
 
@@ -156,7 +158,7 @@ cdef void _multiply(
 cdef void _turn(LowRank* low, Py_ssize_t count) noexcept nogil:
     """Write the new diagonal and dense columns, and their products: equation (178)."""
     cdef Desk* desk = &low.desk
-    cdef Py_ssize_t begin, c, i, j, r, n_rows, rank = low.rank, width = 2 * low.rank + 1
+    cdef Py_ssize_t begin, c, i, j, r, n_rows, rank = low.rank, width = width_of(low)
     cdef double* factor
     cdef double D, dropped, unit
     memset(desk.inner, 0, rank * rank * sizeof(double))
@@ -177,7 +179,9 @@ cdef void _turn(LowRank* low, Py_ssize_t count) noexcept nogil:
                     dropped += desk.chunk[r * width + rank + j] * factor[j]
             unit = 1.0 / (1.0 + larger(dropped / D, 0.0)) if D > SMALLEST_VAR and isfinite(dropped / D) else 0.0
             low.var[i] = D * unit if unit > 0.0 else D
-            _move(low, i, desk.chunk[r * width + 2 * rank])
+            _move(low.mean + i, desk.chunk[r * width + 2 * rank])
+            if low.gradient != NULL:
+                _move(low.gradient + i, desk.chunk[r * width + 2 * rank + 1])
             for j in range(rank):
                 factor[j] = unit * desk.chunk[r * width + j]
                 desk.scaled[r * rank + j] = factor[j] / sqrt(low.var[i]) if unit > 0.0 else 0.0
@@ -190,32 +194,43 @@ cdef double _turn_sparse(LowRank* low, Py_ssize_t i, Py_ssize_t count, double* o
     """Do what the map does, for a feature in sparse columns; return the precision that is not kept, times D²."""
     cdef Desk* desk = &low.desk
     cdef Py_ssize_t j, k, rank = low.rank
-    cdef double moved = 0.0, dropped = 0.0
+    cdef double dropped = 0.0
     cdef const double* direction
     cdef const double* factor = low.factors + i * rank
     memset(desk.whole, 0, (rank + count) * sizeof(double))
     for j in range(rank):
         direction = desk.directions + j * low.n_all
-        moved += factor[j] * low.shift[j]
         for k in range(rank + count):
             desk.whole[k] += factor[j] * direction[k]
     for j in range(desk.first[i], desk.first[i + 1]):
         direction = desk.directions + (rank + desk.entries[j].column) * low.n_all
-        moved += desk.entries[j].value * low.shift[rank + desk.entries[j].column]
         for k in range(rank + count):
             desk.whole[k] += desk.entries[j].value * direction[k]
     for k in range(count):
         dropped += desk.whole[k] * desk.whole[k]
     for k in range(rank):
         out[k] = desk.whole[count + k]
-    out[2 * rank] = moved
+    out[2 * rank] = _along(low, i, low.shift)
+    if low.gradient != NULL:
+        out[2 * rank + 1] = _along(low, i, low.gradient_shift)
     return dropped
 
 
-cdef inline void _move(LowRank* low, Py_ssize_t i, double moved) noexcept nogil:
-    """Add to the mean of a weight what the columns say."""
+cdef inline double _along(const LowRank* low, Py_ssize_t i, const double* shift) noexcept nogil:
+    """B[i] @ shift"""
+    cdef Py_ssize_t j
+    cdef double total = 0.0
+    for j in range(low.rank):
+        total += low.factors[i * low.rank + j] * shift[j]
+    for j in range(low.desk.first[i], low.desk.first[i + 1]):
+        total += low.desk.entries[j].value * shift[low.rank + low.desk.entries[j].column]
+    return total
+
+
+cdef inline void _move(double* weight, double moved) noexcept nogil:
+    """Add to the mean of a weight, or to its gradient, what the columns say."""
     if isfinite(moved):
-        low.mean[i] = smaller(larger(low.mean[i] + moved, -LARGEST_WEIGHT), LARGEST_WEIGHT)
+        weight[0] = smaller(larger(weight[0] + moved, -LARGEST_WEIGHT), LARGEST_WEIGHT)
 
 
 cdef void _add_squares(
@@ -255,6 +270,8 @@ cdef void _finish(LowRank* low) noexcept nogil:
 cdef void _empty(LowRank* low) noexcept nogil:
     """Let there be no sparse columns."""
     memset(low.shift, 0, low.n_all * sizeof(double))
+    if low.gradient != NULL:
+        memset(low.gradient_shift, 0, low.n_all * sizeof(double))
     low.n_columns[0] = low.begin[0] = low.common[0] = 0.0
 
 
@@ -273,14 +290,9 @@ cdef void _keep_variances(LowRank* low, Py_ssize_t count) noexcept nogil:
     """Keep the mean and the variance of each weight alone."""
     cdef Desk* desk = &low.desk
     cdef Py_ssize_t i, j, k
-    cdef double D, left, moved, total
+    cdef double D, left, total
     for i in range(low.n):
         left = D = low.var[i] + low.common[0]
-        moved = 0.0
-        for j in range(low.rank):
-            moved += low.factors[i * low.rank + j] * low.shift[j]
-        for k in range(desk.first[i], desk.first[i + 1]):
-            moved += desk.entries[k].value * low.shift[low.rank + desk.entries[k].column]
         for j in range(low.rank + count):
             total = 0.0
             for k in range(low.rank):
@@ -289,5 +301,7 @@ cdef void _keep_variances(LowRank* low, Py_ssize_t count) noexcept nogil:
                 total += low.roots[j * low.n_all + low.rank + desk.entries[k].column] * desk.entries[k].value
             left -= total * total
         low.var[i] = larger(left, 0.0) if isfinite(left) else D
-        _move(low, i, moved)
+        _move(low.mean + i, _along(low, i, low.shift))
+        if low.gradient != NULL:
+            _move(low.gradient + i, _along(low, i, low.gradient_shift))
     _clear(low)

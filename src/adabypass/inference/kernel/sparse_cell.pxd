@@ -4,6 +4,10 @@ from adabypass.inference.kernel.maker cimport Maker
 from adabypass.inference.kernel.step cimport Kernel, Step
 
 
+cdef enum:
+    MOST_VECTORS = 4
+
+
 cdef class SparseCell:
     cdef readonly cnp.ndarray row
     cdef readonly Py_ssize_t n_features
@@ -15,9 +19,14 @@ cdef class SparseCell:
     cdef double* memory
     cdef Py_ssize_t* indices        # of the features that are given
     cdef double* values             # and their values
-    cdef double* compact            # the short row: scalars, means, variances
+    cdef double* compact            # the short row: scalars, then the vectors
+    cdef Py_ssize_t n_vectors       # that are gathered
+    cdef Py_ssize_t[MOST_VECTORS] vectors   # where they begin in the row
+    cdef Py_ssize_t var             # which of them the variances are
+    cdef Py_ssize_t common          # where the common variance is in the row
     cdef Step newest
 
+    cdef int _find_vectors(self, spec) except -1
     cdef int _make_room(self, Py_ssize_t n) except -1
     cdef int _load(self, const Py_ssize_t[::1] indices, const double[::1] values) except -1
     cdef void _forecast(self) noexcept nogil

@@ -49,10 +49,23 @@ cdef class SparseCell:
         self.constants = np.array(spec.constants(), dtype=np.float64)
         self.n_head = spec.n_head
         self.maker = Maker(spec, kernel.describe != NULL)
+        self._find_vectors(spec)
         self._make_room(16)
 
     def __dealloc__(self):
         free(self.memory)
+
+    cdef int _find_vectors(self, spec) except -1:
+        """Learn where the vectors that are gathered begin, and the common variance."""
+        places = spec.layout.places(**spec.dims(self.n_features))
+        if len(spec.gathered) > MOST_VECTORS:
+            raise ValueError(f"a step gathers up to {MOST_VECTORS} vectors")
+        for name in spec.gathered:
+            self.vectors[self.n_vectors] = places[name][0].start
+            self.n_vectors += 1
+        if self.n_vectors > 0:
+            self.var, self.common = spec.gathered.index("var"), places["common_var"][0].start
+        return 0
 
     cdef int _make_room(self, Py_ssize_t n) except -1:
         """Let there be memory for so many features at once: their indices and values, the short row, and scratch."""
@@ -60,7 +73,7 @@ cdef class SparseCell:
         if n <= self.capacity:
             return 0
         n = min(max(n, 2 * self.capacity), self.n_features if self.n_features > n else n)
-        memory = <double*>realloc(self.memory, (8 * n + self.n_head + LINE) * sizeof(double))
+        memory = <double*>realloc(self.memory, ((6 + self.n_vectors) * n + self.n_head + LINE) * sizeof(double))
         if memory == NULL:
             raise MemoryError()
         self.memory, self.capacity = memory, n
@@ -152,15 +165,15 @@ cdef class SparseCell:
     cdef void _forecast(self) noexcept nogil:
         """Gather the weights of the features that were loaded, and forecast."""
         cdef Step* step = &self.newest
-        cdef Py_ssize_t k, n = self.n_given
+        cdef Py_ssize_t j, k, n = self.n_given
         cdef double* row = <double*>cnp.PyArray_DATA(self.row)
-        cdef double* mean = row + self.n_head
-        cdef double* var = mean + self.n_features
-        cdef double common = var[self.n_features]
+        cdef double* given = self.compact + self.n_head
         memcpy(self.compact, row, self.n_head * sizeof(double))
+        for j in range(self.n_vectors):
+            for k in range(n):
+                given[j * n + k] = row[self.vectors[j] + self.indices[k]]
         for k in range(n):
-            self.compact[self.n_head + k] = mean[self.indices[k]]
-            self.compact[self.n_head + n + k] = var[self.indices[k]] + common
+            given[self.var * n + k] += row[self.common]
         step.is_diagonal, step.low_rank = True, NULL
         self._aim_and_forecast()
 
@@ -171,7 +184,7 @@ cdef class SparseCell:
         step.row = self.compact
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = self.values + self.capacity
-        step.scratch = next_line(self.compact + self.n_head + 2 * step.n)
+        step.scratch = next_line(self.compact + self.n_head + self.n_vectors * step.n)
         step.extra, step.pending = NULL, NULL
         step.mean = step.var = NAN
         aim(step, self.values, self.kernel.scale_up)
@@ -184,23 +197,26 @@ cdef class SparseCell:
     cdef void _learn(self, double y) noexcept nogil:
         """Learn from `y`, after `_forecast`, and put the weights back."""
         cdef Linear linear
-        cdef Py_ssize_t i, k, n = self.n_given
+        cdef Py_ssize_t i, j, k, n = self.n_given
         cdef double* row = <double*>cnp.PyArray_DATA(self.row)
-        cdef double* mean = row + self.n_head
-        cdef double* var = mean + self.n_features
-        cdef double* common = var + self.n_features
+        cdef double* var = row + self.vectors[self.var]
+        cdef double* common = row + self.common
+        cdef double* given = self.compact + self.n_head
+        cdef double* given_var = given + self.var * n
         cdef double smallest = LARGEST
         self.kernel.absorb(&self.newest, y)
         self.kernel.weights(&self.newest, &linear)
         common[0] = smaller(common[0] + linear.drift_var, LARGEST)                          # (172)
         memcpy(row, self.compact, self.n_head * sizeof(double))
+        for j in range(self.n_vectors):
+            for k in range(n):
+                row[self.vectors[j] + self.indices[k]] = given[j * n + k]
         for k in range(n):
-            mean[self.indices[k]] = self.compact[self.n_head + k]
-            var[self.indices[k]] = self.compact[self.n_head + n + k] - common[0]
-            smallest = smaller(smallest, self.compact[self.n_head + n + k])
+            var[self.indices[k]] = given_var[k] - common[0]
+            smallest = smaller(smallest, given_var[k])
         if common[0] > LARGEST_SHARE * smallest:
             for i in range(self.n_features):
                 var[i] += common[0]
             for k in range(n):          # exactly, where a difference has lost digits
-                var[self.indices[k]] = self.compact[self.n_head + n + k]
+                var[self.indices[k]] = given_var[k]
             common[0] = 0.0

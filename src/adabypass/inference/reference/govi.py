@@ -132,8 +132,10 @@ def update(belief: Belief, x: Floats, y: float, spec: BypassSpec) -> Belief:
     error = seen.e - theta.noise_mean
     prior = drift(belief.weights, 1 / theta.drift_prec)
     weights, gain, D = condition(prior, x, error, 1 / theta.noise_prec)
+    if not isinstance(spec, AdaBypassSpec):
+        return Belief(weights, theta, omega, belief.gradient)
     gradient = _follow(belief.gradient, x, gain, 1 / (theta.noise_prec * D), theta.noise_prec * error)
-    return Belief(weights, theta, omega, gradient if isinstance(spec, AdaBypassSpec) else belief.gradient)
+    return Belief(weights, theta, omega, _narrow(belief.gradient, gradient) if spec.is_sparse else gradient)
 
 
 def _adapt(belief: Belief, x: Floats, e: float, spec: AdaBypassSpec) -> Omega:
@@ -149,3 +151,8 @@ def _follow(gradient: Gradient, x: Floats, gain: Floats, left: float, pull: floa
     A = np.eye(len(x)) - np.outer(gain, x)
     Gx = left * A @ (G @ x)  # the new G times x, since A'x = (1 - x'g) x
     return Gradient(A @ psi + pull * Gx, A @ G @ A.T)  # (32), (33)
+
+
+def _narrow(before: Gradient, after: Gradient) -> Gradient:
+    """Keep the diagonal of the covariance's gradient alone, nowhere above what it was before the step."""
+    return after._replace(cov=np.diag(np.minimum(before.cov.diagonal(), after.cov.diagonal())))  # (210)
