@@ -147,3 +147,36 @@ def test_hyperparameters_move_against_the_gradient_of_the_squared_error() -> Non
     slope = (loss(1e-6) - loss(-1e-6)) / 2e-6
     assert abs(slope) > 1e-3
     assert np.array(after.omega) == approx(np.maximum(omega - 0.01 * slope, 1.0), rel=1e-6)
+
+
+def moved_posterior(belief: Belief, theta: Theta, x: Floats, y: float, t: float) -> tuple[Floats, Floats]:
+    """Mean and variances after a step at α, β and μ of `theta`, if m and S moved by t times their gradients before."""
+    m, S = belief.weights.mean + t * belief.gradient.mean, belief.weights.cov + t * belief.gradient.cov
+    P = S + np.eye(len(x)) / theta.drift_prec
+    cov = P - np.outer(P @ x, P @ x) / (x @ P @ x + 1 / theta.noise_prec)
+    return m + theta.noise_prec * cov @ x * (y - x @ m - theta.noise_mean), cov.diagonal()
+
+
+def test_a_diagonal_gradient_is_the_derivative_along_a_diagonal() -> None:
+    """Equations (210)-(212): if S moves by t diag(ζ), and m by t ψ, the mean moves by t ψ' and the variances by t ζ'.
+
+    A variance that would move by more than t ζ is taken to move by t ζ.
+    """
+    spec, t = AdaBypassSpec(covariance="low-rank"), 1e-6
+    rng = np.random.default_rng(2)
+    belief = start(spec, 5)
+    narrowed = widened = 0
+    for _ in range(12):
+        x, y = rng.normal(size=5) * (rng.random(5) < 0.5), float(rng.normal())
+        after = update(belief, x, y, spec)
+        up, down = (moved_posterior(belief, after.theta, x, y, sign * t) for sign in (1, -1))
+        mean_slope, var_slope = (up[0] - down[0]) / (2 * t), (up[1] - down[1]) / (2 * t)
+        before, found = belief.gradient.cov.diagonal(), after.gradient.cov
+        assert after.gradient.mean == approx(mean_slope, rel=1e-6, abs=1e-9)
+        assert np.array_equal(found, np.diag(found.diagonal()))
+        assert found.diagonal() == approx(np.minimum(before, var_slope), rel=1e-6, abs=1e-9)
+        narrowed += int((var_slope < before - 1e-9).sum())
+        widened += int((var_slope > before + 1e-9).sum())
+        belief = after
+    assert narrowed > 0  # both cases of the least have come
+    assert widened > 0
