@@ -40,8 +40,9 @@ def most_features(spec: Spec) -> int:
     """Return how many features a model may have."""
     if not spec.is_sparse:
         return MOST_FEATURES
-    many = MOST_FEATURES
-    return MOST_SPARSE_NUMBERS // ((spec.row_size(2 * many) - spec.row_size(many)) // many)
+    many = MOST_FEATURES  # so many that a row has no room left over
+    per_feature = (spec.row_size(2 * many) - spec.row_size(many)) // many
+    return MOST_SPARSE_NUMBERS // per_feature
 
 
 def choose(model: Any, x: Any) -> bool:
