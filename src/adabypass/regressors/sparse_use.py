@@ -21,8 +21,6 @@ from adabypass.validation import Floats, check_int, check_target
 
 MOST_FEATURES = 30_000
 """A full covariance of so many weights takes 3.6 GB."""
-MOST_BANK_FEATURES = 5_000_000
-"""Their slopes under eight random walks take 0.8 GB."""
 MOST_SPARSE_NUMBERS = 100_000_000
 """Rows of so many numbers take 0.8 GB."""
 
