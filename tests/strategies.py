@@ -54,13 +54,15 @@ kalman_specs = st.builds(SequentialKalmanSpec, noise_var=powers(-3, 3), adapt_no
 
 
 @st.composite
-def bypass_cases(draw: st.DrawFn, adaptive: bool) -> tuple[Stream, BypassSpec]:
+def bypass_cases(
+    draw: st.DrawFn, adaptive: bool, max_features: int = 30, max_length: int = 25
+) -> tuple[Stream, BypassSpec]:
     """A stream and hyperparameters.
 
     The paper's fixed point runs away where a is not well above half the number of features (erratum E2): such an a
     comes only with a few sweeps.
     """
-    stream = draw(streams())
+    stream = draw(streams(max_features, max_length))
     max_sweeps = draw(st.sampled_from([1, 2, 7, None]))
     a = draw(powers(0, 3.5)) * stream.X.shape[1] if max_sweeps is None else draw(powers(-1, 4))
     common: dict[str, Any] = {

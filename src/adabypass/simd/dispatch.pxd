@@ -5,6 +5,9 @@ cdef extern from "kernels.h" nogil:
         LANES
         MOST_NORMALS
         MOST_FLEXIBLE
+        TILE
+        SLAB
+        MOST_DELAYED
 
     ctypedef struct Normals:
         int n
@@ -29,6 +32,22 @@ cdef extern from "kernels.h" nogil:
         const double* a
         const double* b
         const double* diagonal
+
+    ctypedef struct Delayed:
+        ptrdiff_t n
+        ptrdiff_t padded
+        ptrdiff_t most
+        ptrdiff_t n_updates
+        ptrdiff_t n_rows
+        double* factors
+        double* vectors
+        double* diagonal
+        double* first
+        double* added
+        double* features
+        double* products
+        double* left
+        double* right
 
     ctypedef struct GradientMove:
         double D
@@ -102,6 +121,10 @@ cdef extern from "kernels.h" nogil:
         void (*multiply)(
             ptrdiff_t n, const Update* by, double* A, const double* x, double* out, double* diagonal
         ) noexcept nogil
+        # of a packed lower triangle whose updates wait
+        void (*delayed_pass)(const Delayed* by, double* A) noexcept nogil
+        void (*delayed_product)(const Delayed* by, ptrdiff_t row, const double* x, double* p) noexcept nogil
+        bint (*delay)(Delayed* by, double factor, const double* p, const double* widened) noexcept nogil
         # of weights
         Projection (*project)(
             ptrdiff_t n, const double* m, const Update* by, double* S, const double* x, double* p, double* diagonal

@@ -229,5 +229,5 @@ cdef void ada_believe(Step* step, Belief* out) noexcept nogil:
     _believe(step, step.row + MEAN + 2 * step.n, out)
 
 
-BYPASS = Kernel.of(bypass_forecast, bypass_absorb, bypass_weights, bypass_believe)
-ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, ada_weights, ada_believe)
+BYPASS = Kernel.of(bypass_forecast, bypass_absorb, bypass_weights, bypass_believe).in_blocks()
+ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, ada_weights, ada_believe).in_blocks()

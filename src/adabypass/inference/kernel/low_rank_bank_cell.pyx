@@ -190,7 +190,7 @@ cdef class LowRankBankCell(SparseBankCell):
             low.gram[i] = saturate(low.gram[i])
 
     cdef void _renew_units(self) noexcept nogil:
-        """Let each feature's unit be its running size, when no walk has a sparse column: equation (200)."""
+        """Let each feature's unit be its running size, when no walk has a sparse column: equation (205)."""
         cdef Py_ssize_t i, at, j, walk
         cdef LowRank* low
         cdef double ratio

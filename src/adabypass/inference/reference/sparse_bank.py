@@ -131,7 +131,7 @@ def _in_running_units(state: SparseState, spec: AutoBypassSpec) -> SparseState:
         walk._replace(weights=Weights(walk.weights.mean * by, walk.weights.cov * np.outer(by, by)))
         for walk in bank.walks
     )
-    units = bank.units._replace(x_scale=bank.units.x_scale * ratio)  # (200)
+    units = bank.units._replace(x_scale=bank.units.x_scale * ratio)  # (205)
     buffers = tuple(buffer._replace(diagonal=buffer.diagonal * by**2) for buffer in state.buffers)
     sizes = np.where(is_known, 1.0, state.sizes)
     return state._replace(bank=bank._replace(units=units, walks=moved), buffers=buffers, sizes=sizes)
