@@ -26,10 +26,10 @@ def powers(low: float, high: float) -> st.SearchStrategy[float]:
 
 
 @st.composite
-def streams(draw: st.DrawFn, max_features: int = 30, max_length: int = 25) -> Stream:
+def streams(draw: st.DrawFn, max_features: int = 30, max_length: int = 25, min_length: int = 1) -> Stream:
     """Linear data with features of different sizes, outliers and gaps; hypothesis draws the shape, a seed the rest."""
     n_features = draw(st.integers(1, max_features))
-    length = draw(st.integers(1, max_length))
+    length = draw(st.integers(min_length, max_length))
     noise_scale = draw(powers(-2, 2))
     outliers, gaps = draw(st.sampled_from([0.0, 0.2])), draw(st.sampled_from([0.0, 0.3]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -55,14 +55,14 @@ kalman_specs = st.builds(SequentialKalmanSpec, noise_var=powers(-3, 3), adapt_no
 
 @st.composite
 def bypass_cases(
-    draw: st.DrawFn, adaptive: bool, max_features: int = 30, max_length: int = 25
+    draw: st.DrawFn, adaptive: bool, max_features: int = 30, max_length: int = 25, min_length: int = 1
 ) -> tuple[Stream, BypassSpec]:
     """A stream and hyperparameters.
 
     The paper's fixed point runs away where a is not well above half the number of features (erratum E2): such an a
     comes only with a few sweeps.
     """
-    stream = draw(streams(max_features, max_length))
+    stream = draw(streams(max_features, max_length, min_length))
     max_sweeps = draw(st.sampled_from([1, 2, 7, None]))
     a = draw(powers(0, 3.5)) * stream.X.shape[1] if max_sweeps is None else draw(powers(-1, 4))
     common: dict[str, Any] = {

@@ -21,6 +21,7 @@ from tests.strategies import Stream, bypass_cases, evidence_specs, kalman_specs,
 
 RELATIVE = 1e-9  # thousands of steps, each of which rounds
 SENSITIVE = 10  # times what the data's own rounding changes: a sum of n terms rounds n times
+LEAST_RUN = 64  # observations of a run that takes blocks
 ALWAYS, NEVER = 1, 10**9  # features from which on blocks are taken
 MODELS: dict[str, Callable[[], Regressor]] = {
     "SequentialKalman": SequentialKalman,
@@ -72,25 +73,25 @@ def dense(n_features: int, length: int, seed: int = 0) -> Stream:
     return Stream(X, y)
 
 
-@given(streams(max_features=80, max_length=150), evidence_specs)
+@given(streams(max_features=80, max_length=150, min_length=LEAST_RUN), evidence_specs)
 @settings(max_examples=60)
 def test_evidence_in_blocks_equals_one_by_one(stream: Stream, spec: Spec) -> None:
     assert_same(evidence.KERNEL, spec, stream)
 
 
-@given(streams(max_features=80, max_length=150), kalman_specs)
+@given(streams(max_features=80, max_length=150, min_length=LEAST_RUN), kalman_specs)
 @settings(max_examples=60)
 def test_kalman_in_blocks_equals_one_by_one(stream: Stream, spec: Spec) -> None:
     assert_same(kalman.KERNEL, spec, stream)
 
 
-@given(bypass_cases(adaptive=False, max_features=80, max_length=150))
+@given(bypass_cases(adaptive=False, max_features=80, max_length=150, min_length=LEAST_RUN))
 @settings(max_examples=60)
 def test_bypass_in_blocks_equals_one_by_one(case: tuple[Stream, BypassSpec]) -> None:
     assert_same(govi.BYPASS, case[1], case[0])
 
 
-@given(bypass_cases(adaptive=True, max_features=80, max_length=150))
+@given(bypass_cases(adaptive=True, max_features=80, max_length=150, min_length=LEAST_RUN))
 @settings(max_examples=60)
 def test_ada_bypass_in_blocks_equals_one_by_one(case: tuple[Stream, BypassSpec]) -> None:
     assert_same(govi.ADA_BYPASS, case[1], case[0])
@@ -113,6 +114,13 @@ def test_rows_with_few_features_in_blocks_equal_one_by_one(make: Callable[[], An
     X[np.arange(300), rng.integers(0, n_features, 300)] = 10.0 ** rng.uniform(-2, 2, 300)
     model = make()
     assert_same(model._kernel, model._spec, Stream(X, X.sum(axis=1) + rng.normal(size=300)))
+
+
+def test_short_runs_are_taken_one_by_one() -> None:
+    model: Any = EvidenceBypass()
+    for length, is_taken in ((LEAST_RUN - 1, False), (LEAST_RUN, True)):
+        ours, theirs = (ran(model._kernel, model._spec, dense(70, length), each) for each in (ALWAYS, NEVER))
+        assert np.array_equal(ours[-1], theirs[-1]) is not is_taken
 
 
 def run_in_blocks(model: Any, stream: Stream) -> None:
@@ -140,7 +148,7 @@ def test_hostile_streams_in_blocks_leave_a_sound_model(make: Callable[[], Any], 
 def test_blocks_are_taken_from_the_threshold_on(make: Callable[[], Any]) -> None:
     """They round in another order: so the last bits tell."""
     for n_features, is_taken in ((BLOCKS_FROM - 1, False), (BLOCKS_FROM, True)):
-        X, y = dense(n_features, 40)
+        X, y = dense(n_features, LEAST_RUN)
         looped, whole = make(), make()
         whole.run(X, y)
         for x, target in zip(X, y, strict=True):
@@ -156,13 +164,13 @@ def test_ctrl_c_in_a_block_changes_nothing() -> None:
     X, y = dense(BLOCKS_FROM, 100)
     model = EvidenceBypass()
     model.run(X, y)
-    before, many = row_of(model), (np.tile(X, (80, 1)), np.tile(y, 80))
+    before, many = row_of(model), (np.tile(X, (200, 1)), np.tile(y, 200))
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
     old = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.4)
+    signal.setitimer(signal.ITIMER_REAL, 0.25)
     try:
         with pytest.raises(KeyboardInterrupt):
             model.run(*many, keep_predictive=False)

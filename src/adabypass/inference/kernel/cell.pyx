@@ -28,6 +28,7 @@ from adabypass.inference.kernel.row_cell cimport RowCell, Seen
 from adabypass.inference.kernel.step cimport (
     LINE, N_MATRICES, Kernel, Linear, Step, Weigh, Weights, aim, next_line, settle, weight_cov, weight_mean,
 )
+from adabypass.simd.dispatch cimport SLAB
 
 import numpy as np
 
@@ -41,10 +42,11 @@ cdef enum:
     BETWEEN_SIGNALS = 1048576       # numbers of a row to go through between two checks for Ctrl-C
     ROW_OVERHEAD = 256              # numbers that a step costs besides those of its row
     POSTPONE_FROM = 32              # features; below it a matrix is never far from the processor
-    SHORT = 8                       # observations; a block of fewer takes longer than they do one by one
-    SINGLE = 16                     # observations that are taken one by one after such a block
+    LEAST_RUN = 64                  # observations of a run that is worth the memory of blocks
+    SHORT = 8                       # observations; a block that ends before them took longer than they do one by one
+    SINGLE = 128                    # observations that are taken one by one after such a block
 
-BLOCKS_FROM = 1500
+BLOCKS_FROM = 700
 """Number of features from which on `run` takes observations in blocks: docs/decisions/0015."""
 
 
@@ -146,7 +148,8 @@ cdef class Cell(RowCell):
     ):
         """Forecast and absorb every row of X in turn. Cell, X and y are this call's own, and checked.
 
-        From `blocks_from` features on, the updates of a covariance wait for the end of a block of observations.
+        From `blocks_from` features on, updates of the covariance wait for the end of a block of observations, if there
+        are enough of them.
 
         Returns
         -------
@@ -167,7 +170,7 @@ cdef class Cell(RowCell):
         kept_records = np.empty((n_rows if keep_records else 0, self.n_record))
         cdef double[:, ::1] history = kept, weights = kept_weights, records = kept_records
         cdef Block* block = NULL
-        if self.kernel.has_blocks and not self.is_diagonal and n >= blocks_from:
+        if self.kernel.has_blocks and not self.is_diagonal and n >= blocks_from and n_rows >= LEAST_RUN:
             memory = BlockMemory(n)
             block = &(<BlockMemory>memory).block
         self.is_current = False
@@ -203,7 +206,7 @@ cdef class Cell(RowCell):
         """Make the next observations a block; or take them one by one, if that or the last block is too short."""
         cdef Linear linear
         cdef Py_ssize_t row
-        if n_left < SHORT or (step.block != NULL and block.at < SHORT):
+        if n_left < SLAB or (step.block != NULL and block.at < SHORT):
             settle(step)
             step.block, block.at, block.end = NULL, 0, min(<Py_ssize_t>SINGLE, n_left)
             return

@@ -42,7 +42,7 @@ cdef class BlockMemory:
         by.right = by.left + most * padded
         by.n_updates = by.n_rows = 0
         self.block.matrix = NULL
-        self.block.at = self.block.end = 0
+        self.block.at = self.block.end = most
 
 
 cdef void start_blocks(Block* block, double* matrix) noexcept nogil:
