@@ -132,7 +132,7 @@ class Regressor(Savable):
         keep_weights
             Whether the trace also holds the weights after each observation.
         keep_predictive
-            Whether the trace keeps the whole distribution of each forecast: of AutoBypass 3 kB each. Without it CRPS
+            Whether the trace keeps the whole distribution of each forecast: of AutoBypass 2 kB each. Without it CRPS
             and intervals are those of a normal with the same mean and variance.
 
         Returns

@@ -47,22 +47,27 @@ def assert_equals_reference(model: AutoBypass, X: Floats, y: Floats) -> sparse_b
     return state
 
 
+def assert_has_weights(model: AutoBypass, bank: reference.Bank | None, relative: float) -> None:
+    """Means and variances of the slopes are those of the reference; of features that never came, nothing is known."""
+    assert bank is not None
+    first, shares = int(model.has_intercept), bank.walk_shares
+    means = np.array([walk.weights.mean[first:] for walk in bank.walks])
+    known = bank.units.x_scale > 0
+    unit = bank.units.y_scale / bank.units.x_scale[known]
+    assert model.weights.mean[known] == approx((shares @ means)[known] * unit, rel=relative, abs=1e-9)
+    apart = np.array([walk.weights.cov.diagonal()[first:] for walk in bank.walks]) + (means - shares @ means) ** 2
+    assert model.weights_var is not None
+    assert model.weights_var[known] == approx((shares @ apart)[known] * unit**2, rel=relative)
+    assert np.all(model.weights.mean[~known] == 0.0)
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize(("n_features", "seed"), [(1, 0), (3, 1), (8, 2)])
 def test_kernel_equals_reference(n_features: int, seed: int, intercept: bool) -> None:
     X, y = stream(90, n_features, seed)
     model = AutoBypass(sparse=True, intercept=intercept)
     bank = assert_equals_reference(model, X, y).bank
-    assert bank is not None
-    first, shares = int(intercept), bank.walk_shares
-    means = np.array([walk.weights.mean[first:] for walk in bank.walks])
-    known = bank.units.x_scale > 0
-    unit = bank.units.y_scale / bank.units.x_scale[known]
-    assert model.weights.mean[known] == approx((shares @ means)[known] * unit, rel=1e-5, abs=1e-9)
-    apart = np.array([walk.weights.cov.diagonal()[first:] for walk in bank.walks]) + (means - shares @ means) ** 2
-    assert model.weights_var is not None
-    assert model.weights_var[known] == approx((shares @ apart)[known] * unit**2, rel=1e-5)
-    assert np.all(model.weights.mean[~known] == 0.0)
+    assert_has_weights(model, bank, relative=1e-5)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -72,15 +77,7 @@ def test_low_rank_equals_reference(n_features: int, rank: int, seed: int, interc
     X, y = stream(90, n_features, seed)
     model = AutoBypass(covariance="low-rank", rank=rank, intercept=intercept)
     bank = assert_equals_reference(model, X, y).bank
-    assert bank is not None
-    first, shares = int(intercept), bank.walk_shares
-    means = np.array([walk.weights.mean[first:] for walk in bank.walks])
-    known = bank.units.x_scale > 0
-    unit = bank.units.y_scale / bank.units.x_scale[known]
-    assert model.weights.mean[known] == approx((shares @ means)[known] * unit, rel=1e-4, abs=1e-9)
-    apart = np.array([walk.weights.cov.diagonal()[first:] for walk in bank.walks]) + (means - shares @ means) ** 2
-    assert model.weights_var is not None
-    assert model.weights_var[known] == approx((shares @ apart)[known] * unit**2, rel=1e-4)
+    assert_has_weights(model, bank, relative=1e-5)
 
 
 @pytest.mark.parametrize("period", [2, 7])
