@@ -21,32 +21,37 @@ FAMILIES = (Family.FLEXIBLE, Family.FLEXIBLE, Family.INSENSITIVE, Family.GAUSSIA
 FIELDS = ("weight", "mean", "signal_var", "noise_scale", "epsilon")
 
 
-def drawn(seed: int, families: tuple[Family, ...] = FAMILIES) -> tuple[Floats, Floats, Components]:
+def drawn(
+    seed: int, families: tuple[Family, ...] = FAMILIES, n_signals: int | None = None
+) -> tuple[Floats, Floats, Components]:
     """Return a record, its shares of the normals, and what it says of every linear model."""
     rng = np.random.default_rng(seed)
     n = len(families)
-    parts = np.zeros(n, COMPONENT)
-    parts["weight"], parts["mean"] = rng.dirichlet(np.ones(n)), rng.normal(size=n)
-    parts["signal_var"], parts["noise_scale"] = rng.gamma(1, 1, n), rng.gamma(2, 1, n)
-    parts["epsilon"] = np.where(np.array(families) == Family.INSENSITIVE, 0.7, 0.0)
+    n_signals = n if n_signals is None else n_signals
+    parts, shaped, signals = np.zeros(n, COMPONENT), np.array(families) == Family.INSENSITIVE, np.arange(n) % n_signals
+    mean, signal_var = rng.normal(size=n_signals), rng.gamma(1, 1, n_signals)
+    parts["weight"], parts["noise_scale"] = rng.dirichlet(np.ones(n)), rng.gamma(2, 1, n)
+    parts["mean"], parts["signal_var"] = mean[signals], signal_var[signals]
+    parts["epsilon"] = np.where(shaped, rng.uniform(0.1, 2.0, n), 0.0)
     parts["family"] = families
     shares = rng.dirichlet(np.ones(len(FLEXIBLE_NORMALS.start)))
     kept = shares if Family.FLEXIBLE in families else shares[:0]
-    return np.concatenate([[-1.0], kept, *(parts[name] for name in FIELDS)]), shares, parts
+    record = [[-1.0], kept, parts["weight"], mean, signal_var, parts["noise_scale"], parts["epsilon"][shaped]]
+    return np.concatenate(record), shares, parts
 
 
-@given(st.integers(0, 2**32))
-def test_components_are_those_of_the_linear_models_with_flexible_noise_split(seed: int) -> None:
-    record, shares, parts = drawn(seed)
-    expected, found = split_flexible(parts, shares), Packing(FAMILIES).expand(record)
+@given(st.integers(0, 2**32), st.integers(1, len(FAMILIES)))
+def test_components_are_those_of_the_linear_models_with_flexible_noise_split(seed: int, n_signals: int) -> None:
+    record, shares, parts = drawn(seed, n_signals=n_signals)
+    expected, found = split_flexible(parts, shares), Packing(FAMILIES, n_signals).expand(record)
     assert list(found["family"]) == list(expected["family"])
     for name in FIELDS:
-        assert found[name] == approx(expected[name], rel=1e-14, abs=1e-15)
+        assert found[name] == approx(expected[name], rel=1e-14, abs=1e-14)
 
 
-@given(st.integers(0, 2**32), st.floats(0.001, 0.999))
-def test_quantiles_and_probabilities_are_those_of_the_components(seed: int, q: float) -> None:
-    record, packing = drawn(seed)[0], Packing(FAMILIES)
+@given(st.integers(0, 2**32), st.integers(1, len(FAMILIES)), st.floats(0.001, 0.999))
+def test_quantiles_and_probabilities_are_those_of_the_components(seed: int, n_signals: int, q: float) -> None:
+    record, packing = drawn(seed, n_signals=n_signals)[0], Packing(FAMILIES, n_signals)
     by_components = Mixture(packing.expand(record))
     by_record = Mixture.packed(record, packing, by_components.mean, by_components.var)
     y = by_components.quantile(q)
@@ -61,7 +66,7 @@ def test_a_record_without_flexible_noise_has_no_shares() -> None:
     families = (Family.INSENSITIVE, Family.GAUSSIAN)
     record, _, parts = drawn(3, families)
     packing = Packing(families)
-    assert packing.size == len(record) == 11
+    assert packing.size == len(record) == 10
     assert packing.expand(record)["mean"] == approx(parts["mean"])
     assert packing.signal_var(record) == approx(parts["signal_var"])
 
@@ -90,6 +95,12 @@ def test_nothing_is_known_where_the_mean_is_nan() -> None:
 def test_a_packing_needs_families_and_flexible_ones_first(families: tuple[Family, ...]) -> None:
     with pytest.raises(ValueError, match="needs families of noise"):
         Packing(families)
+
+
+@pytest.mark.parametrize("n_signals", [0, 7])
+def test_a_packing_has_no_more_signals_than_linear_models(n_signals: int) -> None:
+    with pytest.raises(ValueError, match=f"6 linear models cannot have {n_signals} signals"):
+        Packing(FAMILIES, n_signals)
 
 
 @pytest.mark.parametrize("call", [

@@ -298,12 +298,14 @@ def test_changes_are_asked_of_autobypass_only() -> None:
 @pytest.mark.parametrize("quiet", [1e-2, 1e-3])
 def test_a_start_at_another_scale_is_left_behind(quiet: float) -> None:
     """Equation (60): the first 25 at a small fraction of the later scale; the rates alone would take hundreds."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(800, 1))
-    y = X[:, 0] + rng.normal(size=800)
-    y[:25] *= quiet
-    trace = AutoBypass().run(X, y)
-    assert trace.scores(skip=150)["coverage_90"] == approx(0.9, abs=0.06)
+    coverages = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(800, 1))
+        y = X[:, 0] + rng.normal(size=800)
+        y[:25] *= quiet
+        coverages.append(AutoBypass().run(X, y).scores(skip=150)["coverage_90"])
+    assert np.mean(coverages) == approx(0.9, abs=0.03)
 
 
 def test_an_outlier_in_the_warm_up_hides_no_feature() -> None:

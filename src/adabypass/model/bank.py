@@ -69,7 +69,7 @@ class AutoBypassSpec(Spec):
 
     switching_rates: ClassVar[tuple[float, ...]] = (0.05, 0.005, 0.0005)
     """Rates at which the best filter may give way to another, beside one over the number of observations,"""
-    hyper_switching_rate: ClassVar[float] = 0.001
+    hyper_switching_rate: ClassVar[float] = 0.0005
     """and the rate at which the best of these rates may."""
     failure_margin: ClassVar[float] = 1.1
     """A walk has failed if its share is at most this many times what switching alone gives it;"""
@@ -93,7 +93,7 @@ class AutoBypassSpec(Spec):
     smallest_epsilon: ClassVar[float] = 0.02
     largest_epsilon: ClassVar[float] = 20.0
     """From all but Laplace to all but uniform noise."""
-    slope_rate: ClassVar[float] = 0.02
+    slope_rate: ClassVar[float] = 0.01
     """Rate of the running mean squares of the evidence's slopes,"""
     scale_slope_sq_start: ClassVar[float] = 0.5
     epsilon_slope_sq_start: ClassVar[float] = 0.05
@@ -129,12 +129,12 @@ class AutoBypassSpec(Spec):
     normal_share_pull: ClassVar[float] = 0.001
     """they are drawn back to it by this share of the rate, so that none is lost."""
 
-    season_rate: ClassVar[float] = 0.01
-    """Rate of what a step of the season adds to the log of the noise's scale,"""
-    season_prior: ClassVar[float] = 8.0
+    season_rate: ClassVar[float] = 0.005
+    """Rate of what a step of the season adds to the log of the noise's scale, besides a wave,"""
+    season_prior: ClassVar[float] = 20.0
     """faster at first, as if so many periods had been seen;"""
     largest_season_log: ClassVar[float] = 6.0
-    """it lies within plus and minus this."""
+    """it lies within plus and minus this, and so do the sizes of the wave's cosine and sine."""
 
     shock_distance: ClassVar[float] = 6.0
     """An observation so many standard deviations off is a shock;"""
@@ -154,11 +154,16 @@ class AutoBypassSpec(Spec):
             *vectors("x_center", "x_scale", "anchor_center", "anchor_var", "newest_center", "move_var"),
             *vectors("filter_share", "filter_slow", "filter_fast", "filter_epsilon", size="n_filters"),
             *vectors("filter_scale_slope_sq", "filter_epsilon_slope_sq", size="n_filters"),
-            *vectors("filter_leverage", "filter_leverage_prec", "filter_leverage_effect", size="n_filters"),
-            *vectors("filter_fast_log", "filter_fast_prec", "filter_fast_effect", size="n_filters"),
-            *vectors("filter_fading_log", "filter_fading_prec", "filter_fading_effect", size="n_filters"),
+            *vectors("noise_leverage", "noise_leverage_prec", size="n_noises"),
+            *vectors("filter_leverage_effect", size="n_filters"),
+            *vectors("noise_fast_log", "noise_fast_prec", size="n_noises"),
+            *vectors("filter_fast_effect", size="n_filters"),
+            *vectors("noise_fading_log", "noise_fading_prec", size="n_noises"),
+            *vectors("filter_fading_effect", size="n_filters"),
             *vectors("filter_level_slope", "filter_level_prec", size="n_filters"),
             *vectors("normal_share", size="n_normals"),
+            Field("season_wave", lambda **_: (2,)),
+            Field("season_wave_prec", lambda **_: (2,)),
             *vectors("season_log", size="period"),
             *vectors("rate_share", size="n_rates"),
             Field("rated_share", lambda n_rates, n_filters, **_: (n_rates, n_filters)),
@@ -169,12 +174,14 @@ class AutoBypassSpec(Spec):
             *vectors("warm_y", size="n_warm_up"),
         )
     )
-    """For each of `leverage`, `fast_log` and `fading_log`, which a filter learns, `prec` says how much was seen of
-    it, and `effect` how the fast part of the noise depends on it. `newest_center` and `move_var` are the features
-    of the newest observation, and the running mean square of their moves, in standard units. `rated_share` is the
-    share of each filter under each switching rate; `warm_x` and `warm_y` are the observations of the warm-up, of
-    which there are `n_warm`; the weights of a walk begin with the intercept, if there is one. Filter k is of walk k
-    modulo their number; `walks_of` returns what belongs to walks walk by walk."""
+    """For each of `leverage`, `fast_log` and `fading_log`, which a noise model learns, `prec` says how much was seen of
+    it, and `effect` how the fast part of each of its filters' noise depends on it; there is room for more noise models.
+    `newest_center` and `move_var` are the features of the newest observation, and the running mean square of their
+    moves, in standard units. `season_wave` is what a cosine and a sine over the season add to the log of the noise's
+    scale, `season_log` what each of its steps adds besides. `rated_share` is the share of each filter under each
+    switching rate; `warm_x` and `warm_y` are the observations of the warm-up, of which there are `n_warm`; the weights
+    of a walk begin with the intercept, if there is one. Filter k is of walk k modulo their number; `walks_of` returns
+    what belongs to walks walk by walk."""
     constant_names: ClassVar[tuple[str, ...]] = (
         "n_filters", "n_flexible", "n_drifts", "n_fixed_rates", "n_milestones", "n_warm_up",
         "intercept", "period",
@@ -348,6 +355,7 @@ class AutoBypassSpec(Spec):
             "n_packed": triangle(n_weights) if self.is_full else n_weights,
             "n_filters": self.n_filters,
             "n_walks": self.n_walks,
+            "n_noises": LANES,
             "n_normals": self.n_normals,
             "period": self.period,
             "n_rates": self.n_rates,
@@ -366,6 +374,7 @@ class AutoBypassSpec(Spec):
     def new_row(self, n_features: int) -> Floats:
         row, dims = super().new_row(n_features), self.dims(n_features)
         self.layout.view(row, "anchor_var", **dims)[:] = self.layout.view(row, "move_var", **dims)[:] = 1.0
+        self.layout.view(row, "season_wave_prec", **dims)[:] = self.prior_prec
         if self.is_low_rank:
             for walk in self.view(row, "walk_weights", n_features):
                 start_low_rank(self.walk_layout, walk, n_features + self.intercept)

@@ -77,9 +77,8 @@ def _low_rank_slopes(spec: AutoBypassSpec, row: Floats, n_features: int) -> tupl
 def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> LinearMixture:
     """Return what every filter believes, in the user's units: for a row that is scaled, with full covariances."""
     y_scale, settings = spec.layout.scalar(row, "y_scale"), spec.filters()
-    slow, fast, epsilon, fading_log, level_slope = (
-        spec.view(row, f"filter_{name}", n_features).copy()
-        for name in ("slow", "fast", "epsilon", "fading_log", "level_slope")
+    slow, fast, epsilon, level_slope = (
+        spec.view(row, f"filter_{name}", n_features).copy() for name in ("slow", "fast", "epsilon", "level_slope")
     )
     family = np.array([setting.family for setting in settings])
     unit = np.concatenate([np.full(int(spec.intercept), y_scale), _units(spec, row, n_features)])
@@ -102,7 +101,7 @@ def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> Linear
         epsilon=np.where(family == Family.INSENSITIVE, epsilon, 0.0),
         family=family,
         fading=fast,
-        fade=_fade(spec, fading_log),
+        fade=_fade(spec, spec.view(row, "noise_fading_log", n_features)),
         level_slope=level_slope,
         level_center=spec.layout.scalar(row, "y_center") + y_scale * spec.layout.scalar(row, "y_running_mean"),
         level_unit=y_scale * spec.layout.scalar(row, "y_running_var") ** 0.5,
@@ -124,8 +123,10 @@ def _walk_shares(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
 
 def _season_logs(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
     """Return what each step from the next one on adds to the log of the noise's scale, over one period."""
-    step = int(spec.layout.scalar(row, "season_step"))
-    return np.roll(spec.view(row, "season_log", n_features), -step)
+    step, angle = int(spec.layout.scalar(row, "season_step")), 2 * np.pi * np.arange(spec.period) / spec.period
+    cosine, sine = spec.view(row, "season_wave", n_features)
+    waves = cosine * np.sqrt(2) * np.cos(angle) + sine * np.sqrt(2) * np.sin(angle)
+    return np.roll(spec.view(row, "season_log", n_features) + waves, -step)  # (113)
 
 
 def _feature_size(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
@@ -137,7 +138,8 @@ def _feature_size(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
 def _fade(spec: AutoBypassSpec, fading_log: Floats) -> Floats:
     """Return the share of each filter's fast part that is left a step later."""
     decay = np.array([setting.fast_decay for setting in spec.filters()])
-    return np.clip(1.0 - (1.0 - decay) * np.exp(fading_log), 0.0, spec.largest_fast_decay)  # (102)
+    fading = (1.0 - decay) * np.repeat(np.exp(fading_log), spec.n_walks)[: spec.n_filters]
+    return np.asarray(np.clip(1.0 - fading, 0.0, spec.largest_fast_decay))  # (102)
 
 
 def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, Floats]:

@@ -7,34 +7,41 @@ from adabypass.simd.dispatch cimport MOST_FLEXIBLE
 
 
 ctypedef struct Record:
-    # Where everything is in a record. All but the first two have a number for each linear model.
+    # Where everything is in a record. Linear model k has mean and variance of x'w of k modulo the number of signals.
     double* common_family       # of the noise of all of them; -1 if each has that of the packing
     double* normal_share        # of each normal of flexible noise; not there if no family is flexible
-    double* weight
-    double* mean
+    double* weight              # of each linear model
+    double* mean                # of each signal
     double* signal_var
-    double* noise_scale
-    double* epsilon
+    double* noise_scale         # of each linear model
+    double* epsilon             # of each whose noise is insensitive
 
 
 cdef class Packing:
     cdef readonly tuple families
     cdef readonly Py_ssize_t n_linears
-    cdef readonly Py_ssize_t n_flexible     # which come first
+    cdef readonly Py_ssize_t n_signals      # means and variances of x'w
+    cdef readonly Py_ssize_t n_flexible     # linear models of flexible noise, which come first
     cdef readonly Py_ssize_t n_components
     cdef readonly Py_ssize_t size           # of a record
     cdef int64_t* family
+    cdef Py_ssize_t* signal_at              # which signal is that of a linear model,
+    cdef Py_ssize_t* epsilon_at             # and where its epsilon is; -1 if it has none
 
+    cdef Record open(self, const double* memory) noexcept nogil
+    cdef Component linear(self, const Record* record, Py_ssize_t k) noexcept nogil
     cdef void expand_one(self, const double* memory, Component* out) noexcept nogil
 
 
-cdef inline Record open_record(double* memory, Py_ssize_t n_linears, bint is_flexible) noexcept nogil:
+cdef inline Record open_record(
+    double* memory, Py_ssize_t n_linears, Py_ssize_t n_signals, bint is_flexible
+) noexcept nogil:
     cdef Record record
     record.common_family = memory
     record.normal_share = memory + 1
     record.weight = record.normal_share + (MOST_FLEXIBLE if is_flexible else 0)
     record.mean = record.weight + n_linears
-    record.signal_var = record.mean + n_linears
-    record.noise_scale = record.signal_var + n_linears
+    record.signal_var = record.mean + n_signals
+    record.noise_scale = record.signal_var + n_signals
     record.epsilon = record.noise_scale + n_linears
     return record

@@ -1,8 +1,8 @@
-"""The forecast of a mixture as one record of numbers, a third of the size of its components.
+"""The forecast of a mixture as one record of numbers, a sixth of the size of its components.
 
 A trace keeps records, and a forecast makes its components out of one when something about it is asked. The families of
-noise belong to the model, not to the forecast, and the shares of the normals of flexible noise are common to all linear
-models: neither is kept more than once.
+noise belong to the model, not to the forecast; the shares of the normals of flexible noise are common to all linear
+models, and linear models with the same weights have the same mean and variance of x'w: none is kept more than once.
 """
 
 from libc.math cimport INFINITY, NAN, isnan, sqrt
@@ -39,34 +39,46 @@ cdef class Packing:
     ----------
     families : sequence of Family
         Of the noise of each linear model; those that are flexible come first.
+    n_signals : int, optional
+        How many means and variances of x'w there are; linear model k has those of k modulo this. By default, as many as
+        linear models.
     """
 
-    def __cinit__(self, families):
-        cdef Py_ssize_t k
+    def __cinit__(self, families, n_signals=None):
+        cdef Py_ssize_t k, n_shaped = 0
         self.families = tuple(Family(each) for each in families)
         self.n_linears = len(self.families)
         self.n_flexible = self.families.count(Family.FLEXIBLE)
         if self.n_linears == 0 or any(each is not Family.FLEXIBLE for each in self.families[:self.n_flexible]):
             raise ValueError("a forecast needs families of noise, those that are flexible before the others")
+        self.n_signals = self.n_linears if n_signals is None else n_signals
+        if not 1 <= self.n_signals <= self.n_linears:
+            raise ValueError(f"{self.n_linears} linear models cannot have {n_signals} signals")
         self.n_components = self.n_linears + self.n_flexible * (MOST_FLEXIBLE - 1)
-        self.size = 1 + (MOST_FLEXIBLE if self.n_flexible else 0) + 5 * self.n_linears
         self.family = <int64_t*>malloc(self.n_linears * sizeof(int64_t))
-        if self.family == NULL:
+        self.signal_at = <Py_ssize_t*>malloc(2 * self.n_linears * sizeof(Py_ssize_t))
+        if self.family == NULL or self.signal_at == NULL:
             raise MemoryError()
+        self.epsilon_at = self.signal_at + self.n_linears
         for k in range(self.n_linears):
             self.family[k] = self.families[k]
+            self.signal_at[k] = k % self.n_signals
+            self.epsilon_at[k] = n_shaped if self.families[k] is Family.INSENSITIVE else -1
+            n_shaped += self.families[k] is Family.INSENSITIVE
+        self.size = 1 + (MOST_FLEXIBLE if self.n_flexible else 0) + 2 * self.n_linears + 2 * self.n_signals + n_shaped
 
     def __dealloc__(self):
         free(self.family)
+        free(self.signal_at)
 
     def __reduce__(self):
-        return Packing, (self.families,)
+        return Packing, (self.families, self.n_signals)
 
     def __eq__(self, other):
-        return isinstance(other, Packing) and self.families == other.families
+        return isinstance(other, Packing) and (self.families, self.n_signals) == (other.families, other.n_signals)
 
     def __hash__(self):
-        return hash(self.families)
+        return hash((self.families, self.n_signals))
 
     def expand(self, records):
         """Return the components, (n_components,) or (n, n_components), of records (size,) or (n, size)."""
@@ -83,12 +95,23 @@ cdef class Packing:
         return out if np.ndim(records) == 2 else out[0]
 
     def signal_var(self, records):
-        """Return the variance of x'w of each linear model: (n_linears,), or (n, n_linears)."""
-        cdef Py_ssize_t begin = self.size - 3 * self.n_linears
-        return records[..., begin:begin + self.n_linears]
+        """Return the variances of x'w: (n_signals,), or (n, n_signals)."""
+        cdef Py_ssize_t begin = 1 + (MOST_FLEXIBLE if self.n_flexible else 0) + self.n_linears + self.n_signals
+        return records[..., begin:begin + self.n_signals]
+
+    cdef Record open(self, const double* memory) noexcept nogil:
+        return open_record(<double*>memory, self.n_linears, self.n_signals, self.n_flexible > 0)
+
+    cdef Component linear(self, const Record* record, Py_ssize_t k) noexcept nogil:
+        """What a record says of linear model k, whose noise is of the packing's family."""
+        cdef Py_ssize_t signal = self.signal_at[k], at = self.epsilon_at[k]
+        return Component(
+            record.weight[k], record.mean[signal], record.signal_var[signal], record.noise_scale[k],
+            record.epsilon[at] if at >= 0 else 0.0, self.family[k],
+        )
 
     cdef void expand_one(self, const double* memory, Component* out) noexcept nogil:
-        cdef Record record = open_record(<double*>memory, self.n_linears, self.n_flexible > 0)
+        cdef Record record = self.open(memory)
         cdef bint is_known = not isnan(record.mean[0]), is_common = not is_known or record.common_family[0] >= 0.0
         cdef int64_t common = <int64_t>record.common_family[0] if is_known and is_common else GAUSSIAN
         cdef Component blank = Component(1.0 / self.n_linears, NAN, 0.0, INFINITY, 0.0, GAUSSIAN), whole
@@ -97,10 +120,9 @@ cdef class Packing:
         for j in range(MOST_FLEXIBLE if self.n_flexible else 0):
             center += record.normal_share[j] * FLEXIBLE_NORMALS.center[j]
         for k in range(self.n_linears):
-            whole = blank if not is_known else Component(
-                record.weight[k], record.mean[k], record.signal_var[k], record.noise_scale[k], record.epsilon[k],
-                common if is_common else self.family[k],
-            )
+            whole = self.linear(&record, k) if is_known else blank
+            if is_known and is_common:
+                whole.epsilon, whole.family = 0.0, common
             if k >= self.n_flexible:
                 out[0] = whole
                 out += 1
@@ -118,6 +140,6 @@ cdef class Packing:
 
 
 @lru_cache(maxsize=8)
-def packing_of(families):
-    """Return the packing of these families: one object for each kind of model."""
-    return Packing(families)
+def packing_of(families, n_signals):
+    """Return the packing of these families and so many signals: one object for each kind of model."""
+    return Packing(families, n_signals)

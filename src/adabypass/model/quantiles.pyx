@@ -16,7 +16,7 @@ import numpy as np
 from adabypass.model.component cimport Component
 from adabypass.model.families cimport FLEXIBLE_NORMALS, Noise, is_normal, noise_of, part_sd, total_sd
 from adabypass.model.mixture cimport is_known
-from adabypass.model.packing cimport Packing, Record, open_record
+from adabypass.model.packing cimport Packing, Record
 from adabypass.model.special cimport larger, smaller
 from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, MOST_NORMALS, MixtureLanes, TailValues
 
@@ -167,13 +167,13 @@ cdef bint _choose_largest(Mix* mix) noexcept nogil:
     return True
 
 
-cdef void _spread_flexible(const Record* record, Py_ssize_t n, MixtureLanes* lanes) noexcept nogil:
-    """Add the normals of n linear models of flexible noise: equation (107)."""
+cdef void _spread_flexible(const Record* record, Packing packing, MixtureLanes* lanes) noexcept nogil:
+    """Add the normals of the linear models of flexible noise: equation (107)."""
     cdef double center = 0.0, share, offset, sq
     cdef double* weight
     cdef double* mean
     cdef double* var
-    cdef Py_ssize_t j, k
+    cdef Py_ssize_t j, k, n = packing.n_flexible
     for j in range(MOST_FLEXIBLE):
         center += record.normal_share[j] * FLEXIBLE_NORMALS.center[j]
     for j in range(MOST_FLEXIBLE):
@@ -183,44 +183,43 @@ cdef void _spread_flexible(const Record* record, Py_ssize_t n, MixtureLanes* lan
         )
         for k in range(n):
             weight[k] = record.weight[k] * share
-            mean[k] = record.mean[k] + record.noise_scale[k] * offset
-            var[k] = record.signal_var[k] + record.noise_scale[k] * record.noise_scale[k] * sq
+            mean[k] = record.mean[packing.signal_at[k]] + record.noise_scale[k] * offset
+            var[k] = record.signal_var[packing.signal_at[k]] + record.noise_scale[k] * record.noise_scale[k] * sq
         lanes.n_normals += n
 
 
 cdef void _spread_record(const double* memory, Packing packing, Mix* mix) noexcept nogil:
     """Do as `_spread`, with a record."""
-    cdef Record record = open_record(<double*>memory, packing.n_linears, packing.n_flexible > 0)
+    cdef Record record = packing.open(memory)
     cdef MixtureLanes* lanes = &mix.lanes
     cdef const Noise* noise
     cdef Component part
     cdef Py_ssize_t j, k
     cdef double sq, largest = 0.0
+    for k in range(packing.n_signals):
+        largest = larger(record.signal_var[k], largest)
     for k in range(packing.n_linears):
-        largest = larger(larger(record.signal_var[k], record.noise_scale[k]), largest)
+        largest = larger(record.noise_scale[k], largest)
     if record.common_family[0] >= 0.0 or not largest < HUGE_SD:
         packing.expand_one(memory, mix.parts)
         _spread(mix.parts, packing.n_components, mix)
         return
     lanes.n_normals = lanes.n_shaped = 0
     mix.mean = mix.unit = 0.0
-    _spread_flexible(&record, packing.n_flexible, lanes)
+    _spread_flexible(&record, packing, lanes)
     for k in range(packing.n_linears):
-        mix.mean += record.weight[k] * record.mean[k]
-        mix.unit += record.weight[k] * sqrt(record.signal_var[k] + record.noise_scale[k] * record.noise_scale[k])
+        part = packing.linear(&record, k)
+        mix.mean += part.weight * part.mean
+        mix.unit += part.weight * sqrt(part.signal_var + part.noise_scale * part.noise_scale)
     for k in range(packing.n_flexible, packing.n_linears):
-        noise = noise_of(packing.family[k])
-        sq = record.noise_scale[k] * record.noise_scale[k]
+        part = packing.linear(&record, k)
+        noise = noise_of(part.family)
+        sq = part.noise_scale * part.noise_scale
         for j in range(noise.normals.n):
             _add_normal(
-                lanes, record.weight[k] * noise.normals.share[j], record.mean[k],
-                record.signal_var[k] + sq * noise.normals.sq[j],
+                lanes, part.weight * noise.normals.share[j], part.mean, part.signal_var + sq * noise.normals.sq[j]
             )
         if noise.normals.n == 0:
-            part = Component(
-                record.weight[k], record.mean[k], record.signal_var[k], record.noise_scale[k], record.epsilon[k],
-                packing.family[k],
-            )
             if is_normal(&part):
                 _add_normal(lanes, part.weight, part.mean, part.signal_var + sq * noise.var(noise, part.epsilon))
             else:
@@ -340,9 +339,7 @@ cdef class Forecasts:
             if is_known(&self.parts[t, 0]):
                 _spread(&self.parts[t, 0], self.parts.shape[1], &self.mix)
                 return True
-        elif not isnan(open_record(
-            <double*>&self.records[t, 0], self.packing.n_linears, self.packing.n_flexible > 0
-        ).mean[0]):
+        elif not isnan(self.packing.open(&self.records[t, 0]).mean[0]):
             _spread_record(&self.records[t, 0], self.packing, &self.mix)
             return True
         return False
@@ -424,7 +421,7 @@ def interval(cnp.ndarray record not None, Packing packing not None, double low, 
     ):
         raise ValueError("an interval needs two deviates to begin at, contiguous and writeable")
     _make_room(&mix, packing.n_components)
-    if not isnan(open_record(<double*>memory, packing.n_linears, packing.n_flexible > 0).mean[0]):
+    if not isnan(packing.open(memory).mean[0]):
         _spread_record(memory, packing, &mix)
         if deviates is None:
             has_largest = _choose_largest(&mix)

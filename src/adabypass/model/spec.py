@@ -113,7 +113,7 @@ class Spec(ABC):
     @property
     def packing(self) -> Packing | None:
         """How a forecast is kept; None if mean and variance say all of it."""
-        return packing_of(self.families) if self.families else None
+        return packing_of(self.families, self.n_walks) if self.families else None
 
     @property
     def families(self) -> tuple[Family, ...]:

@@ -117,7 +117,8 @@ typedef struct {
     double most_explained;
 } Limits;
 
-/* A number that every filter learns, how much was seen of it, and how `fast` depends on it: equation (100). */
+/* A number that every noise model learns, how much was seen of it, and how `fast` of each of its filters depends on it:
+   equation (100). There is room for LANES noise models. */
 typedef struct {
     double* value;
     double* prec;
@@ -164,7 +165,9 @@ typedef struct Bank {
     double* level_slope;
     double* level_prec;
     double* normal_share;           /* of each normal in flexible noise */
-    double* season_log;             /* what each step of the season adds to the log of the noise's scale */
+    double* season_wave;            /* what a cosine and a sine over the season add to the log of the noise's scale, */
+    double* season_wave_prec;       /* how much was seen of them, */
+    double* season_log;             /* and what each step of the season adds besides */
     double* rate_share;             /* of each switching rate */
     double* rated_share;            /* of each filter under each switching rate */
     double* m;                      /* means of the walks' weights */
@@ -199,10 +202,12 @@ typedef struct Bank {
     double* posterior_var;
     double* scale_slope;
     double* epsilon_slope;
-    double* term;                   /* scratch: what is summed */
+    double* term;                   /* scratch: what is summed; between the two steps of learning, the slopes of (54) */
     double* responsibility;         /* scratch: of each normal for y, [normal][lane], of the blocks with flexible noise */
     const double* extra;            /* variance of x'w of every walk because x is not known exactly, in the user's units;
                                        or NULL */
 } Bank;
+
+_Static_assert(sizeof(Bank) <= OPENED * sizeof(double), "a step has too little room for a bank");
 
 #endif

@@ -3,6 +3,7 @@
 cdef extern from "kernels.h" nogil:
     enum:
         LANES
+        OPENED
         MOST_NORMALS
         MOST_FLEXIBLE
         TILE

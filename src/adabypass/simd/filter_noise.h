@@ -29,11 +29,28 @@ static inline double least_scale(const Bank* bank)
 /* Whether the noise has a season that is now to be seen. */
 static inline bool has_season(const Bank* bank) { return bank->period > 1 && !bank->replays; }
 
-/* What the season adds to the log of the noise's scale at the next observation. */
+/* What the step of the next observation adds to the log of the noise's scale, besides the season's wave. */
 static inline double* season_log(const Bank* bank)
 {
     double step = bank->row[SEASON_STEP];
     return bank->season_log + (step >= 0.0 && step < (double)bank->period ? (ptrdiff_t)step : 0);
+}
+
+/* The cosine and the sine of the season at the next observation. */
+static inline void season_waves(const Bank* bank, double* wave)
+{
+    double angle = 2.0 * PI * bank->row[SEASON_STEP] / (double)bank->period;
+    wave[0] = SQRT_2 * cos(angle);
+    wave[1] = SQRT_2 * sin(angle);
+}
+
+/* What the season adds to the log of the noise's scale at the next observation: equation (113). */
+static inline double season_effect(const Bank* bank)
+{
+    double wave[2];
+    if (!has_season(bank)) return 0.0;
+    season_waves(bank, wave);
+    return *season_log(bank) + (bank->season_wave[0] * wave[0] + bank->season_wave[1] * wave[1]);
 }
 
 /* The noise of the filters from k on, when the levels of their forecasts are known. */
@@ -78,57 +95,105 @@ static inline vec normalised(vec slope, double* mean_square, double rate)
     return slope / root(square + 1e-12);
 }
 
-/* Move what the filters from k on have learned along the evidence's slope, which depends on it by `effect`: (100). */
-static inline vec learn(const Bank* bank, double* value, double* prec, vec slope, vec effect, double low, double high)
+/* Move what was learned along the evidence's slope by it, of which there is so much information: (100). */
+static inline void learn(
+    const Bank* bank, double* value, double* prec, vec slope, vec information, double low, double high)
 {
-    vec known = load(prec), moved;
-    known += effect * effect - bank->constants[PREC_DECAY] * (known - bank->constants[PRIOR_PREC]);
-    moved = clamp(load(value) + slope * effect / known, low, high);
+    vec known = load(prec);
+    known += information - bank->constants[PREC_DECAY] * (known - bank->constants[PRIOR_PREC]);
     store(prec, known);
-    store(value, moved);
-    return moved;
+    store(value, clamp(load(value) + slope / known, low, high));
 }
 
-/* The share of the fast part that is left a step later: equation (102). `fading_log` is within its bounds. */
-static inline vec fast_decay(const Bank* bank, ptrdiff_t k, vec fading_log)
-{
-    vec fading = (1.0 - load(setting(bank, FAST_DECAY) + k)) * exponential_within(fading_log);
-    return clamp(1.0 - fading, 0.0, bank->constants[LARGEST_FAST_DECAY]);
-}
+/* How fast the fast part of each noise model's scale moves and fades, and how it leans. */
+typedef struct {
+    double rate[LANES], decay[LANES], lean[LANES];
+} Volatility;
 
-/* What was learned of how it fades, within its bounds. */
-static inline vec kept_fading_log(const Bank* bank, ptrdiff_t k)
+/* What was learned of it: equation (102). */
+static inline Volatility volatility(const Bank* bank)
 {
+    Volatility is = {{0.0}, {0.0}, {0.0}};
     const double* constants = bank->constants;
-    return clamp(load(bank->fading_log.value + k), constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
+    double most = constants[LARGEST_LEVERAGE];
+    for (ptrdiff_t k = 0; k < bank->n_filters; k += LANES) {
+        is.rate[k / LANES] = setting(bank, FAST_RATE)[k];
+        is.decay[k / LANES] = setting(bank, FAST_DECAY)[k];
+    }
+    for (ptrdiff_t j = 0; j < LANES; j += WIDTH) {
+        vec fast_log = clamp(load(bank->fast_log.value + j), constants[SMALLEST_FAST_LOG], constants[LARGEST_FAST_LOG]);
+        vec fading_log =
+            clamp(load(bank->fading_log.value + j), constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
+        vec fading = (1.0 - load(is.decay + j)) * exponential_within(fading_log);
+        store(is.rate + j, load(is.rate + j) * exponential_within(fast_log));
+        store(is.decay + j, clamp(1.0 - fading, 0.0, constants[LARGEST_FAST_DECAY]));
+        store(is.lean + j, clamp(load(bank->leverage.value + j), -most, most));
+    }
+    return is;
+}
+
+/* Let what each noise model learns of the fast part move along the slopes of its filters: equation (100), of means over
+   the filters. */
+static inline void learn_common(Bank* bank, const double* inverse_share, const Learned* learned, double low, double high)
+{
+    double slope[LANES] = {0.0}, information[LANES] = {0.0};
+    for (ptrdiff_t block = 0; block < bank->n_filters; block += LANES) {
+        vec along[PARTS], square[PARTS];
+        if (setting(bank, FAST_RATE)[block] == 0.0) continue;
+        for (int part = 0; part < PARTS; part++) {
+            ptrdiff_t k = block + part * WIDTH;
+            vec effect = load(learned->effect + k), weighted = load(bank->share + k) * effect;
+            along[part] = weighted * load(bank->term + k);
+            square[part] = weighted * effect;
+        }
+        slope[block / LANES] = sum_parts(along);
+        information[block / LANES] = sum_parts(square);
+    }
+    for (ptrdiff_t j = 0; j < LANES; j += WIDTH) {
+        vec inverse = load(inverse_share + j);
+        learn(bank, learned->value + j, learned->prec + j, load(slope + j) * inverse, load(information + j) * inverse, low,
+            high);
+    }
 }
 
 /* Let the fast part of the noise's scale fade, and move by `news` at a rate of `rate`: equations (103) and (104). */
-static inline void move_fast(Bank* bank, ptrdiff_t k, vec decay, vec rate, vec news, vec error)
+static inline void move_fast(Bank* bank, ptrdiff_t k, double decay, double rate, vec news, vec error)
 {
-    vec fast = load(bank->fast + k), kept = larger(decay - rate, fill(0.0)), moved = rate * news;
+    double kept = decay > rate ? decay - rate : 0.0;
+    vec fast = load(bank->fast + k), moved = rate * news;
     store(bank->fading_log.effect + k, kept * load(bank->fading_log.effect + k) - (1.0 - decay) * fast);
     store(bank->leverage.effect + k, kept * load(bank->leverage.effect + k) + rate * error);
     store(bank->fast_log.effect + k, kept * load(bank->fast_log.effect + k) + moved);
     store(bank->fast + k, decay * fast + moved);
 }
 
-/* Let the fast part of the noise's scale follow the slope, and errors of one sign more than of the other; learn how
-   much: equations (100)-(104). */
-static inline void learn_volatility(Bank* bank, ptrdiff_t k, vec slope)
+/* Let the fast part of every noise's scale follow the slopes, which are in `term`, and errors of one sign more than of the
+   other; learn how much: equations (100)-(104). */
+static inline void learn_volatility(Bank* bank)
 {
     const double* constants = bank->constants;
-    double most = constants[LARGEST_ERROR], leverage = constants[LARGEST_LEVERAGE];
-    vec start = load(setting(bank, FAST_RATE) + k), sd = root(load(bank->v + k) + load(bank->noise_var + k));
-    if (!any(~equal(start, fill(0.0)))) return;
-    vec error = clamp(-load(bank->d + k) / sd, -most, most);                                    /* (101) */
-    vec lean = learn(bank, bank->leverage.value + k, bank->leverage.prec + k, slope, load(bank->leverage.effect + k),
-        -leverage, leverage);
-    vec rate = start * exponential_within(learn(bank, bank->fast_log.value + k, bank->fast_log.prec + k, slope,
-        load(bank->fast_log.effect + k), constants[SMALLEST_FAST_LOG], constants[LARGEST_FAST_LOG]));
-    vec fading = learn(bank, bank->fading_log.value + k, bank->fading_log.prec + k, slope,
-        load(bank->fading_log.effect + k), constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
-    move_fast(bank, k, fast_decay(bank, k, fading), rate, slope + lean * error, error);
+    double most = constants[LARGEST_ERROR], leverage = constants[LARGEST_LEVERAGE], inverse_share[LANES] = {0.0};
+    for (ptrdiff_t block = 0; block < bank->n_filters; block += LANES)
+        inverse_share[block / LANES] = 1.0 / (sum(bank->share + block, LANES) + SMALLEST_SHARE);
+    learn_common(bank, inverse_share, &bank->leverage, -leverage, leverage);
+    learn_common(bank, inverse_share, &bank->fast_log, constants[SMALLEST_FAST_LOG], constants[LARGEST_FAST_LOG]);
+    learn_common(bank, inverse_share, &bank->fading_log, constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
+    Volatility is = volatility(bank);
+    for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) {
+        double rate = is.rate[k / LANES], lean = is.lean[k / LANES];
+        if (rate == 0.0) continue;
+        vec sd = root(load(bank->v + k) + load(bank->noise_var + k));
+        vec error = clamp(-load(bank->d + k) / sd, -most, most);                                /* (101) */
+        move_fast(bank, k, is.decay[k / LANES], rate, load(bank->term + k) + lean * error, error);
+    }
+}
+
+/* Let the fast part of every noise's scale fade, as its observation is missing. */
+static inline void fade(Bank* bank)
+{
+    Volatility is = volatility(bank);
+    for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH)
+        move_fast(bank, k, is.decay[k / LANES], 0.0, fill(0.0), fill(0.0));
 }
 
 /* Move the noise's scale along the evidence: equations (54), (55), (84) and (85). */
@@ -143,9 +208,8 @@ static inline void learn_scale(Bank* bank, ptrdiff_t k, const Observation* seen)
     store(bank->term + k, slope);
     slow += larger(load(setting(bank, SLOW_RATE) + k), fill(seen->slow_rate)) * slope;          /* (55) */
     store(bank->slow + k, clamp(slow, seen->least_log, bank->limits->largest_log_scale));
-    learn_volatility(bank, k, slope);
     vec level = load(bank->level + k % LANES) * load(setting(bank, FOLLOWS_LEVEL) + k);
-    learn(bank, bank->level_slope + k, bank->level_prec + k, slope, level, -steepest, steepest);
+    learn(bank, bank->level_slope + k, bank->level_prec + k, slope * level, level * level, -steepest, steepest);
 }
 
 /* Move the shape of insensitive noise along the evidence: equations (54) and (56). */
@@ -163,15 +227,23 @@ static inline void learn_epsilon(Bank* bank, ptrdiff_t k, const Observation* see
     store(bank->epsilon + k, select(shaped, moved, epsilon));
 }
 
-/* Move what the season adds to the log of the noise's scale along the slopes of the filters: equation (114). */
+/* Move what the season adds to the log of the noise's scale along the slopes of the filters: equations (100) and (114). */
 static inline void learn_season(Bank* bank)
 {
     const double* constants = bank->constants;
-    double rate = 1.0 / (1.0 + constants[SEASON_PRIOR] + bank->row[N_SEEN] / (double)bank->period);
+    double rate = 1.0 / (1.0 + constants[SEASON_PRIOR] + bank->row[N_SEEN] / (double)bank->period), wave[2];
     double most = constants[LARGEST_SEASON_LOG], *value = season_log(bank), moved;
+    double slope = dot(bank->share, bank->term, bank->n_filters);
     rate = rate > constants[SEASON_RATE] ? rate : constants[SEASON_RATE];
-    moved = *value + rate * dot(bank->share, bank->term, bank->n_filters);
+    moved = *value + rate * slope;
     *value = moved > most ? most : moved < -most ? -most : moved;
+    season_waves(bank, wave);
+    for (int i = 0; i < 2; i++) {
+        double* known = bank->season_wave_prec + i;
+        *known += wave[i] * wave[i] - constants[PREC_DECAY] * (*known - constants[PRIOR_PREC]);
+        moved = bank->season_wave[i] + slope * wave[i] / *known;
+        bank->season_wave[i] = moved > most ? most : moved < -most ? -most : moved;
+    }
 }
 
 #endif

@@ -9,7 +9,7 @@
 /* The forecasts of all walks, the noise of all filters, and the variance of a walk's noise over its filters. */
 static void forecast_filters(Bank* bank)
 {
-    double least = least_scale(bank), season = has_season(bank) ? *season_log(bank) : 0.0;
+    double least = least_scale(bank), season = season_effect(bank);
     forecast_walks(bank);
     for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) find_noise(bank, k, least, season);
     vec flexible = fill(flexible_var(bank->flexible, bank->normal_share));
@@ -99,14 +99,14 @@ static void absorb_filters(Bank* bank, double y, double observed)
     Observation seen = describe(bank, y, observed);
     if (isnan(y)) {
         for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) pass_walks(bank, lane);
-        for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH)
-            move_fast(bank, k, fast_decay(bank, k, kept_fading_log(bank, k)), fill(0.0), fill(0.0), fill(0.0));
+        fade(bank);
         return;
     }
     for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) measure(bank, k, &seen);
     weigh_evidence(bank);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) count_strikes(bank, lane, y);
     for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) learn_scale(bank, k, &seen);
+    learn_volatility(bank);
     if (has_season(bank)) learn_season(bank);
     for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) learn_epsilon(bank, k, &seen);
 }

@@ -5,6 +5,8 @@
 
 #include "lanes.h"
 
+#define PI 3.14159265358979323846
+#define SQRT_2 1.41421356237309504880
 #define SQRT_2PI 2.50662827463100050242
 #define INV_SQRT_2PI 0.39894228040143267794
 #define HALF_LOG_2PI 0.91893853320467274178
@@ -45,6 +47,9 @@ static inline vec exponential(vec a)
     vec x = clamp(a, SMALLEST_EXP - 1.0, LARGEST_EXP);
     return zero_unless(at_most(fill(SMALLEST_EXP), x), exponential_within(x));
 }
+
+/* exp(a), for a up to LARGEST_EXP, which is to be summed with a number near 1: what is less than 1e-280 need not be 0 */
+static inline vec exponential_beside_one(vec a) { return exponential_within(larger(a, fill(-650.0))); }
 
 /* log(a), for a normal number a > 0 */
 static inline vec logarithm(vec a)

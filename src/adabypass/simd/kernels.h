@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define OPENED 96           /* numbers whose memory holds a Bank */
 #define LANES 8             /* a bank has so many random walks; components of a mixture stand in blocks of so many */
 #define MOST_NORMALS 8
 
@@ -115,13 +116,13 @@ typedef struct {
     double negligible;      /* what is not above it in size becomes 0 */
 } GradientMove;
 
-/* Where the forecasts of a bank's filters are written: a number for each filter. */
+/* Where the forecasts of a bank's filters are written. */
 typedef struct {
-    double* weight;         /* share in the mixture */
-    double* mean;
+    double* weight;         /* share of each filter in the mixture */
+    double* mean;           /* of each walk */
     double* signal_var;     /* of x'w */
-    double* noise_scale;
-    double* epsilon;        /* 0 where the noise has none */
+    double* noise_scale;    /* of each filter */
+    double* epsilon;        /* of each whose noise is insensitive */
 } FilterForecasts;
 
 struct Bank;

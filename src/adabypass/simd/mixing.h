@@ -29,17 +29,20 @@ static void bank_forecast(Bank* bank, double* mean, double* var)
 /* Write the filters' forecasts in the user's units, with `base` added to them, after `bank_forecast`. */
 static void bank_describe(const Bank* bank, double base, const FilterForecasts* out)
 {
-    double center = bank->row[Y_CENTER], unit = bank->row[Y_SCALE], most = bank->limits->largest;
+    double center = bank->row[Y_CENTER], unit = bank->row[Y_SCALE], most = bank->limits->largest, *epsilon = out->epsilon;
     ptrdiff_t n = bank->n_filters;
     memcpy(out->weight, bank->share, (size_t)n * sizeof(double));
-    for (ptrdiff_t k = 0; k < n; k += WIDTH) {
-        mask shaped = equal(load(setting(bank, NOISE_VAR) + k), fill(0.0));
-        vec mean = clamp(center + unit * load(bank->mean + k % LANES), -most, most);
-        store(out->mean + k, clamp(mean + base, -most, most));
-        store(out->signal_var + k, smaller(unit * (unit * load(bank->h + k % LANES)), fill(most)));
-        store(out->noise_scale + k, smaller(unit * load(bank->scale + k), fill(most)));
-        store(out->epsilon + k, zero_unless(shaped, load(bank->epsilon + k)));
+    for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
+        vec mean = clamp(center + unit * load(bank->mean + lane), -most, most);
+        store(out->mean + lane, clamp(mean + base, -most, most));
+        store(out->signal_var + lane, smaller(unit * (unit * load(bank->h + lane)), fill(most)));
     }
+    for (ptrdiff_t k = 0; k < n; k += WIDTH) store(out->noise_scale + k, smaller(unit * load(bank->scale + k), fill(most)));
+    for (ptrdiff_t block = 0; block < n; block += LANES)
+        if (setting(bank, NOISE_VAR)[block] == 0.0) {
+            memcpy(epsilon, bank->epsilon + block, LANES * sizeof(double));
+            epsilon += LANES;
+        }
 }
 
 /* Which of n shares is the largest. */
@@ -82,12 +85,13 @@ static void learn_shape(Bank* bank)
     double* share = bank->normal_share;
     ptrdiff_t n = bank->n_flexible;
     double rate = 1.0 / (bank->row[N_SEEN] + 1.0 + constants[NORMAL_SHARE_PRIOR]), pull = constants[NORMAL_SHARE_PULL];
-    double total = 0.0;
+    double total = 0.0, inverse;
     rate = rate > constants[NORMAL_SHARE_RATE] ? rate : constants[NORMAL_SHARE_RATE];
     for (ptrdiff_t k = 0; k < n; k++) total += bank->term[k] = bank->share[k] * bank->mass[k];
     if (!(total > 1e-280)) return;      /* no filter of flexible noise has any share in what was seen */
+    inverse = 1.0 / total;
     for (int j = 0; j < MOST_FLEXIBLE; j++) {
-        double here = dot(bank->term, bank->responsibility + j * n, n) / total;
+        double here = dot(bank->term, bank->responsibility + j * n, n) * inverse;
         share[j] += rate * ((1.0 - pull) * here + pull * bank->flexible_start[j] - share[j]);
     }
 }
@@ -177,9 +181,9 @@ static void summarise(Bank* bank)
             log_sd += load(bank->slow + k) + load(bank->fast + k) + load(bank->level_slope + k) * load(bank->level + k % LANES);
             scale_log[part] += weight * log_sd;
         }
-    for (ptrdiff_t k = 0; k < bank->n_flexible; k++) flexible_share += share[k];
+    if (bank->n_flexible > 0) flexible_share = sum(share, bank->n_flexible);
     learned[0] = sum_parts(scale_log) + flexible_share * (0.5 * logarithm_of(flexible));
-    if (has_season(bank)) learned[0] += *season_log(bank);
+    learned[0] += season_effect(bank);
     learned[1] = dot(bank->walk_share, setting(bank, DRIFT_LOG), LANES);
     exponentials_of(learned, 2);
     for (ptrdiff_t i = 0; i < bank->n_drifts; i++) drift_share[i] = 0.0;

@@ -29,7 +29,8 @@ static inline EvidenceLanes evidence_of_normals(const Normals* normals, const in
         /* the densities, over that of the widest, so that no exponent is positive */
         weight[j] = normals->share[j] * root(inverse[j]);
         if (j < n - 1)
-            weight[j] *= exponential(-0.5 * (d * inverse[n - 1]) * (d * inverse[j]) * (widest_sq - normals->sq[j]));
+            weight[j] *= exponential_beside_one(
+                -0.5 * (d * inverse[n - 1]) * (d * inverse[j]) * (widest_sq - normals->sq[j]));
         total += weight[j];
     }
     seen.mass = total * INV_SQRT_2PI;
@@ -93,7 +94,7 @@ static inline EvidenceLanes evidence_of_flexible(
         if (j < last) {
             vec narrower = (sq[last] - sq[j]) * (error[j] * inverse[j]) * (error[j] * inverse[last]);
             vec nearer = center[j] * ((2.0 * at - center[j]) * inverse[last]);
-            weight[j] *= exponential(-0.5 * (narrower - nearer));
+            weight[j] *= exponential_beside_one(-0.5 * (narrower - nearer));
         }
         total += weight[j];
     }

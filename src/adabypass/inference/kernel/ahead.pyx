@@ -14,6 +14,7 @@ from libc.stdint cimport int64_t
 cimport numpy as cnp
 
 from adabypass.inference.kernel.ahead_stability cimport LEAST_STEPS, stabilise
+from adabypass.inference.kernel.belief cimport season_effect
 from adabypass.inference.kernel.past cimport N_UNKNOWN, Past
 from adabypass.inference.kernel.step cimport saturate
 from adabypass.model.component cimport Component
@@ -208,7 +209,7 @@ cdef class Horizon:
             level = (finite(own) - belief.level_center) / belief.level_unit
             level = belief.level_slope[k] * larger(smaller(level, LARGEST_LEVEL), -LARGEST_LEVEL)
             if belief.season_log != NULL:
-                level += belief.season_log[(belief.season_step + t) % belief.period]
+                level += season_effect(belief, (belief.season_step + t) % belief.period)
             noise = scale * exp(level)                                                                  # (106), (113)
             var = noise * noise * belief.unit_var[k]
             self.values[n_values + t] = mean

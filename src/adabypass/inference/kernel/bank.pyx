@@ -14,8 +14,8 @@ from adabypass.simd.dispatch cimport KERNELS, FilterForecasts, MOST_FLEXIBLE
 
 from adabypass.inference.kernel.bank_belief cimport believe
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DIFFERENCED, LANES, LOG_SCORE, N_SEEN, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT, UNSCALED, Y_SCALE,
-    drift_of_walk, open_bank, setting, share_of_walk, var_at,
+    ANCHORED, Bank, DIFFERENCED, LANES, LOG_SCORE, N_SEEN, NOISE_VAR, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT,
+    UNSCALED, Y_SCALE, drift_of_walk, open_bank, setting, share_of_walk, var_at,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, saturate
 from adabypass.inference.kernel.units cimport find_scales, standardise
@@ -26,6 +26,16 @@ from adabypass.inference.kernel.warm_up cimport (
 from adabypass.model import limits
 
 cdef double LARGEST_UNIT = limits.LARGEST_UNIT
+
+
+cdef inline Bank* opened(Step* step) noexcept nogil:
+    """The bank of the step's row; its fields are looked for once, as long as the row is the same."""
+    cdef Bank* bank = <Bank*>step.opened
+    if step.opened_row != step.row:
+        bank[0] = open_bank(step)
+        step.opened_row = step.row
+    bank.extra = step.extra
+    return bank
 
 
 cdef void forecast_start(const Bank* bank, Step* step) noexcept nogil:
@@ -44,41 +54,40 @@ cdef void forecast_start(const Bank* bank, Step* step) noexcept nogil:
 
 cdef void forecast(Step* step) noexcept nogil:
     """Mean and variance of the mixture of the filters' forecasts: equation (58)."""
-    cdef Bank bank = open_bank(step)
+    cdef Bank* bank = opened(step)
     if bank.row[PHASE] == UNSCALED:
-        forecast_start(&bank, step)
+        forecast_start(bank, step)
         return
-    standardise(&bank, step.x, step.scale)
-    KERNELS.bank_forecast(&bank, &step.mean, &step.var)
+    standardise(bank, step.x, step.scale)
+    KERNELS.bank_forecast(bank, &step.mean, &step.var)
 
 
 cdef void absorb(Step* step, double y) noexcept nogil:
     """Learn from y, after `forecast`; nan lets time pass."""
-    cdef Bank bank = open_bank(step)
+    cdef Bank* bank = opened(step)
     if bank.row[PHASE] == UNSCALED:
         if not isnan(y):
-            bank.row[LOG_SCORE] = start_log_density(&bank, y)
+            bank.row[LOG_SCORE] = start_log_density(bank, y)
             bank.row[N_SEEN] += 1.0
     else:
         if bank.row[PHASE] == SETTLED or isnan(y):
-            find_scales(&bank, step.x, step.scale)
-        KERNELS.bank_learn(&bank, y)
+            find_scales(bank, step.x, step.scale)
+        KERNELS.bank_learn(bank, y)
     if bank.row[PHASE] != SETTLED and not isnan(y):
-        remember(&bank, step, y)
-        if is_milestone(&bank):
-            start_over(&bank)
+        remember(bank, step, y)
+        if is_milestone(bank):
+            start_over(bank)
     bank.row[SEASON_STEP] = bank.row[SEASON_STEP] + 1.0 if bank.row[SEASON_STEP] + 1.0 < bank.period else 0.0
 
 
 cdef void describe(Step* step, double base, double* record) noexcept nogil:
     """Write the forecast in the user's units, with `base` added to it, after `forecast`."""
-    cdef Bank bank = open_bank(step)
-    describe_bank(&bank, base, record)
+    describe_bank(opened(step), base, record)
 
 
 cdef void describe_bank(const Bank* bank, double base, double* record) noexcept nogil:
     """Write the forecast of an open bank."""
-    cdef Record out = open_record(record, bank.n_filters, True)
+    cdef Record out = open_record(record, bank.n_filters, LANES, True)
     cdef FilterForecasts places
     memcpy(out.normal_share, bank.normal_share, MOST_FLEXIBLE * sizeof(double))
     if bank.row[PHASE] == UNSCALED:
@@ -92,13 +101,17 @@ cdef void describe_bank(const Bank* bank, double base, double* record) noexcept 
 cdef void _describe_start(const Bank* bank, double base, Record* out) noexcept nogil:
     """Write the forecast before the scale of y is known: equation (83)."""
     cdef Component part
-    cdef Py_ssize_t k
+    cdef Py_ssize_t k, n_shaped = 0
     for k in range(bank.n_filters):
         start_component(bank, k, &part)
-        out.weight[k], out.mean[k], out.signal_var[k] = part.weight, part.mean, part.signal_var
-        out.noise_scale[k], out.epsilon[k] = part.noise_scale, part.epsilon
-        if not isnan(part.mean):
-            out.mean[k] = saturate(part.mean + base)
+        out.weight[k], out.noise_scale[k] = part.weight, part.noise_scale
+        if k < LANES:
+            out.mean[k], out.signal_var[k] = part.mean, part.signal_var
+            if not isnan(part.mean):
+                out.mean[k] = saturate(part.mean + base)
+        if setting(bank, NOISE_VAR)[k] == 0.0:
+            out.epsilon[n_shaped] = 0.0
+            n_shaped += 1
     out.common_family[0] = <double>part.family
 
 

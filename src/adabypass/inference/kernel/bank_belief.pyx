@@ -42,6 +42,7 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
         )
     flexible_var -= center * center
     out.season_log, out.season_step = bank.season_log, <Py_ssize_t>bank.row[SEASON_STEP]
+    out.season_wave[0], out.season_wave[1] = bank.season_wave[0], bank.season_wave[1]
     out.y_center, out.least_size = bank.row[Y_CENTER], bank.constants[LEAST_SIZE]
     out.level_center = bank.row[Y_CENTER] + y_scale * bank.row[Y_RUNNING_MEAN]
     out.level_unit = y_scale * sqrt(bank.row[Y_RUNNING_VAR])
@@ -59,7 +60,7 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
         out.unit_var[k] = flexible_var if k < bank.n_flexible else noise.var(noise, out.epsilon[k])
         out.noise_scale[k] = larger(y_scale * exp(bank.slow[k] + bank.fast[k]), floor)                      # (85)
         out.fading[k] = bank.fast[k]
-        out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.fading_log.value[k])           # (102)
+        out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.fading_log.value[k // LANES])   # (102)
         out.fade[k] = larger(smaller(out.fade[k], bank.constants[LARGEST_FAST_DECAY]), 0.0)
         out.level_slope[k], out.differenced[k] = bank.level_slope[k], setting(&bank, DIFFERENCED)[k]
         _believe_weights(&bank, k, unit, out)

@@ -151,6 +151,8 @@ cdef extern from "bank.h" nogil:
         double* level_slope
         double* level_prec
         double* normal_share
+        double* season_wave
+        double* season_wave_prec
         double* season_log
         double* rate_share
         double* rated_share
@@ -202,8 +204,8 @@ cdef enum:      # PHASE
 cdef Limits LIMITS
 
 
-cdef inline Learned _learned(double* first, Py_ssize_t n_filters) noexcept nogil:
-    return Learned(first, first + n_filters, first + 2 * n_filters)
+cdef inline Learned _learned(double* first) noexcept nogil:
+    return Learned(first, first + LANES, first + 2 * LANES)
 
 
 cdef inline Py_ssize_t n_scratch(Py_ssize_t n_filters, Py_ssize_t n_flexible, Py_ssize_t size) noexcept nogil:
@@ -279,13 +281,15 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.epsilon = bank.fast + K
     bank.scale_slope_sq = bank.epsilon + K
     bank.epsilon_slope_sq = bank.scale_slope_sq + K
-    bank.leverage = _learned(bank.epsilon_slope_sq + K, K)
-    bank.fast_log = _learned(bank.leverage.effect + K, K)
-    bank.fading_log = _learned(bank.fast_log.effect + K, K)
+    bank.leverage = _learned(bank.epsilon_slope_sq + K)
+    bank.fast_log = _learned(bank.leverage.effect + K)
+    bank.fading_log = _learned(bank.fast_log.effect + K)
     bank.level_slope = bank.fading_log.effect + K
     bank.level_prec = bank.level_slope + K
     bank.normal_share = bank.level_prec + K
-    bank.season_log = bank.normal_share + MOST_FLEXIBLE
+    bank.season_wave = bank.normal_share + MOST_FLEXIBLE
+    bank.season_wave_prec = bank.season_wave + 2
+    bank.season_log = bank.season_wave_prec + 2
     bank.rate_share = bank.season_log + bank.period
     bank.rated_share = bank.rate_share + bank.n_rates
     bank.failures = bank.rated_share + bank.n_rates * K

@@ -29,6 +29,7 @@ cdef struct Belief:
     double level_center         # out
     double level_unit           # out
     const double* season_log    # out  (period,)  what each step of the season adds to the log of noise_scale; or NULL
+    double[2] season_wave       # out  and what a cosine and a sine over the season add besides
     Py_ssize_t period           # out
     Py_ssize_t season_step      # out  of the next observation
     double* x_center            # out  (n_features,)
@@ -39,3 +40,5 @@ cdef void believe_single(
     Belief* out, const double* mean, const double* cov, double drift_var, double noise_scale, double epsilon,
     int64_t family, double noise_mean,
 ) noexcept nogil
+
+cdef double season_effect(const Belief* belief, Py_ssize_t step) noexcept nogil

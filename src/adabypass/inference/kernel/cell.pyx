@@ -175,6 +175,7 @@ cdef class Cell(RowCell):
             block = &(<BlockMemory>memory).block
         self.is_current = False
         self.begin(&step)
+        step.opened_row = NULL
         while t < n_rows:
             stop = min(t + rows_between_signals(self._row.shape[0]), n_rows)
             with nogil:
@@ -269,7 +270,6 @@ cdef class Cell(RowCell):
         if self.is_current and memcmp(self.given, self.memory, size) == 0:
             return
         memcpy(self.memory, self.given, size)
-        self.begin(&self.newest)
         aim(&self.newest, self.memory, self.kernel.scale_up)
         self.kernel.forecast(&self.newest)
         self.is_current = True

@@ -68,7 +68,7 @@ cdef void absorb(Step* step, double y) noexcept nogil:
 
 cdef void describe(Step* step, double base, double* record) noexcept nogil:
     """Write the forecast, of one linear model, after `forecast`."""
-    cdef Record out = open_record(record, 1, False)
+    cdef Record out = open_record(record, 1, 1, False)
     out.common_family[0] = -1.0
     out.weight[0], out.mean[0], out.signal_var[0] = 1.0, saturate(step.mean + base), _signal_var(step)
     out.noise_scale[0], out.epsilon[0] = step.constants[NOISE_SCALE], step.constants[EPSILON]

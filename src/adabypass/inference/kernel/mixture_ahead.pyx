@@ -64,6 +64,7 @@ def moments(Horizon ahead not None, mixture, past, const double[:, ::1] exog):
     season_logs = np.array(mixture.season_logs, float)
     belief.n_flexible, belief.period, belief.season_step = 0, len(season_logs), 0
     belief.season_log = <const double*>cnp.PyArray_DATA(season_logs)
+    belief.season_wave[0] = belief.season_wave[1] = 0.0         # they are in these
     belief.level_center, belief.level_unit = mixture.level_center, mixture.level_unit
     belief.y_center, belief.is_known = mixture.y_center, mixture.is_known
     head, values, positions = np.zeros(HEAD), np.array(past.values, float), np.array(past.unknown, float)

@@ -227,7 +227,7 @@ cdef class SeriesCell(RowCell):
         cdef double target, mean, var
         if exog.shape[0] != n_rows or exog.shape[1] != self.n_exog:
             raise ValueError("exog must have a row for each y, and as many columns as the forecaster")
-        self.is_current = False
+        self.is_current, step.opened_row = False, NULL
         while first < n_rows and not is_ready(&self.past, &self.design):
             if self.n_exog:
                 memcpy(self.exog, &exog[first, 0], self.n_exog * sizeof(double))

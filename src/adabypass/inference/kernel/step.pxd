@@ -4,7 +4,7 @@ from adabypass.inference.kernel.belief cimport Belief
 from adabypass.inference.kernel.delayed cimport Block, drift_delayed
 from adabypass.inference.kernel.low_rank cimport LowRank
 from adabypass.model.special cimport larger, smaller
-from adabypass.simd.dispatch cimport Update
+from adabypass.simd.dispatch cimport OPENED, Update
 
 
 cdef enum:                      # those of the row that change by an `Update`
@@ -40,6 +40,8 @@ ctypedef struct Step:
     double prior_var            # scratch  x'Sx, in units of scale²
     double square               # scratch  x'x, in units of scale²
     double product              # scratch  x'm
+    const double* opened_row    # scratch  the row whose fields are found in `opened`; at first NULL
+    double[OPENED] opened       # scratch  the kernel's own
 
 
 ctypedef struct Linear:

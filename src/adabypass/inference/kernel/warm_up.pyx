@@ -101,9 +101,11 @@ cdef void center_and_scale(
     scale[0] = smaller(larger(deviation * largest, 1.0 / LARGEST), LARGEST) if deviation > RESOLUTION else 0.0
 
 
-cdef inline void _forget(Learned* learned, Py_ssize_t k, double prec) noexcept nogil:
-    learned.value[k] = learned.effect[k] = 0.0
-    learned.prec[k] = prec
+cdef inline void _forget(Learned* learned, Py_ssize_t n_filters, double prec) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(LANES):
+        learned.value[j], learned.prec[j] = 0.0, prec
+    memset(learned.effect, 0, n_filters * sizeof(double))
 
 
 cdef void reset(Bank* bank, double widening) noexcept nogil:
@@ -128,15 +130,15 @@ cdef void reset(Bank* bank, double widening) noexcept nogil:
             bank.S[var_at(bank, k, i)] = bank.constants[PRIOR_VAR]
             if i >= bank.intercept and bank.n > bank.constants[MOST_WIDE_SLOPES]:
                 bank.S[var_at(bank, k, i)] *= bank.constants[MOST_WIDE_SLOPES] / bank.n
+    _forget(&bank.leverage, bank.n_filters, prec)
+    _forget(&bank.fast_log, bank.n_filters, prec)
+    _forget(&bank.fading_log, bank.n_filters, prec)
     for k in range(bank.n_filters):
         bank.share[k] = prior[k]
         for i in range(bank.n_rates):
             bank.rated_share[i * bank.n_filters + k] = prior[k]
         bank.slow[k] = noise_of(<int64_t>setting(bank, FAMILY)[k]).start_log + log(widening)
         bank.fast[k] = bank.level_slope[k] = 0.0
-        _forget(&bank.leverage, k, prec)
-        _forget(&bank.fast_log, k, prec)
-        _forget(&bank.fading_log, k, prec)
         bank.level_prec[k] = prec
         bank.epsilon[k] = bank.constants[EPSILON_START]
         bank.scale_slope_sq[k] = bank.constants[SCALE_SLOPE_SQ_START]

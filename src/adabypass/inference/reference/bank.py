@@ -8,6 +8,7 @@ import numpy as np
 from adabypass.inference.reference import filters, walks
 from adabypass.inference.reference.filters import (
     Anchor,
+    Effects,
     Filter,
     Learned,
     Level,
@@ -16,6 +17,7 @@ from adabypass.inference.reference.filters import (
     Seen,
     Shared,
     Units,
+    Volatility,
     normalised_slope,
 )
 from adabypass.inference.reference.linear_gaussian import Weights, inner
@@ -36,6 +38,7 @@ class Bank(NamedTuple):
     units: Units
     walks: tuple[Walk, ...]
     filters: tuple[Filter, ...]  # filter k has walk k modulo their number
+    volatilities: tuple[Volatility, ...]  # of each noise model: filter k has that of k divided by the number of walks
     rated_shares: Floats  # of the filters, under each switching rate: (n_rates, n_filters)
     rate_shares: Floats  # of the switching rates
     normal_shares: Floats  # of the normals of flexible noise
@@ -81,12 +84,13 @@ def start(units: Units, first_y: float, widening: float, spec: AutoBypassSpec) -
     n = len(units.x_center)
     size = n + spec.intercept
     prior = Weights(np.zeros(size), np.diag(spec.prior_vars(n)))
-    slopes_sq, unknown = (spec.scale_slope_sq_start, spec.epsilon_slope_sq_start), Learned(0.0, spec.prior_prec, 0.0)
-    learned = spec.epsilon_start, *slopes_sq, unknown, unknown, unknown, unknown
+    slopes_sq, unknown = (spec.scale_slope_sq_start, spec.epsilon_slope_sq_start), Learned(0.0, spec.prior_prec)
+    learned = spec.epsilon_start, *slopes_sq, Effects(0.0, 0.0, 0.0), unknown
     return Bank(
         units=units,
         walks=(Walk(prior, 0, 0),) * spec.n_walks,
         filters=tuple(Filter(log(START_SCALE[setting.family] * widening), 0.0, *learned) for setting in spec.filters()),
+        volatilities=(Volatility(unknown, unknown, unknown),) * (spec.n_filters // spec.n_walks),
         rated_shares=np.tile([setting.prior_share for setting in spec.filters()], (spec.n_rates, 1)),
         rate_shares=np.full(spec.n_rates, 1 / spec.n_rates),
         normal_shares=FLEXIBLE_NORMALS.start,
@@ -153,9 +157,13 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
     priors = drifted(bank, spec)
     signals = [walks.signal(prior, z) for prior in priors]
     says = see(bank, signals, standard, spec)
+    bank = learn_volatilities(bank, says, newest, spec)
+    volatilities = np.repeat(np.arange(len(bank.volatilities)), spec.n_walks)
     learned = [
-        filters.learn_noise(each, setting, seen, bank.n_seen, newest, shared.least_scale, spec)
-        for each, setting, seen in zip(bank.filters, spec.filters(), says, strict=True)
+        filters.learn_noise(
+            each, setting, bank.volatilities[noise], seen, bank.n_seen, newest, shared.least_scale, spec
+        )
+        for each, setting, noise, seen in zip(bank.filters, spec.filters(), volatilities, says, strict=True)
     ]
     logs = np.array([seen.log_density for seen in says])
     moved = learn_walks(bank, priors, signals, says, z, standard, spec)
@@ -220,8 +228,8 @@ def _let_time_pass(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:
             weights = Weights(prior.mean, prior.cov + var * np.outer(u, u))  # (119)
         passed.append(bank.walks[k]._replace(weights=weights, strikes=0))
     faded = (
-        filters.move_fast(each, setting, 0.0, 0.0, 0.0, spec)
-        for each, setting in zip(bank.filters, spec.filters(), strict=True)
+        filters.move_fast(each, bank.volatilities[k // spec.n_walks].decay(setting, spec), 0.0, 0.0, 0.0)
+        for k, (each, setting) in enumerate(zip(bank.filters, spec.filters(), strict=True))
     )
     season = None if bank.season is None else bank.season.passed()
     return bank._replace(walks=tuple(passed), filters=tuple(faded), season=season)
@@ -242,19 +250,39 @@ def widen_after_shocks(
     return bank._replace(filters=tuple(learned), shocks=shocks)
 
 
+def slopes_of(bank: Bank, says: list[Seen], newest: Newest, spec: AutoBypassSpec) -> Floats:
+    """Return the normalised slopes of all filters."""
+    return np.array(
+        [
+            normalised_slope(each, setting, seen, bank.n_seen, newest, spec)[0]
+            for each, setting, seen in zip(bank.filters, spec.filters(), says, strict=True)
+        ]
+    )
+
+
+def learn_volatilities(bank: Bank, says: list[Seen], newest: Newest, spec: AutoBypassSpec) -> Bank:
+    """Let every noise model learn how the fast part of its scale moves."""
+    slopes, n, learned = slopes_of(bank, says, newest, spec), spec.n_walks, []
+    for j, known in enumerate(bank.volatilities):
+        own = slice(j * n, (j + 1) * n)
+        learned.append(filters.learn_volatility(known, bank.filters[own], slopes[own], bank.shares[own], spec))
+    return bank._replace(volatilities=tuple(learned))
+
+
 def learn_season(bank: Bank, says: list[Seen], newest: Newest, spec: AutoBypassSpec) -> Season | None:
     """Move what this step of the season adds to the log of the noise's scale; return the season a step later."""
     if bank.season is None:
         return None
-    slopes = [
-        normalised_slope(each, setting, seen, bank.n_seen, newest, spec)[0]
-        for each, setting, seen in zip(bank.filters, spec.filters(), says, strict=True)
-    ]
+    slopes = slopes_of(bank, says, newest, spec)
     rate = max(spec.season_rate, 1 / (1 + spec.season_prior + bank.n_seen / spec.period))
-    logs, most = bank.season.logs.copy(), spec.largest_season_log
-    moved = bank.season.next_log + rate * inner(bank.shares, np.array(slopes))
+    logs, most, slope = bank.season.logs.copy(), spec.largest_season_log, inner(bank.shares, slopes)
+    moved = float(logs[bank.season.step]) + rate * slope
     logs[bank.season.step] = min(max(moved, -most), most)  # (114)
-    return bank.season._replace(logs=logs).passed()
+    cosine, sine = (
+        wave.moved(slope * basis, basis**2, -most, most, spec)  # (100)
+        for wave, basis in zip(bank.season.waves, bank.season.basis, strict=True)
+    )
+    return bank.season._replace(logs=logs, waves=(cosine, sine)).passed()
 
 
 def learn_shape(bank: Bank, logs: Floats, responsibilities: list[Floats | None], spec: AutoBypassSpec) -> Bank:

@@ -1,7 +1,10 @@
 """The filters of AutoBypass's bank, a walk of weights and a noise model each: what they learn of the noise."""
 
-from math import copysign, exp, log, sqrt
+from collections.abc import Sequence
+from math import copysign, cos, exp, log, pi, sin, sqrt
 from typing import NamedTuple
+
+import numpy as np
 
 from adabypass.inference.reference.evidence import Evidence, evidence
 from adabypass.model import noise
@@ -53,32 +56,65 @@ class Level(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """A number that a filter learns, how much was seen of it, and how the fast part of its noise depends on it."""
+    """A number that is learned, and how much was seen of it."""
 
     value: float
     prec: float
-    effect: float
 
-    def moved(self, slope: float, effect: float, low: float, high: float, spec: AutoBypassSpec) -> "Learned":
-        """Return it after an observation whose evidence rises by `slope`, if the noise depends on it by `effect`."""
-        prec = self.prec + effect**2 - spec.prec_decay * (self.prec - spec.prior_prec)
-        return self._replace(value=min(max(self.value + slope * effect / prec, low), high), prec=prec)  # (100)
+    def moved(self, slope: float, information: float, low: float, high: float, spec: AutoBypassSpec) -> "Learned":
+        """Return it after an observation whose evidence rises with it by `slope`, and is so much information."""
+        prec = self.prec + information - spec.prec_decay * (self.prec - spec.prior_prec)
+        return Learned(min(max(self.value + slope / prec, low), high), prec)  # (100)
+
+
+class Volatility(NamedTuple):
+    """What all filters of one noise model learn of the fast part of the noise's scale."""
+
+    leverage: Learned
+    fast_log: Learned
+    fading_log: Learned
+
+    def decay(self, setting: Setting, spec: AutoBypassSpec) -> float:
+        """Return the share of the fast part that is left a step later."""
+        decay = 1 - (1 - setting.fast_decay) * exp(self.fading_log.value)
+        return min(max(decay, 0.0), spec.largest_fast_decay)  # (102)
+
+
+class Effects(NamedTuple):
+    """How the fast part of a filter's noise depends on what is learned of it."""
+
+    leverage: float
+    fast_log: float
+    fading_log: float
 
 
 class Season(NamedTuple):
-    """What each step of a season adds to the log of the noise's scale, and which step is next."""
+    """What a season adds to the log of the noise's scale, and which step is next."""
 
-    logs: Floats
+    logs: Floats  # of each step
+    waves: tuple[Learned, Learned]  # of a cosine and a sine over the season
     step: int
+
+    @property
+    def basis(self) -> tuple[float, float]:
+        """Return cosine and sine at the next step."""
+        angle = 2 * pi * self.step / len(self.logs)
+        return sqrt(2) * cos(angle), sqrt(2) * sin(angle)
 
     @property
     def next_log(self) -> float:
         """Return what it adds at the next step."""
-        return float(self.logs[self.step])
+        return float(self.logs[self.step]) + sum(w.value * b for w, b in zip(self.waves, self.basis, strict=True))
 
     def passed(self) -> "Season":
         """Return it a step later."""
         return self._replace(step=(self.step + 1) % len(self.logs))
+
+    @staticmethod
+    def unknown(step: int, spec: AutoBypassSpec) -> "Season":
+        """Return the season of which nothing is known, at a step."""
+        wave = Learned(0.0, spec.prior_prec)
+        return Season(np.zeros(spec.period), (wave, wave), step)
 
 
 class Shared(NamedTuple):
@@ -97,9 +133,7 @@ class Filter(NamedTuple):
     epsilon: float
     scale_slope_sq: float
     epsilon_slope_sq: float
-    leverage: Learned
-    fast_log: Learned
-    fading_log: Learned
+    effects: Effects
     level_slope: Learned
 
     def noise_scale(self, level: float, shared: Shared) -> float:
@@ -112,11 +146,6 @@ class Filter(NamedTuple):
         if setting.family is Family.FLEXIBLE:
             return FLEXIBLE_NORMALS.var(shared.normal_shares)
         return NORMALS[setting.family].var if setting.family in NORMALS else noise.var(self.epsilon)
-
-    def fast_decay(self, setting: Setting, spec: AutoBypassSpec) -> float:
-        """Return the share of the fast part that is left a step later."""
-        decay = 1 - (1 - setting.fast_decay) * exp(self.fading_log.value)
-        return min(max(decay, 0.0), spec.largest_fast_decay)  # (102)
 
 
 class Seen(NamedTuple):
@@ -150,17 +179,24 @@ def normalised_slope(
 
 
 def learn_noise(
-    each: Filter, setting: Setting, seen: Seen, n_seen: int, newest: Newest, least: float, spec: AutoBypassSpec
+    each: Filter,
+    setting: Setting,
+    volatility: Volatility,
+    seen: Seen,
+    n_seen: int,
+    newest: Newest,
+    least: float,
+    spec: AutoBypassSpec,
 ) -> Filter:
     """Move the noise's scale and shape along the evidence; after many equal values the scale no longer falls."""
     rate, says = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence
     slope, scale_sq = normalised_slope(each, setting, seen, n_seen, newest, spec)
     slow = each.slow + max(setting.slow_rate, 1 / (n_seen + 3)) * slope  # (55)
-    steepest = spec.largest_level_slope
-    learned = learn_volatility(each, setting, slope, seen.error, spec)._replace(
+    steepest, level = spec.largest_level_slope, seen.level
+    learned = follow_volatility(each, setting, volatility, slope, seen.error, spec)._replace(
         slow=max(slow, log(least)) if least > 0 else slow,  # (85)
         scale_slope_sq=scale_sq,
-        level_slope=each.level_slope.moved(slope, seen.level, -steepest, steepest, spec),
+        level_slope=each.level_slope.moved(slope * level, level**2, -steepest, steepest, spec),
     )
     if setting.family is not Family.INSENSITIVE:
         return learned
@@ -171,31 +207,43 @@ def learn_noise(
     return learned._replace(epsilon=epsilon, epsilon_slope_sq=epsilon_sq)
 
 
-def learn_volatility(each: Filter, setting: Setting, slope: float, error: float, spec: AutoBypassSpec) -> Filter:
-    """Let the fast part of the scale follow the slope, and errors of one sign more than of the other; learn both."""
+def learn_volatility(
+    known: Volatility, filters: Sequence[Filter], slopes: Floats, weights: Floats, spec: AutoBypassSpec
+) -> Volatility:
+    """Return what the filters of a noise model have learned together, by so much weight each."""
+    weights, effects = weights / weights.sum(), np.array([each.effects for each in filters])
+    along, information = (weights * slopes) @ effects, weights @ effects**2  # means, in (100)
+    most = spec.largest_leverage
+    bounds = (
+        (-most, most),
+        (spec.smallest_fast_log, spec.largest_fast_log),
+        (spec.smallest_fading_log, spec.largest_fading_log),
+    )
+    moves = zip(known, along, information, bounds, strict=True)
+    return Volatility(*(each.moved(slope, found, *within, spec) for each, slope, found, within in moves))
+
+
+def follow_volatility(
+    each: Filter, setting: Setting, volatility: Volatility, slope: float, error: float, spec: AutoBypassSpec
+) -> Filter:
+    """Let the fast part of the scale follow the slope, and errors of one sign more than of the other."""
     if setting.fast_rate == 0:
         return each
-    leverage, fast_log, fading_log = each.leverage, each.fast_log, each.fading_log
-    most, error = spec.largest_leverage, -_bounded(error, spec.largest_error)  # (101)
-    leverage = leverage.moved(slope, leverage.effect, -most, most, spec)
-    fast_log = fast_log.moved(slope, fast_log.effect, spec.smallest_fast_log, spec.largest_fast_log, spec)
-    bounds = spec.smallest_fading_log, spec.largest_fading_log
-    fading_log = fading_log.moved(slope, fading_log.effect, *bounds, spec)
-    moved = each._replace(leverage=leverage, fast_log=fast_log, fading_log=fading_log)
-    rate = setting.fast_rate * exp(fast_log.value)
-    return move_fast(moved, setting, rate, slope + leverage.value * error, error, spec)
+    error = -_bounded(error, spec.largest_error)  # (101)
+    rate, news = setting.fast_rate * exp(volatility.fast_log.value), slope + volatility.leverage.value * error
+    return move_fast(each, volatility.decay(setting, spec), rate, news, error)
 
 
-def move_fast(each: Filter, setting: Setting, rate: float, news: float, error: float, spec: AutoBypassSpec) -> Filter:
+def move_fast(each: Filter, decay: float, rate: float, news: float, error: float) -> Filter:
     """Let the fast part fade, and move by the news; what is learned of it affects it from now on as it did."""
-    decay = each.fast_decay(setting, spec)
-    kept = max(decay - rate, 0.0)
-    fading_effect = kept * each.fading_log.effect - (1 - decay) * each.fast  # (104)
+    kept, effects = max(decay - rate, 0.0), each.effects
     return each._replace(
         fast=decay * each.fast + rate * news,  # (103)
-        fading_log=each.fading_log._replace(effect=fading_effect),
-        leverage=each.leverage._replace(effect=kept * each.leverage.effect + rate * error),
-        fast_log=each.fast_log._replace(effect=kept * each.fast_log.effect + rate * news),
+        effects=Effects(  # (104)
+            leverage=kept * effects.leverage + rate * error,
+            fast_log=kept * effects.fast_log + rate * news,
+            fading_log=kept * effects.fading_log - (1 - decay) * each.fast,
+        ),
     )
 
 

@@ -34,7 +34,7 @@ class SparseState(NamedTuple):
 
 def nothing_seen(n_features: int) -> SparseState:
     """Return the state before the first observation."""
-    new_log, zeros = Learned(0.0, AutoBypassSpec.prior_prec, 0.0), np.zeros(n_features)
+    new_log, zeros = Learned(0.0, AutoBypassSpec.prior_prec), np.zeros(n_features)
     return SparseState(np.empty(0), zeros, np.ones(n_features), 0, 0, None, new_log, ())
 
 
@@ -155,8 +155,7 @@ def learn_prior(
         slope += shares[k] * part * ((min(left, h) - h) / h + move**2 / h)  # (188)
         effect += shares[k] * 2 * (part * h / (h + bank.of_walk(k, noise, bank.shares))) ** 2
     slope = min(max(slope, -spec.largest_error), spec.largest_error)
-    prec = new_log.prec + effect - spec.prec_decay * (new_log.prec - spec.prior_prec)
-    return new_log._replace(value=min(max(new_log.value + slope / prec, SMALLEST_NEW_LOG), 0.0), prec=prec)  # (189)
+    return new_log.moved(slope, effect, SMALLEST_NEW_LOG, 0.0, spec)  # (189)
 
 
 def _of_weights(of_features: Any, spec: AutoBypassSpec) -> Any:
@@ -181,7 +180,7 @@ def _set_units(state: SparseState, spec: AutoBypassSpec) -> SparseState:
     units = Units(np.zeros(n), np.zeros(n), found.y_center, found.y_scale)
     widening = 1 + spec.warm_up_widening / len(state.y) if len(state.y) < spec.n_warm_up else 1.0
     bank = bank_of_filters.start(units, float(state.y[-1]), widening, spec)
-    season = Season(np.zeros(spec.period), state.n_steps % spec.period) if spec.period > 1 else None
+    season = Season.unknown(state.n_steps % spec.period, spec) if spec.period > 1 else None
     buffers = (low_rank.start(bank.walks[0].weights.cov),) * spec.n_walks if spec.is_low_rank else ()
     return state._replace(bank=bank._replace(n_seen=state.n_seen, season=season), buffers=buffers)
 

@@ -128,5 +128,5 @@ def _set_units(state: State, spec: AutoBypassSpec) -> State:
         bank, _ = bank_of_filters.update(bank, x, float(y), spec)
     season = state.bank.season if state.bank is not None else None
     if season is None and spec.period > 1:
-        season = Season(np.zeros(spec.period), state.n_steps % spec.period)
+        season = Season.unknown(state.n_steps % spec.period, spec)
     return state._replace(bank=bank._replace(n_seen=state.n_seen, season=season))
