@@ -21,6 +21,8 @@ from adabypass.snapshots.versions import heading
 from adabypass.validation import Floats, check_features, check_flag, check_int, check_stream, check_target, check_width
 
 MOST_FEATURES = sparse_use.MOST_FEATURES
+DENSE = frozenset({np.ndarray, list, tuple, float, int})
+"""Types of features that are certainly not sparse: nothing else has to be asked of these."""
 
 
 class Weights(NamedTuple):
@@ -75,7 +77,7 @@ class Regressor(Savable):
             With a covariance that is not full also a dict of index and value, or a row of a sparse matrix of SciPy.
         """
         cell = self._cell
-        if type(cell) is Cell and not sparse_use.opens(self, x):  # first, as most calls end here
+        if type(cell) is Cell and (type(x) in DENSE or not sparse_use.opens(self, x)):  # first, as most calls end here
             return cell.predict(x)
         if self._spec.is_sparse or sparse_use.choose(self, x):
             return cast(Predictive, sparse_use.predict(self, x))
@@ -92,7 +94,7 @@ class Regressor(Savable):
             nan if the observation is missing: then only time passes.
         """
         cell = self._cell
-        if type(cell) is Cell and not sparse_use.opens(self, x):
+        if type(cell) is Cell and (type(x) in DENSE or not sparse_use.opens(self, x)):
             cell.update(x, y)
             return
         if self._spec.is_sparse or sparse_use.choose(self, x):
@@ -111,7 +113,7 @@ class Regressor(Savable):
             nan if the observation is missing.
         """
         cell = self._cell
-        if type(cell) is Cell and not sparse_use.opens(self, x):
+        if type(cell) is Cell and (type(x) in DENSE or not sparse_use.opens(self, x)):
             return cell.step(x, y)
         if self._spec.is_sparse or sparse_use.choose(self, x):
             return cast(Predictive, sparse_use.step(self, x, y))

@@ -62,7 +62,7 @@ def choose(model: Any, x: Any) -> bool:
 
 def opens(model: Any, x: object) -> bool:
     """Return whether a model takes sparse features from now on: an AutoBypass that was given their number alone."""
-    if type(x) is np.ndarray or not (isinstance(x, Mapping) or hasattr(x, "tocsr")) or model._cell is None:
+    if not (isinstance(x, Mapping) or hasattr(x, "tocsr")) or model._cell is None:
         return False
     spec = model._spec
     if not isinstance(spec, AutoBypassSpec) or spec.sparse or spec.covariance == "full" or model.n_seen > 0:
