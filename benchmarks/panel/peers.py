@@ -67,7 +67,8 @@ def auto_ets(y: Floats) -> Answer:
     from statsforecast.models import AutoETS  # noqa: PLC0415
 
     model = StatsForecast(models=[AutoETS(season_length=PERIOD)], freq="MS", n_jobs=-1)
-    found = model.forecast(df=long_frame(y), h=HORIZON, level=[LEVEL]).sort_values(["unique_id", "ds"])
+    unsorted: Any = model.forecast(df=long_frame(y), h=HORIZON, level=[LEVEL])
+    found = unsorted.sort_values(["unique_id", "ds"])
     names = ("AutoETS", f"AutoETS-lo-{LEVEL}", f"AutoETS-hi-{LEVEL}")
     mean, low, high = (found[name].to_numpy(np.float64).reshape(len(y), HORIZON) for name in names)
     return mean, low, high
