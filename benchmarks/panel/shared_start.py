@@ -37,8 +37,8 @@ def gains(series: list[Floats]) -> list[tuple[float, float, float]]:
     unit = np.nanmean(np.abs(np.diff(short, axis=1)), axis=1, keepdims=True)
     found = []
     for lo, hi in RANGES:
-        difference = np.nanmean((together.log_score - alone.log_score)[:, lo:hi], axis=1)
-        difference = difference[~np.isnan(difference)]
+        scores = (together.log_score - alone.log_score)[:, lo:hi]
+        difference = np.nanmean(scores[~np.isnan(scores).all(axis=1)], axis=1)
         errors = [np.nanmean((np.abs(each.y - each.mean) / unit)[:, lo:hi]) for each in (together, alone)]
         found.append((
             float(difference.mean()), float(difference.std() / len(difference) ** 0.5), float(errors[0] / errors[1])
