@@ -7,6 +7,7 @@ import numpy as np
 
 from adabypass.errors import ParameterError
 from adabypass.model import t_mixture
+from adabypass.model.crps_integral import LEVELS, integrate_crps
 from adabypass.model.limits import LARGEST
 from adabypass.model.protocol import check_level, check_probability, check_values, plain
 from adabypass.validation import Floats, check_rng, check_size
@@ -18,7 +19,6 @@ LARGEST_LOG_VAR = 1.0
 N_LEVELS = 256
 """Quantiles that stand for a distribution where there is no formula."""
 _PARTS = ("share", "location", "scale", "dof", "zero_share")
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 class StudentMixture:
@@ -237,34 +237,8 @@ class StudentMixture:
         return self._at_each(y, at)
 
     def _crps(self, y: Floats) -> Floats:
-        """Integrate the squared distance of the distribution from that of y, on both sides of the median.
-
-        With m the median and y above it: the integral of F² up to m, plus y - m less that of 1 - F² from m to y, plus
-        that of (1 - F)² from y on; likewise below. Distances from m grow as sinh, so that tails are reached.
-        """
-        low, m, high = np.reshape(self.quantile(np.array([0.25, 0.5, 0.75])), (3, -1))
-        unit = np.maximum(high - low, 1e-12 * np.abs(m) + 1e-290)
-        y = np.where(np.isnan(y), np.nan, y)
-        far = np.full(len(y), np.arcsinh(1e4))
-        split = np.arcsinh(np.abs(np.nan_to_num(y) - m) / unit)
-        above = y >= m
-
-        def integral(begin: Floats, end: Floats, sign: Floats, power: Any) -> Floats:
-            total = np.zeros(len(y))
-            for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-                t = begin + 0.5 * (end - begin) * (node + 1.0)
-                x = np.ascontiguousarray(m + sign * unit * np.sinh(t))
-                tail = np.where(
-                    sign > 0, t_mixture.cdf(*self._parts, x, True), t_mixture.cdf(*self._parts, x, False)
-                )  # beyond x, away from the median
-                total += weight * power(tail) * unit * np.cosh(t)
-            return total * 0.5 * (end - begin)
-
-        side, zero = np.where(above, 1.0, -1.0), np.zeros(len(y))
-        other = integral(zero, far, -side, np.square)
-        near = integral(zero, split, side, lambda tail: tail * (2.0 - tail))
-        beyond = integral(split, np.maximum(far, split), side, np.square)
-        return np.where(np.isnan(y), np.nan, other + np.abs(y - m) - near + beyond)
+        points = np.reshape(self.quantile(LEVELS), (len(LEVELS), -1))
+        return integrate_crps(lambda x: t_mixture.cdf(*self._parts, x, False), points, y)
 
     def _crps_of_levels(self, y: Floats) -> Floats:
         """Return twice the mean pinball loss of many quantiles."""

@@ -19,8 +19,11 @@ cdef double SMALLEST = 1e-300
 cdef double INF = np.inf
 cdef double NEGLIGIBLE = 1e-10      # share of a component that is left out of the search for a quantile
 cdef double ACCURACY = 1e-9         # of the probability of a quantile, over the probability
+cdef double ROUGH_ACCURACY = 1e-3   # of the probability of a first guess, over the smaller of that and its complement
+cdef double ROUGH_WIDTH = 1e-4      # of the bracket of a first guess, over the width of the mixture
 cdef enum:
     MOST_STEPS = 200
+    MOST_NEWTON = 50                # after so many steps brackets are halved
 
 
 cdef struct Parts:
@@ -76,35 +79,11 @@ cdef double rough(const Parts* p, double y) noexcept nogil:
 
 
 cdef double solve(const Parts* p, double q, double start, double width) noexcept nogil:
-    """Return the value up to which the probability is q: roughly first, by halving, then exactly."""
-    cdef double low = start, high = start, step = width, middle = start, slope, error, guess
-    while rough(p, low) > q and low > -LARGEST:
-        high = low
-        low = larger(low - step, -LARGEST)
-        step *= 2.0
-    step = width
-    while rough(p, high) < q and high < LARGEST:
-        low = high
-        high = smaller(high + step, LARGEST)
-        step *= 2.0
-    for _ in range(40):
-        middle = 0.5 * low + 0.5 * high
-        if rough(p, middle) < q:
-            low = middle
-        else:
-            high = middle
-        if high - low <= 1e-4 * width:
-            break
-    step = larger(1e-3 * width, high - low)
-    while exact(p, low, False) > q and low > -LARGEST:
-        low = larger(low - step, -LARGEST)
-        step *= 2.0
-    step = larger(1e-3 * width, high - low)
-    while exact(p, high, False) < q and high < LARGEST:
-        high = smaller(high + step, LARGEST)
-        step *= 2.0
-    middle = 0.5 * low + 0.5 * high
-    for _ in range(MOST_STEPS):
+    """Return the value up to which the probability is q: roughly first, then exactly by Newton's method."""
+    cdef double low = -LARGEST, high = LARGEST, step = width, middle = solve_roughly(p, q, start, width)
+    cdef double slope, error, guess
+    cdef Py_ssize_t i
+    for i in range(MOST_STEPS):
         error = exact(p, middle, False) - q
         if fabs(error) <= ACCURACY * larger(q, 1e-3) or not low < middle < high:
             break
@@ -112,10 +91,52 @@ cdef double solve(const Parts* p, double q, double start, double width) noexcept
             high = middle
         else:
             low = middle
-        slope = density(p, middle)
+        slope = density(p, middle) if i < MOST_NEWTON else 0.0
         guess = middle - error / slope if slope > SMALLEST else low
-        middle = guess if low < guess < high else 0.5 * low + 0.5 * high
+        if not low < guess < high or fabs(guess - middle) > step:
+            if low > -LARGEST and high < LARGEST:
+                guess = 0.5 * low + 0.5 * high
+            else:
+                guess = larger(-LARGEST, smaller(middle + (step if error < 0.0 else -step), LARGEST))
+                step *= 2.0
+        middle = guess
     return middle
+
+
+cdef double solve_roughly(const Parts* p, double q, double start, double width) noexcept nogil:
+    """Return about the value up to which the probability is q: by false position, with the Illinois rule."""
+    cdef double low = start, high = start, step = width, middle = start
+    cdef double below = rough(p, start) - q, above = below, error
+    cdef int side = 0
+    while below > 0.0 and low > -LARGEST:
+        high, above = low, below
+        low = larger(low - step, -LARGEST)
+        below = rough(p, low) - q
+        step *= 2.0
+    step = width
+    while above < 0.0 and high < LARGEST:
+        low, below = high, above
+        high = smaller(high + step, LARGEST)
+        above = rough(p, high) - q
+        step *= 2.0
+    for _ in range(MOST_STEPS):
+        if not (below < 0.0 < above) or high - low <= ROUGH_WIDTH * width:
+            break
+        middle = low - below * (high - low) / (above - below)
+        if not low < middle < high:
+            middle = 0.5 * low + 0.5 * high
+        error = rough(p, middle) - q
+        if fabs(error) <= ROUGH_ACCURACY * smaller(q, 1.0 - q):
+            break
+        if error > 0.0:
+            if side > 0:
+                below *= 0.5
+            high, above, side = middle, error, 1
+        else:
+            if side < 0:
+                above *= 0.5
+            low, below, side = middle, error, -1
+    return middle if low < middle < high or low == high else 0.5 * low + 0.5 * high
 
 
 cdef Parts parts_of(
