@@ -5,7 +5,16 @@ from adabypass.evaluation import compare, evaluate, evaluate_frame
 from adabypass.forecasting import AutoForecaster, Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.model.forecast import Forecast
 from adabypass.model.noise import Family
-from adabypass.model.predictive import Insensitive, Mixture, Normal, Point, Predictive, StudentMixture, StudentT
+from adabypass.model.predictive import (
+    Insensitive,
+    Mixture,
+    Normal,
+    Point,
+    Pooled,
+    Predictive,
+    StudentMixture,
+    StudentT,
+)
 from adabypass.model.trace import Change, Scores, Trace
 from adabypass.panel.forecasts import forecast
 from adabypass.panel.panel import Panel
@@ -40,6 +49,7 @@ __all__ = [
     "Panel",
     "PassiveAggressive",
     "Point",
+    "Pooled",
     "Predictive",
     "Regressor",
     "Scores",

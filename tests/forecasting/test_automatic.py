@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adabypass
-from adabypass import AdaBypass, Forecaster, load_dataset
+from adabypass import AdaBypass, Forecaster, Pooled, load_dataset
 from adabypass.errors import NotEnoughDataError, NotFiniteError, NotReadyError, ParameterError, ShapeError, StateError
 from adabypass.forecasting import AutoForecaster
 
@@ -273,3 +273,42 @@ def test_what_comes_later_changes_no_forecast_of_a_run() -> None:
     assert np.array_equal(trace.mean[:59], beside.mean[:59])
     told.learn(y)
     assert np.array_equal(seasonal.forecast(12).mean, told.forecast(12).mean)
+
+
+def test_the_next_value_is_forecast_by_regressions_too() -> None:
+    """Where volatility moves fast, AutoBypass knows more of the noise than structures do."""
+    rng = np.random.default_rng(9)
+    scale = np.repeat(rng.choice([0.2, 5.0], size=40), 25)
+    y = 100.0 + (scale * rng.normal(size=1000)).cumsum()
+    forecaster = AutoForecaster(period=[])
+    trace = forecaster.run(y)
+    assert isinstance(trace.predictive, Pooled)
+    pooled, alone = trace.log_score[100:].mean(), trace.predictive.structures.logpdf(y[1:])[100:].mean()
+    assert pooled > alone + 0.1
+    shares = forecaster.explain().shares
+    assert sum(share for name, share in shares.items() if name.startswith("AutoBypass")) > 0.5
+    assert abs(sum(shares.values()) - 1) < 1e-9
+    assert not any(name.startswith("AutoBypass") for name in forecaster.explain(step=2).shares)
+
+
+def test_the_first_step_of_a_forecast_is_that_of_predict() -> None:
+    forecaster = AutoForecaster(period=12)
+    forecaster.run(SEASONAL)
+    next_value, ahead = forecaster.predict(), forecaster.forecast(3)
+    assert isinstance(next_value, Pooled)
+    np.testing.assert_allclose(ahead.mean[0], next_value.mean, rtol=1e-12)
+    np.testing.assert_allclose([each[0] for each in ahead.interval(0.9)], next_value.interval(0.9), rtol=1e-7)
+    drawn = forecaster.forecast(1, method="paths", n_paths=20_000, rng=0)
+    np.testing.assert_allclose(drawn.median, ahead.median[:1], atol=0.05 * ahead.sd[0])
+
+
+def test_evidence_above_zero_is_refused() -> None:
+    forecaster = AutoForecaster(period=4)
+    forecaster.run(SEASONAL)
+    bank = forecaster._bank
+    assert bank is not None
+    row = bank.row.copy()
+    bank.spec.check_row(row)
+    row[bank.spec.evidence] = 1.0
+    with pytest.raises(StateError, match="evidence"):
+        bank.spec.check_row(row)

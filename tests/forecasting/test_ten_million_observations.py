@@ -27,7 +27,7 @@ def test_ten_million_observations_stay_sound() -> None:
     assert forecaster.n_seen == 10_000_000 - 10 * 500
     bank = forecaster._bank
     assert bank is not None
-    spec, row = bank.spec, bank.row
+    spec, row = bank.structures.spec, bank.row
     assert np.isfinite(row).all()
     at = 0
     for size in spec.sizes.tolist():

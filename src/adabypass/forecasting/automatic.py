@@ -13,13 +13,15 @@ from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS, Foreca
 from adabypass.forecasting.observations import check_exog, check_series, too_short
 from adabypass.forecasting.periods import find_period
 from adabypass.forecasting.settings import Method, check_method, check_missing, check_names
-from adabypass.forecasting.structure_mixtures import last_value, mixture_of, mixtures_of_run
+from adabypass.forecasting.structure_mixtures import last_value, mixture_of, mixtures_of_run, pooled
 from adabypass.forecasting.structure_paths import draw_paths
+from adabypass.inference.kernel.pool import PoolCell
 from adabypass.inference.kernel.structure import StructureCell
 from adabypass.model.forecast import Forecast
 from adabypass.model.normal import Normal
+from adabypass.model.pool_spec import pool_spec
+from adabypass.model.predictive import Pooled
 from adabypass.model.series_spec import Missing
-from adabypass.model.structure_spec import StructureSpec
 from adabypass.model.student_mixture import StudentMixture
 from adabypass.model.trace import Trace
 from adabypass.snapshots.container import Snapshot
@@ -34,7 +36,9 @@ class AutoForecaster(Forecaster):
 
     A bank of filters, each with a structure of its own: a level that moves more or less fast, with no, a steady or a
     damped slope, with or without a season; regressions on lags; each for the series and, as long as all values are
-    above 0, for its log. Each has a share in the forecast by how well it has forecast so far.
+    above 0, for its log. Each has a share in the forecast by how well it has forecast so far. One step ahead
+    `AutoBypass` models on several sets of lags join them, whose shares are earned likewise; not where `support` is
+    given.
 
     Parameters
     ----------
@@ -74,7 +78,7 @@ class AutoForecaster(Forecaster):
         self._settings = structure_state.Settings(
             structure_state.check_period(period), structure_state.check_support(support), check_missing(missing), names
         )
-        self._bank: StructureCell | None = None
+        self._bank: PoolCell | None = None
 
     @property
     def lags(self) -> tuple[int, ...]:
@@ -138,7 +142,7 @@ class AutoForecaster(Forecaster):
         """Return a forecaster that has learned the same, and is independent from here on."""
         twin = type(self).__new__(type(self))
         twin._settings, bank = self._settings, self._bank
-        twin._bank = None if bank is None else StructureCell(bank.spec, bank.row.copy())
+        twin._bank = None if bank is None else PoolCell(bank.spec, bank.row.copy())
         return twin
 
     def with_period(self, period: Sequence[float]) -> Self:
@@ -154,7 +158,7 @@ class AutoForecaster(Forecaster):
         parts += [f"exog={list(self.exog)}"] if self.exog else []
         return f"AutoForecaster({', '.join([*parts, f'n_seen={self.n_seen}'])})"
 
-    def predict(self, exog: object = None) -> StudentMixture:
+    def predict(self, exog: object = None) -> Pooled | StudentMixture:
         """Forecast the next observation.
 
         Parameters
@@ -164,9 +168,11 @@ class AutoForecaster(Forecaster):
         """
         known = self._check_row(exog)
         bank = self._ready_bank()
-        filled = fill_missing(known[None], bank.spec, bank.row.copy(), self.missing)[0]
-        share, mean, scale, dof = bank.describe(filled)
-        return mixture_of(bank, share, mean, scale, dof, self.support)
+        filled = fill_missing(known[None], bank.spec.structures, bank.row.copy(), self.missing)[0]
+        (share, mean, scale, dof), *beside = bank.describe(filled)
+        parts = share[None], mean[None], scale[None], dof[None]
+        structures = mixture_of(bank.structures, *parts, self.support)
+        return self._with_regressions(bank, structures, beside, is_single=True)
 
     def update(self, y: object, exog: object = None) -> None:
         """Learn the next observation; nan if it is missing.
@@ -179,14 +185,14 @@ class AutoForecaster(Forecaster):
         """
         known, target = self._check_row(exog), check_target(y)
         bank = self._bank_for(len(known), None)
-        bank.update(target, fill_missing(known[None], bank.spec, bank.row, self.missing)[0])
+        bank.update(target, fill_missing(known[None], bank.spec.structures, bank.row, self.missing)[0])
 
-    def step(self, y: object, exog: object = None) -> StudentMixture | None:
+    def step(self, y: object, exog: object = None) -> Pooled | StudentMixture | None:
         """Forecast the next observation, then learn that it was `y`: `predict` and `update` in one call.
 
         Returns
         -------
-        StudentMixture
+        Pooled or StudentMixture
             The forecast that was made before; None if nothing had been seen.
         """
         known, target = self._check_row(exog), check_target(y)
@@ -208,7 +214,7 @@ class AutoForecaster(Forecaster):
         keep_weights
             Has no effect: structures differ in what their weights mean. See `explain`.
         keep_predictive
-            Whether the trace keeps the whole distribution of each forecast: some 2 kB each.
+            Whether the trace keeps the whole distribution of each forecast: some 10 kB each.
 
         Returns
         -------
@@ -223,10 +229,11 @@ class AutoForecaster(Forecaster):
         before = self._last_value()
         if before is None and np.count_nonzero(~np.isnan(series)) < 2:
             raise too_short(series, 1)
-        bank, tables = self._learn(series, known, keep=True)
+        bank, (tables, share, mean, var, records) = self._learn(series, known, keep=True)
         first = 0 if before is not None else int(np.argmax(~np.isnan(series))) + 1
-        forecasts = mixtures_of_run(bank.spec, tables, series, before, self.support)[first:]
-        spread = {"noise_scale": np.sqrt(np.sum(forecasts.share * forecasts.scale**2, axis=1))}
+        inner = mixtures_of_run(bank.spec.structures, tables, series, before, self.support)[first:]
+        forecasts = pooled(inner, bank.spec, share[first:], mean[first:], var[first:], records[:, first:])
+        spread = {"noise_scale": np.sqrt(np.sum(inner.share * inner.scale**2, axis=1))}
         kept = forecasts if keep_predictive else Normal(forecasts.mean, np.maximum(forecasts.var, LEAST_VAR))
         return Trace(series[first:], kept, spread, first=first)
 
@@ -249,7 +256,8 @@ class AutoForecaster(Forecaster):
 
         Every structure's distribution is carried ahead with all that is not known: the state, its drift, the scale of
         the noise; of regressions, also the values that their lags reach. Shares and scales are those that forecasts so
-        many steps ahead have earned; with exogenous columns, those of one step.
+        many steps ahead have earned; with exogenous columns, those of one step. The first step is forecast as by
+        `predict`, with the regressions.
 
         Parameters
         ----------
@@ -266,12 +274,17 @@ class AutoForecaster(Forecaster):
         check_method(method)
         known = check_exog(exog, steps, self._n_columns(), self.exog, "raise")
         bank = self._ready_bank()
-        bank = StructureCell(bank.spec, bank.row.copy())  # so that no other thread moves it meanwhile
+        row, (_, *beside) = bank.freeze(known[0])  # so that no other thread moves it meanwhile
+        structures = StructureCell(bank.spec.structures, row)
+        if method == "paths" and steps > 1:
+            draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
+            return Forecast.from_paths(draw_paths(structures, known, draws, as_rng(rng), self.support))
+        share, dof, means, scales = structures.ahead(known)
+        found = self._with_regressions(bank, mixture_of(structures, share, means, scales, dof, self.support), beside)
         if method == "paths":
             draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
-            return Forecast.from_paths(draw_paths(bank, known, draws, as_rng(rng), self.support))
-        share, dof, means, scales = bank.ahead(known)
-        return Forecast(mixture_of(bank, share, means, scales, dof, self.support))
+            return Forecast.from_paths(found.sample(as_rng(rng), draws))
+        return Forecast(found)
 
     def explain(self, level: float = 0.9, *, step: int = 1) -> Explanation:
         """Return which structures carry the forecast, and what they say of level, slope and season.
@@ -284,7 +297,9 @@ class AutoForecaster(Forecaster):
             The forecast so many steps ahead: what carries the next one need not carry those far ahead.
         """
         steps = check_int(step, "step", minimum=1, maximum=LONGEST_HORIZON)
-        return explain(self._ready_bank(), level, steps)
+        bank = self._ready_bank()
+        share = bank.shares if steps == 1 and self.support == (-np.inf, np.inf) else np.ones(1)
+        return explain(bank.structures, level, steps, dict(zip(bank.spec.names, share, strict=False)))
 
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         bank = self._bank
@@ -294,9 +309,9 @@ class AutoForecaster(Forecaster):
 
     def _restore(self, snapshot: Snapshot) -> None:
         self._settings, spec, row = structure_state.check_snapshot(snapshot)
-        self._bank = None if spec is None or row is None else StructureCell(spec, row)
+        self._bank = None if spec is None or row is None else PoolCell(spec, row)
 
-    def _learn(self, series: Floats, known: Floats, *, keep: bool) -> tuple[StructureCell, Any]:
+    def _learn(self, series: Floats, known: Floats, *, keep: bool) -> tuple[PoolCell, Any]:
         """Run a copy of the row, then take it over; return what made the forecasts, and these.
 
         A period that was found in this very series was not known while it came in: the forecasts are then those of a
@@ -308,13 +323,13 @@ class AutoForecaster(Forecaster):
         bank = before or self._bank_for(known.shape[1], series, is_kept=False)
         row = bank.start_run()
         try:
-            twin = teller = StructureCell(bank.spec, row)
-            filled = fill_missing(known, bank.spec, row, self.missing)
+            twin = teller = bank if before is None else PoolCell(bank.spec, row)
+            filled = fill_missing(known, bank.spec.structures, twin.row, self.missing)
             is_hindsight = before is None and self._settings.period is None and len(bank.spec.periods) > 0
             if keep and is_hindsight:
-                blind = StructureSpec((), known.shape[1])
-                teller = StructureCell(blind, blind.new_row())
-                tables = teller.run(series, fill_missing(known, blind, teller.row, self.missing), keep)
+                blind = pool_spec((), known.shape[1])
+                teller = PoolCell(blind, blind.new_row())
+                tables = teller.run(series, fill_missing(known, blind.structures, teller.row, self.missing), keep)
                 twin.run(series, filled, False)
             else:
                 tables = twin.run(series, filled, keep)
@@ -325,7 +340,7 @@ class AutoForecaster(Forecaster):
         self._bank = twin
         return teller, tables
 
-    def _bank_for(self, n_exog: int, series: Floats | None, *, is_kept: bool = True) -> StructureCell:
+    def _bank_for(self, n_exog: int, series: Floats | None, *, is_kept: bool = True) -> PoolCell:
         """Return the bank; if there is none yet, one for as many exogenous columns."""
         bank = self._bank
         if bank is None:
@@ -337,21 +352,28 @@ class AutoForecaster(Forecaster):
             if period is None:
                 found = None if series is None else find_period(series)
                 period = () if found is None else (found,)
-            spec = StructureSpec(period, n_exog)
-            bank = StructureCell(spec, spec.new_row())
+            spec = pool_spec(period, n_exog)
+            bank = PoolCell(spec, spec.new_row())
             self._bank = bank if is_kept else None
         if bank.spec.n_exog != n_exog:
             raise ConcurrentUseError("this forecaster was changed while its arguments were read; call it again.")
         return bank
 
-    def _ready_bank(self) -> StructureCell:
+    def _ready_bank(self) -> PoolCell:
         bank = self._bank
         if bank is None or not self.is_ready:
             raise NotReadyError("forecasts begin when an observation was seen; update with one first.")
         return bank
 
+    def _with_regressions(
+        self, bank: PoolCell, found: StudentMixture, beside: Any, *, is_single: bool = False
+    ) -> Pooled | StudentMixture:
+        """Mix the first forecast with those of the regressions, as `PoolCell.describe` tells of them."""
+        share, mean, var, records = beside
+        return pooled(found, bank.spec, share[None], mean[None], var[None], records[:, None], is_single=is_single)
+
     def _last_value(self) -> float | None:
-        return None if self._bank is None or not self.is_ready else last_value(self._bank)
+        return None if self._bank is None or not self.is_ready else last_value(self._bank.structures)
 
     def _n_columns(self) -> int | None:
         """Return the number of exogenous columns, None until it is known."""

@@ -31,9 +31,9 @@ class Explanation(NamedTuple):
     """Which structures carry a forecast, and what they say of the series now."""
 
     shares: dict[str, float]
-    """Share of each structure in the forecast, the largest first."""
+    """Share of each structure, and one step ahead of each AutoBypass model, in the forecast, the largest first."""
     kinds: dict[str, float]
-    """Share of structures with a slope, with a season, with lags, and of the log; they overlap."""
+    """Share of what has a slope, a season, lags, and is of the log; they overlap."""
     level: Estimate
     """Of the series without its season, in its units; of the structures without lags."""
     slope: Estimate
@@ -62,20 +62,28 @@ class Explanation(NamedTuple):
         )
 
 
-def explain(bank: StructureCell, level: float = 0.9, step: int = 1) -> Explanation:
-    """Return what the structures of a bank say, with their shares so many steps ahead."""
+def explain(bank: StructureCell, level: float, step: int, pool: dict[str, float]) -> Explanation:
+    """Return what the structures of a bank say, with their shares so many steps ahead.
+
+    Parameters
+    ----------
+    pool
+        Share of the structures together, then of each regression, by name.
+    """
     level = check_level(level)
     if not bank.is_scaled:
         raise NotReadyError("there is nothing to explain yet: the series has not moved; update with more first.")
     spec, row = bank.spec, bank.row
     share = bank.shares_ahead(step)
-    order = np.argsort(-share, kind="stable")
-    named = {_name(spec.structures[k]): float(share[k]) for k in order if share[k] > 0.0}
+    of_structures, *of_regressions = (float(each) for each in pool.values())
+    named = {_name(each): of_structures * float(own) for each, own in zip(spec.structures, share, strict=True)}
+    named |= dict(zip(list(pool)[1:], of_regressions, strict=True))
+    named = {name: named[name] for name in sorted(named, key=lambda name: -named[name]) if named[name] > 0.0}
     kinds = {
-        "slope": _total(spec, share, lambda each: each.slope != "none"),
-        "season": _total(spec, share, lambda each: each.has_season),
-        "lags": _total(spec, share, lambda each: bool(each.lags)),
-        "log": _total(spec, share, lambda each: each.is_log),
+        "slope": of_structures * _total(spec, share, lambda each: each.slope != "none"),
+        "season": of_structures * _total(spec, share, lambda each: each.has_season),
+        "lags": of_structures * _total(spec, share, lambda each: bool(each.lags)) + sum(of_regressions),
+        "log": of_structures * _total(spec, share, lambda each: each.is_log),
     }
     states = [(k, *_state(spec, row, k)) for k in range(len(share)) if share[k] > 0.0 and not spec.structures[k].lags]
     now = _estimate(spec, row, share, states, lambda structure: _level_row(spec, structure), level)

@@ -1,10 +1,13 @@
-"""The distributions that the automatic forecaster's bank describes."""
+"""The distributions that the automatic forecaster's structures, and regressions beside them, describe."""
 
 from typing import Any
 
 import numpy as np
 
 from adabypass.inference.kernel.structure import StructureCell
+from adabypass.model.mixtures import Mixture
+from adabypass.model.pool_spec import PoolSpec
+from adabypass.model.pooled import Pooled
 from adabypass.model.structure_spec import LAYOUT, StructureSpec
 from adabypass.model.student_mixture import StudentMixture
 from adabypass.validation import Floats
@@ -53,7 +56,7 @@ def mixtures_of_run(
     before : number, optional
         The last value before the series; None if nothing was seen.
     """
-    share, mean, scale, dof, is_known, zero_share = tables
+    share, mean, scale, dof, is_known, zero_share = tables[:6]
     last = np.nan if before is None else before
     for at in np.flatnonzero(~is_known):
         _set_unmoved(share[at], mean[at], scale[at], dof[at], last)
@@ -62,6 +65,39 @@ def mixtures_of_run(
         if series[at] != 0.0 and not np.isnan(series[at]):
             last = series[at]
     return StudentMixture(share, mean, scale, dof, is_log(spec), zero_share=zero_share, support=support)
+
+
+def pooled(
+    structures: StudentMixture,
+    spec: PoolSpec,
+    share: Floats,
+    mean: Floats,
+    var: Floats,
+    records: Floats,
+    *,
+    is_single: bool = False,
+) -> Pooled | StudentMixture:
+    """Return forecasts of the structures mixed, from the first on, with those of the regressions.
+
+    Regressions know no bounds: where there are any, structures forecast alone.
+
+    Parameters
+    ----------
+    share : array (n_pooled, 1 + n_regressions)
+    mean, var : arrays (n_pooled, n_regressions)
+    records : array (n_regressions, n_pooled, n_record)
+    is_single : bool
+        Whether there is one forecast, whose answers are to be numbers.
+    """
+    at = np.flatnonzero(share[:, 0] < 1.0)
+    if not len(at) or structures.support != (-np.inf, np.inf):
+        return structures[0] if is_single else structures
+    forecasts = []
+    for k, each in enumerate(spec.regressions):
+        one: Any = each.model.predictive(mean[at, k], var[at, k], np.ascontiguousarray(records[k][at]))
+        assert isinstance(one, Mixture)
+        forecasts.append(one)
+    return Pooled(structures, at, share[at], forecasts, is_single=is_single)
 
 
 def _set_unmoved(share: Floats, mean: Floats, scale: Floats, dof: Floats, value: float) -> None:

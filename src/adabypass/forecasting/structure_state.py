@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from adabypass.errors import AdabypassError, ParameterError, StateError
 from adabypass.forecasting.settings import check_missing, check_names
+from adabypass.model.pool_spec import PoolSpec, pool_spec
 from adabypass.model.series_spec import Missing
-from adabypass.model.structure_spec import StructureSpec
 from adabypass.regressors.state import check_row
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
@@ -69,7 +69,7 @@ def check_support(support: Any) -> tuple[float, float]:
     return (low, high)
 
 
-def describe(settings: Settings, spec: StructureSpec | None, row: Floats | None) -> dict[str, Any]:
+def describe(settings: Settings, spec: PoolSpec | None, row: Floats | None) -> dict[str, Any]:
     """Return the header of an automatic forecaster."""
     low, high = settings.support
     header = heading(KIND) | {
@@ -89,7 +89,7 @@ def describe(settings: Settings, spec: StructureSpec | None, row: Floats | None)
     }
 
 
-def check_snapshot(snapshot: Snapshot) -> tuple[Settings, StructureSpec | None, Floats | None]:
+def check_snapshot(snapshot: Snapshot) -> tuple[Settings, PoolSpec | None, Floats | None]:
     """Return the parts of an automatic forecaster, with a copy of the row; refuse what does not fit together."""
     header = Header(snapshot.header, snapshot.name)
     if header.text("kind") != KIND:
@@ -113,7 +113,7 @@ def check_snapshot(snapshot: Snapshot) -> tuple[Settings, StructureSpec | None, 
     n_exog = header.whole("n_exog", maximum=MOST_EXOG)
     if names is not None and len(names) != n_exog:
         header.refuse(f"it has {n_exog} exogenous columns, but {len(names)} names for them")
-    spec = StructureSpec(periods, n_exog)
+    spec = pool_spec(periods, n_exog)
     if header.value("design") != _design(spec):
         header.refuse(f"its {KIND} was saved by a version of adabypass with other constants; train it anew")
     row = check_row(snapshot, header, spec.row_size, spec.shapes())
@@ -125,7 +125,9 @@ def check_snapshot(snapshot: Snapshot) -> tuple[Settings, StructureSpec | None, 
 
 
 @lru_cache(maxsize=256)
-def _design(spec: StructureSpec) -> str:
+def _design(spec: PoolSpec) -> str:
     """Return a checksum of the numbers that the kernel needs."""
-    numbers = [*spec.settings().ravel(), *spec.lags().ravel(), *spec.lag_priors().ravel(), *spec.waves().ravel()]
+    own, regression = spec.structures, spec.regressions[0].model
+    numbers = [*own.settings.ravel(), *own.lags.ravel(), *own.lag_priors.ravel(), *own.waves.ravel()]
+    numbers += [*regression.constants(), *spec.fewest_seen]
     return f"{zlib.crc32(' '.join(f'{number:.12g}' for number in numbers).encode()):08x}"

@@ -27,7 +27,7 @@ def draw(
         The structure's forecast, in units, and what distances from it are multiplied with.
     """
     structure, horizon = spec.structures[k], len(season)
-    of = dict(zip(SETTINGS, spec.settings()[k].tolist(), strict=True))
+    of = dict(zip(SETTINGS, spec.settings[k].tolist(), strict=True))
     state, scale = _initial(spec, row, k, n, rng)
     name = "log_values" if structure.is_log else "values"
     past = np.repeat(spec.view(row, name)[None, : structure.n_values], n, axis=0)  # newest first

@@ -15,6 +15,7 @@ from adabypass.model.mixtures import Insensitive, Mixture
 from adabypass.model.noise import Family
 from adabypass.model.normal import Normal
 from adabypass.model.point import Point
+from adabypass.model.pooled import Pooled
 from adabypass.model.protocol import Number, Predictive
 from adabypass.model.student import StudentT
 from adabypass.model.student_mixture import StudentMixture
@@ -27,6 +28,7 @@ __all__ = [
     "Normal",
     "Number",
     "Point",
+    "Pooled",
     "Predictive",
     "StudentMixture",
     "StudentT",
@@ -73,8 +75,9 @@ def concatenate(forecasts: Sequence[Predictive]) -> Predictive:
     drawn = _all_of(Empirical, forecasts)
     if len({len(each.draws) for each in drawn}) == 1:
         return Empirical(np.concatenate([each.draws for each in drawn], axis=1))
-    if structured := _all_of(StudentMixture, forecasts):
-        return structured[0].joined(structured[1:])
+    structured = [each for each in forecasts if isinstance(each, Pooled | StudentMixture)]
+    if forecasts and len(structured) == len(forecasts):
+        return Pooled.joined(structured)
     return _join_mixtures(forecasts)
 
 

@@ -1,6 +1,7 @@
 """What a forecaster is given before it sees data, and the layout of its row."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -61,6 +62,8 @@ class SeriesSpec:
     model: Spec
     design: Design
     missing: Missing = "raise"
+    is_judged: bool = True
+    """Whether drift rates are judged many steps ahead; without, the series is forecast one step ahead alone."""
 
     @property
     def capacity(self) -> int:
@@ -73,8 +76,12 @@ class SeriesSpec:
 
     def horizons(self, n_exog: int) -> tuple[int, ...]:
         """Return the steps ahead at which drift rates are judged: none if there is one alone, or with exog."""
-        is_judged = self.model.n_linears > 1 and n_exog == 0 and 0 < len(self.design.lags) <= MOST_JUDGED_LAGS
-        return HORIZONS if is_judged else ()
+        can_be = self.model.n_linears > 1 and n_exog == 0 and 0 < len(self.design.lags) <= MOST_JUDGED_LAGS
+        return HORIZONS if self.is_judged and can_be else ()
+
+    @cached_property
+    def _n_drifts(self) -> int:
+        return 1 + max(self.model.drift_groups)
 
     def dims(self, n_exog: int) -> dict[str, int]:
         """Return the dimensions of a row's fields, by name."""
@@ -84,7 +91,7 @@ class SeriesSpec:
             "capacity": self.capacity,
             "n_exog": n_exog,
             "n_horizons": n_horizons,
-            "n_judged": n_horizons * (1 + max(self.model.drift_groups)),
+            "n_judged": n_horizons * self._n_drifts,
             "model_size": self.model.row_size(self.n_features(n_exog)),
         }
 

@@ -125,8 +125,9 @@ class StructureSpec:
         """Return a view of a field."""
         return LAYOUT.view(row, name, **self.dims)
 
+    @cached_property
     def settings(self) -> Floats:
-        """Return what compiled code reads of the structures, shape (n_structures, N_SETTINGS)."""
+        """What compiled code reads of the structures, shape (n_structures, N_SETTINGS)."""
         return np.array([self._setting(each) for each in self.structures], dtype=np.float64)
 
     def _setting(self, each: Structure) -> tuple[float, ...]:
@@ -143,18 +144,21 @@ class StructureSpec:
             design.LAG_WEIGHT_VAR, design.EXOG_STEP_VAR,
         )  # fmt: skip
 
+    @cached_property
     def lags(self) -> Integers:
-        """Return the lags of every structure, shape (n_structures, MOST_LAGS); 1 where there are fewer."""
+        """The lags of every structure, shape (n_structures, MOST_LAGS); 1 where there are fewer."""
         rows = [[*each.lags, *[1] * (design.MOST_LAGS - len(each.lags))] for each in self.structures]
         return np.array(rows, dtype=np.intp)
 
+    @cached_property
     def lag_priors(self) -> Floats:
-        """Return the expected weights of the lags, shape (n_structures, MOST_LAGS)."""
+        """The expected weights of the lags, shape (n_structures, MOST_LAGS)."""
         rows = [[*each.lag_prior, *[0.0] * (design.MOST_LAGS - len(each.lags))] for each in self.structures]
         return np.array(rows, dtype=np.float64)
 
+    @cached_property
     def waves(self) -> Floats:
-        """Return period, order and whether there is a sine of every wave, shape (n_harmonics, 3)."""
+        """Period, order and whether there is a sine of every wave, shape (n_harmonics, 3)."""
         rows = [(wave.period, wave.order, wave.has_sine) for wave in self.harmonics]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 

@@ -56,6 +56,10 @@ SEASON_FROM = 1.5
 """After so many periods a season has a share in the forecast."""
 LAGS_FROM = 5
 """After so many observations more than its longest lag a regression has a share in the forecast."""
+REGRESSION_LAGS = ((1,), (1, 2), (1, 2, 3, 4, 5, 6))
+"""Lags of the AutoBypass models in the forecast one step ahead; with a season there is one more."""
+REGRESSION_FROM = 5
+"""After so many observations for each of its weights such a model has a share in the forecast."""
 FARTHEST = 1e6
 """A value this many units from the first one starts the forecaster anew."""
 LARGEST_VALUE = 1e290
@@ -132,9 +136,20 @@ def harmonics(periods: tuple[float, ...]) -> tuple[Harmonic, ...]:
     return tuple(sorted(found, key=lambda wave: wave.order > SMOOTH_HARMONICS))  # a smooth season is the first of them
 
 
+def _seasonal_lags(periods: tuple[float, ...]) -> list[int]:
+    """Return the periods that a lag can have."""
+    return [int(period) for period in sorted(periods) if period == int(period) and period < LONGEST_LAG]
+
+
+def regression_lags(periods: tuple[float, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the lags of each AutoBypass model of a series with these periods."""
+    seasonal = [(1, 2, s, s + 1) for s in _seasonal_lags(periods)[:1] if s > 2]
+    return (*REGRESSION_LAGS, *seasonal)
+
+
 def _lag_sets(periods: tuple[float, ...]) -> list[Structure]:
     """Return the regressions on lags, of the series itself."""
-    seasons = [int(period) for period in sorted(periods) if period == int(period) and period < LONGEST_LAG]
+    seasons = _seasonal_lags(periods)
     sets = [((1,), (1.0,)), ((1, 2), (1.0, 0.0))]
     if seasons:
         s = seasons[0]

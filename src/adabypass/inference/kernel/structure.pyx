@@ -12,7 +12,7 @@ from adabypass.inference.kernel.arguments cimport is_vector
 from adabypass.inference.kernel.cell cimport check_idle, rows_between_signals
 from adabypass.inference.kernel.step cimport saturate
 from adabypass.inference.kernel.structure_ahead cimport Future, ahead_size, forecast_ahead
-from adabypass.inference.kernel.structure_bank cimport Table, describe, in_units, observe, zero_share
+from adabypass.inference.kernel.structure_bank cimport Table, describe, in_units, is_counted, observe, zero_share
 from adabypass.inference.kernel.structure_filter cimport Filter
 from adabypass.inference.kernel.structure_horizons cimport evidence_ahead, scale_ahead
 from adabypass.inference.kernel.structure_shares cimport fill_season, fill_shares, has_share
@@ -52,8 +52,8 @@ cdef class StructureCell:
         if row.shape[0] != spec.row_size:
             raise ValueError(f"row has {row.shape[0]} numbers, but this forecaster needs {spec.row_size}")
         self.spec, self.row = spec, row
-        self.settings, self.lags, self.priors = spec.settings(), spec.lags(), spec.lag_priors()
-        self.waves = spec.waves()
+        self.settings, self.lags, self.priors = spec.settings, spec.lags, spec.lag_priors
+        self.waves = spec.waves
         bank.n_structures, bank.n_exog, bank.n_season = len(spec.structures), spec.n_exog, spec.n_season
         bank.longest, bank.n_waves, bank.n_horizons = spec.longest, len(spec.harmonics), len(spec.horizons)
         bank.first_period = min(spec.periods, default=0.0)
@@ -62,7 +62,7 @@ cdef class StructureCell:
         bank.filters = <Filter*>malloc(bank.n_structures * sizeof(Filter))
         farthest = max(spec.horizons, default=1)
         self.memory = <double*>malloc(sizeof(double) * <Py_ssize_t>(
-            (1 + farthest) * bank.n_season + bank.n_exog + 2 * self.most_states + bank.n_structures + 2 * farthest
+            (1 + farthest) * bank.n_season + bank.n_exog + 2 * self.most_states + 2 * bank.n_structures + 2 * farthest
             + max(ahead_size(self.most_states, bank.longest), bank.n_structures)
         ))
         if bank.filters == NULL or self.memory == NULL:
@@ -72,7 +72,8 @@ cdef class StructureCell:
         bank.x = bank.exog + bank.n_exog
         bank.cov_x = bank.x + self.most_states
         bank.scores = bank.cov_x + self.most_states
-        bank.future_season = bank.scores + bank.n_structures
+        bank.shares = bank.scores + bank.n_structures
+        bank.future_season = bank.shares + bank.n_structures
         bank.future_mean = bank.future_season + <Py_ssize_t>farthest * bank.n_season
         bank.future_var = bank.future_mean + <Py_ssize_t>farthest
         bank.future_scratch = bank.future_var + <Py_ssize_t>farthest
@@ -147,6 +148,11 @@ cdef class StructureCell:
         return self.bank.head[IS_SCALED] != 0.0
 
     @property
+    def is_counted(self):
+        """Whether the forecast of the next observation can be weighed against others."""
+        return is_counted(&self.bank)
+
+    @property
     def zero_share(self):
         """Probability that the next observation is exactly 0."""
         return zero_share(&self.bank)
@@ -163,11 +169,17 @@ cdef class StructureCell:
         return tuple(tables)
 
     def update(self, double y, const double[::1] exog):
-        """Learn the next observation; nan if it is missing. Both are checked."""
+        """Learn the next observation; nan if it is missing. Both are checked.
+
+        Returns
+        -------
+        float
+            Log density of the observation in the forecast that was made before; nan where it does not count.
+        """
         check_idle(self.is_running)
         if exog.shape[0] != self.bank.n_exog:
             raise ValueError("exog must have a number for each exogenous column")
-        observe(&self.bank, y, &exog[0] if self.bank.n_exog else NULL)
+        return observe(&self.bank, y, &exog[0] if self.bank.n_exog else NULL)
 
     def run(self, const double[::1] y, const double[:, ::1] exog, bint keep):
         """Forecast, then learn, every observation. Cell, y and exog are this call's own, and checked.
@@ -176,9 +188,9 @@ cdef class StructureCell:
         -------
         shares, means, scales, dofs : arrays (n, n_structures)
             Of each forecast; without `keep` of none.
-        is_known, zero_shares : arrays (n,)
-            Whether structures forecast the observation, since the unit was known before it; and the probability that
-            it was exactly 0.
+        is_known, zero_shares, log_scores, are_counted : arrays (n,)
+            Whether structures forecast the observation, since the unit was known before it; the probability that it
+            was exactly 0; its log density, nan where it does not count; and whether forecasts counted before it.
         """
         cdef Py_ssize_t t = 0, stop, n = y.shape[0]
         cdef Table table
@@ -186,10 +198,10 @@ cdef class StructureCell:
         if exog.shape[0] != n or exog.shape[1] != self.bank.n_exog:
             raise ValueError("exog must have a row for each y, and as many columns as the forecaster")
         tables = [np.empty((n if keep else 0, self.bank.n_structures)) for _ in range(4)]
-        is_known, zero_shares = np.zeros(n, dtype=np.uint8), np.zeros(n)
+        is_known, zero_shares, log_scores, are_counted = (np.zeros(n, dtype) for dtype in ("u1", "f8", "f8", "u1"))
         cdef double[:, ::1] shares = tables[0], means = tables[1], scales = tables[2], dofs = tables[3]
-        cdef unsigned char[::1] known = is_known
-        cdef double[::1] zeros = zero_shares
+        cdef unsigned char[::1] known = is_known, counted = are_counted
+        cdef double[::1] zeros = zero_shares, scores = log_scores
         while t < n:
             stop = min(t + rows_between_signals(self.row.shape[0]), n)
             with nogil:
@@ -201,10 +213,11 @@ cdef class StructureCell:
                         table.shares, table.means, table.scales = &shares[t, 0], &means[t, 0], &scales[t, 0]
                         table.dofs = &dofs[t, 0]
                         describe(&self.bank, x, &table)
-                    observe(&self.bank, y[t], x)
+                    counted[t] = is_counted(&self.bank)
+                    scores[t] = observe(&self.bank, y[t], x)
                     t += 1
             PyErr_CheckSignals()
-        return (*tables, is_known.astype(bool), zero_shares)
+        return (*tables, is_known.astype(bool), zero_shares, log_scores, are_counted.astype(bool))
 
     def regressors_ahead(self, const double[:, ::1] exog):
         """Return season and exogenous columns, in units, at each step ahead; a column of zeros where there is none."""

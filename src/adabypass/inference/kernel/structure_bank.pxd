@@ -13,4 +13,5 @@ cdef struct Table:
 cdef double in_units(const Bank* bank, double value, Py_ssize_t column) noexcept nogil
 cdef void describe(Bank* bank, const double* exog, const Table* out) noexcept nogil
 cdef double zero_share(const Bank* bank) noexcept nogil
-cdef void observe(Bank* bank, double y, const double* exog) noexcept nogil
+cdef bint is_counted(const Bank* bank) noexcept nogil
+cdef double observe(Bank* bank, double y, const double* exog) noexcept nogil

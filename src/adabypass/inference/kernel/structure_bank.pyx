@@ -79,8 +79,25 @@ cdef double zero_share(const Bank* bank) noexcept nogil:
     return share if share >= ZERO_SHARE_FROM else 0.0
 
 
-cdef void observe(Bank* bank, double y, const double* exog) noexcept nogil:
-    """Learn the next observation; nan if it is missing. Zeros of a series with many count by themselves."""
+cdef bint is_counted(const Bank* bank) noexcept nogil:
+    """Whether the forecast of the next observation is a density in units that stay."""
+    return bank.head[IS_SCALED] != 0.0 and bank.head[N_FIRST] == N_START and zero_share(bank) == 0.0
+
+
+cdef double observe(Bank* bank, double y, const double* exog) noexcept nogil:
+    """Learn the next observation, nan if it is missing, and return its log density in the forecast: equation (214).
+
+    Zeros of a series with many count by themselves. Where the density does not count, nan is returned.
+    """
+    bank.log_score = NAN
+    bank.is_weighed = is_counted(bank) and not isnan(y)
+    if bank.is_weighed:
+        fill_shares(bank, bank.filters[0].evidence, bank.shares)
+    _observe(bank, y, exog)
+    return bank.log_score if is_counted(bank) else NAN
+
+
+cdef void _observe(Bank* bank, double y, const double* exog) noexcept nogil:
     cdef double* head = bank.head
     if head[N_SEEN] == 0.0 and isnan(y):
         return
@@ -201,6 +218,8 @@ cdef void _move(Bank* bank, double y, const double* exog, double t) noexcept nog
         if f.is_log:
             bank.scores[k] -= log_z * head[LOG_UNIT] + head[LOG_CENTER] + log(head[LOG_UNIT] / head[UNIT])
     if is_seen:
+        if bank.is_weighed:
+            bank.log_score = _mixed(bank.shares, bank.scores, bank.n_structures) - log(head[UNIT])
         if head[N_VALUES] >= N_UNCOUNTED:
             weigh(bank.filters[0].evidence, bank.scores, bank.n_structures)
         judge(bank, z, log_z, t)
@@ -210,6 +229,19 @@ cdef void _move(Bank* bank, double y, const double* exog, double t) noexcept nog
         _mean_values(bank, &z, &log_z)
     _push(bank, z, log_z)
     look_ahead(bank, t)
+
+
+cdef double _mixed(const double* shares, const double* scores, Py_ssize_t n) noexcept nogil:
+    """log(shares @ exp(scores)), where a score that is nan is that of a structure without a density there."""
+    cdef Py_ssize_t k
+    cdef double best = -1e300, total = 0.0
+    for k in range(n):
+        if shares[k] > 0.0 and not isnan(scores[k]):
+            best = larger(best, scores[k])
+    for k in range(n):
+        if shares[k] > 0.0 and not isnan(scores[k]):
+            total += shares[k] * exp(scores[k] - best)
+    return best + log(total) if total > 0.0 else best
 
 
 cdef void _mean_values(Bank* bank, double* z, double* log_z) noexcept nogil:

@@ -46,6 +46,9 @@ cdef struct Bank:
     double* x
     double* cov_x
     double* scores              # log density of the newest value under each structure
+    double* shares              # of the structures in the forecast of it
+    double log_score            # log density of it in that forecast; nan where it does not count
+    bint is_weighed             # whether that is to be computed
     double* future_season       # (the farthest horizon, n_season)
     double* future_mean         # (the farthest horizon,)
     double* future_var

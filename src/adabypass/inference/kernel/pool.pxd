@@ -1,0 +1,1 @@
+# The automatic forecaster's row, and the way in for Python.
