@@ -86,5 +86,9 @@ def test_forecasts_of_one_forecaster_are_joined() -> None:
     assert isinstance(joined, Pooled)
     np.testing.assert_array_equal(joined.mean, trace.mean)
     np.testing.assert_allclose(joined.logpdf(y[1:]), trace.log_score, rtol=1e-12)
+    known = [(each, float(value)) for each, value in zip(steps, y, strict=True) if each is not None]
+    for whole_run in (joined, trace.predictive):  # at first some regressions have nothing to say
+        np.testing.assert_allclose(whole_run.crps(y[1:]), [each.crps(value) for each, value in known], rtol=1e-6)
+        np.testing.assert_allclose(whole_run.quantile(0.9), [each.quantile(0.9) for each, _ in known], rtol=1e-6)
     with pytest.raises(ParameterError, match="different numbers"):
         Pooled.joined([MANY, Pooled(STRUCTURES, [0, 2], SHARE[:, :2], [FIRST])])

@@ -33,7 +33,7 @@ class Pooled:
     share : array (n_pooled, 1 + n_regressions)
         Shares of the structures and of each regression there; they add up to 1.
     regressions : sequence of Mixture
-        n_pooled forecasts each; where the share is 0, nothing is asked of them.
+        n_pooled forecasts each; where the share is 0, they may say nothing, and nothing is asked of them.
     is_single : bool
         Whether this is one forecast, whose answers are numbers.
     """
@@ -50,7 +50,8 @@ class Pooled:
         is_single: bool = False,
     ) -> None:
         self.structures, self.at, self.share = structures, np.asarray(at, dtype=np.intp), np.asarray(share)
-        self.regressions, self._is_single = tuple(regressions), is_single
+        self.regressions = tuple(_filled(each, self.share[:, 1 + k] > 0.0) for k, each in enumerate(regressions))
+        self._is_single = is_single
 
     def __len__(self) -> int:
         return len(self.structures.share)
@@ -96,12 +97,15 @@ class Pooled:
         """Return what is linear in the distribution: of the structures, or mixed."""
         found = np.array(of_structures, dtype=np.float64)
         total = self.share[:, 0] * found[self.at]
-        for k, each in enumerate(self.regressions):
-            share = self.share[:, 1 + k]
-            if (share > 0.0).any():
-                total = total + np.where(share > 0.0, share * of_regression(each), 0.0)
+        for share, each in self._shared():
+            total = total + share * of_regression(each)
         found[self.at] = total
         return found
+
+    def _shared(self) -> list[tuple[Floats, Mixture]]:
+        """Return the regressions that have a share anywhere, with their shares."""
+        parts = zip(self.share.T[1:], self.regressions, strict=True)
+        return [(share, each) for share, each in parts if (share > 0.0).any()]
 
     def _out(self, values: Any) -> Any:
         return plain(values[..., 0]) if self._is_single else values
@@ -161,11 +165,12 @@ class Pooled:
 
         def at(x: Floats) -> Floats:
             found = np.array(self.structures.logpdf(x))
-            parts = np.transpose([found[self.at], *(each.logpdf(x[self.at]) for each in self.regressions)])
-            best = np.max(np.where(self.share > 0.0, parts, -np.inf), axis=1, keepdims=True, initial=-np.inf)
+            parts = [(self.share[:, 0], found[self.at])]
+            parts += [(share, each.logpdf(x[self.at])) for share, each in self._shared()]
+            best = np.max([np.where(share > 0.0, part, -np.inf) for share, part in parts], axis=0)
             with np.errstate(invalid="ignore", under="ignore"):
-                ratio = np.where(self.share > 0.0, self.share * np.exp(np.minimum(parts - best, 0.0)), 0.0)
-                found[self.at] = best[:, 0] + np.log(ratio.sum(axis=1))
+                total = sum(share * np.exp(np.minimum(part - best, 0.0)) for share, part in parts)
+                found[self.at] = best + np.log(total)
             return found
 
         return self._at_each(y, at)
@@ -196,10 +201,8 @@ class Pooled:
         where it is for a second time counts for half as much (the Illinois rule).
         """
         m = len(self.at)
-        parts = [of_structures, *(np.reshape(each.quantile(levels), (-1, m)) for each in self.regressions)]
-        has_share = self.share.T[:, None] > 0.0
-        low = np.min(np.where(has_share, parts, np.inf), axis=0).ravel()
-        high = np.max(np.where(has_share, parts, -np.inf), axis=0).ravel()
+        parts = [of_structures, *self._quantiles(levels, of_structures)]
+        low, high = np.min(parts, axis=0).ravel(), np.max(parts, axis=0).ravel()
         wanted, which = np.repeat(levels, m), np.tile(np.arange(m), len(levels))
         cdf = self[which]._quick_cdf()
         below, above = cdf(low) - wanted, cdf(high) - wanted
@@ -221,15 +224,18 @@ class Pooled:
             found, moved = middle, side
         return np.asarray(found.reshape(len(levels), m))
 
+    def _quantiles(self, levels: Floats, otherwise: Floats) -> list[Floats]:
+        """Return quantiles of each regression, shape (n_levels, n), or those given where it has no share."""
+        return [np.where(share > 0.0, each.quantile(levels), otherwise) for share, each in self._shared()]
+
     def _quick_cdf(self) -> Callable[[Floats], Floats]:
         """Return the distribution function of forecasts that are all mixed, without checks of what it is given."""
-        shares = self.share.T
+        of_structures, shared = self.share[:, 0], self._shared()
 
         def at(x: Floats) -> Floats:
-            total = shares[0] * t_mixture.cdf(*self.structures._parts, x, False)
-            for share, each in zip(shares[1:], self.regressions, strict=True):
-                if (share > 0.0).any():
-                    total = total + np.where(share > 0.0, share * each._call(quantiles.cdf, x, 0), 0.0)
+            total = of_structures * t_mixture.cdf(*self.structures._parts, x, False)
+            for share, each in shared:
+                total = total + share * each._call(quantiles.cdf, x, 0)
             return np.asarray(total)
 
         return at
@@ -257,9 +263,9 @@ class Pooled:
     def _integrated_crps(self, y: Floats) -> Floats:
         """Return the score of forecasts that are all mixed, integrated between quantiles of their parts."""
         levels = LEVELS[::2]
-        parts = [self.structures.quantile(levels), *(each.quantile(levels) for each in self.regressions)]
-        points = np.where(self.share.T[:, None] > 0.0, parts, parts[0])
-        return integrate_crps(self._quick_cdf(), points.reshape(-1, len(y)), y)
+        own = self.structures.quantile(levels)
+        points = np.concatenate([own, *self._quantiles(levels, own)])
+        return integrate_crps(self._quick_cdf(), points, y)
 
     def entropy(self) -> Any:
         """Return the expected negative log density, from quantiles."""
@@ -276,10 +282,19 @@ class Pooled:
         chosen = rng.uniform(size=(*found.shape[:-1], len(self.at), 1))
         which = (chosen > self.share.cumsum(axis=1)).sum(axis=-1)
         for k, each in enumerate(self.regressions):
+            if not (which == 1 + k).any():
+                continue
             drawn = np.reshape(each.sample(rng, found.shape[:-1]), which.shape)
             found[..., self.at] = np.where(which == 1 + k, drawn, found[..., self.at])
         found = found if size is not None else found[0]
         return plain(found[..., 0]) if self._is_single else found
+
+
+def _filled(forecasts: Mixture, has_share: Any) -> Mixture:
+    """Return the forecasts, with one that has a share in place of each that has none: these may be empty records."""
+    if has_share.all() or not has_share.any():
+        return forecasts
+    return forecasts[np.where(has_share, np.arange(len(has_share)), np.argmax(has_share))]
 
 
 def _joined(forecasts: Sequence[Mixture]) -> Mixture:
