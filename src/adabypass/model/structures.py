@@ -36,8 +36,10 @@ PRIOR_DOF = 2.0
 LARGEST_SURPRISE = 6.0
 """A squared error counts for no more than this many variances in the scale of the noise."""
 EVIDENCE_POWER = 0.5
-EVIDENCE_DISCOUNT = 0.99
+EVIDENCE_DISCOUNT = 0.994
 """Each log score is multiplied by the first; the sum of those before by the second."""
+POOL_DISCOUNT = 0.99
+"""By this where the structures together are weighed against AutoBypass models."""
 HORIZONS = (2, 4, 8, 16, 32)
 """Forecasts so many steps ahead are judged as well, each kind from every so many steps on."""
 HORIZON_PRIOR_DOF = 10.0

@@ -11,7 +11,7 @@ ROUNDING = 1e-10  # some hundred double-precision operations
 
 def test_scores_add_up_to_the_log_of_the_mean_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
     """With all of the evidence, a mixture is the Bayesian one: its likelihood is the mean of its members'."""
-    monkeypatch.setattr(design, "EVIDENCE_DISCOUNT", 1.0)
+    monkeypatch.setattr(design, "POOL_DISCOUNT", 1.0)
     monkeypatch.setattr(design, "EVIDENCE_POWER", 1.0)
     scores = np.random.default_rng(0).normal(size=(40, 3))
     evidence, total = np.zeros(3), 0.0

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import invgamma, norm
 
 from adabypass.inference.reference import structure as reference
-from adabypass.model.structures import Structure, harmonics, structures
+from adabypass.model.structures import EVIDENCE_DISCOUNT, Structure, harmonics, structures
 
 ROUNDING: dict[str, Any] = dict(rtol=1e-8, atol=1e-9)  # some hundred double-precision operations
 PERIODS = (4,)
@@ -105,7 +105,7 @@ def test_a_regression_with_known_weights_has_the_variance_of_its_impulse_respons
 def test_a_score_of_the_mixture_leaves_shares_of_those_asleep_where_they_were() -> None:
     evidence = np.array([0.0, -1.0, -2.0])
     found = reference.weigh(evidence, np.array([np.nan, -1.0, -1.0]))
-    np.testing.assert_allclose(np.diff(found), 0.99 * np.diff(evidence), rtol=1e-12)
+    np.testing.assert_allclose(np.diff(found), EVIDENCE_DISCOUNT * np.diff(evidence), rtol=1e-12)
 
 
 def test_shares_follow_the_evidence() -> None:

@@ -19,9 +19,12 @@ import numpy as np
 from adabypass.inference.kernel.bank import KERNEL
 from adabypass.inference.kernel.series import SeriesCell
 from adabypass.inference.kernel.structure import StructureCell
+from adabypass.model import structures as design
 from adabypass.model.row import aligned
 
 cnp.import_array()
+
+cdef double POOL_DISCOUNT = design.POOL_DISCOUNT
 
 cdef enum:
     MOST = 8  # members of a pool: the structures together, and regressions
@@ -224,4 +227,4 @@ cdef class PoolCell:
     cdef void _weigh(self, const double* scores) noexcept:
         """Add log scores to the evidence: equation (215)."""
         if not isnan(scores[0]):
-            weigh(self.evidence, scores, 1 + self.n_regressions)
+            weigh(self.evidence, scores, 1 + self.n_regressions, POOL_DISCOUNT)

@@ -21,6 +21,7 @@ from adabypass.model.structure_spec import LAYOUT
 cdef double FARTHEST = design.FARTHEST
 cdef double LARGEST_VALUE = design.LARGEST_VALUE
 cdef double SCALE_DISCOUNT = design.SCALE_DISCOUNT
+cdef double EVIDENCE_DISCOUNT = design.EVIDENCE_DISCOUNT
 cdef double ZERO_SHARE_FROM = design.ZERO_SHARE_FROM
 cdef double N_UNCOUNTED = design.N_UNCOUNTED
 cdef Py_ssize_t N_START = design.N_START
@@ -221,7 +222,7 @@ cdef void _move(Bank* bank, double y, const double* exog, double t) noexcept nog
         if bank.is_weighed:
             bank.log_score = _mixed(bank.shares, bank.scores, bank.n_structures) - log(head[UNIT])
         if head[N_VALUES] >= N_UNCOUNTED:
-            weigh(bank.filters[0].evidence, bank.scores, bank.n_structures)
+            weigh(bank.filters[0].evidence, bank.scores, bank.n_structures, EVIDENCE_DISCOUNT)
         judge(bank, z, log_z, t)
         head[N_MISSING] = 0.0
     else:

@@ -85,7 +85,7 @@ cdef void _judge_horizon(Bank* bank, Py_ssize_t j, double z, double log_z) noexc
         bank.future_scratch[k] = square
     if not is_judged:
         return
-    weigh(bank.horizon_evidence + at, bank.scores, bank.n_structures)  # (192)
+    weigh(bank.horizon_evidence + at, bank.scores, bank.n_structures, EVIDENCE_DISCOUNT)  # (192)
     for k in range(bank.n_structures):
         bank.horizon_square_sum[at + k] = (
             SCALE_DISCOUNT * bank.horizon_square_sum[at + k] + bank.future_scratch[k]

@@ -8,7 +8,6 @@ from adabypass.model.special cimport larger
 from adabypass.model import structures as design
 
 cdef double EVIDENCE_POWER = design.EVIDENCE_POWER
-cdef double EVIDENCE_DISCOUNT = design.EVIDENCE_DISCOUNT
 cdef double LEAST_EVIDENCE = design.LEAST_EVIDENCE
 cdef double SEASON_FROM = design.SEASON_FROM
 cdef Py_ssize_t LAGS_FROM = design.LAGS_FROM
@@ -60,7 +59,7 @@ cdef void fill_shares(const Bank* bank, const double* evidence, double* out) noe
         out[k] /= total
 
 
-cdef void weigh(double* evidence, const double* scores, Py_ssize_t n) noexcept nogil:
+cdef void weigh(double* evidence, const double* scores, Py_ssize_t n, double discount) noexcept nogil:
     """Add log scores to the evidence: equation (139). Those that are nan, of filters asleep, are the mixture's."""
     cdef Py_ssize_t k
     cdef double best = -1e300, best_score = -1e300, total = 0.0, mixed = 0.0, share, score, largest = -1e300
@@ -76,7 +75,7 @@ cdef void weigh(double* evidence, const double* scores, Py_ssize_t n) noexcept n
     mixed = best_score + larger(log(mixed / total), LEAST_EVIDENCE) if mixed > 0.0 else best_score + LEAST_EVIDENCE
     for k in range(n):
         score = mixed if isnan(scores[k]) else larger(scores[k], best_score + LEAST_EVIDENCE)
-        evidence[k] = EVIDENCE_DISCOUNT * evidence[k] + EVIDENCE_POWER * (score - best_score)
+        evidence[k] = discount * evidence[k] + EVIDENCE_POWER * (score - best_score)
         largest = larger(largest, evidence[k])
     for k in range(n):
         evidence[k] -= largest

@@ -3,6 +3,7 @@
 import numpy as np
 
 from adabypass.inference.reference import structure
+from adabypass.model import structures as design
 from adabypass.validation import Floats
 
 
@@ -20,7 +21,7 @@ def weigh(evidence: Floats, scores: Floats) -> Floats:
     scores
         nan of a regression that has no share yet; nan of the structures, which come first, where nothing counts.
     """
-    return evidence if np.isnan(scores[0]) else structure.weigh(evidence, scores)  # (215)
+    return evidence if np.isnan(scores[0]) else structure.weigh(evidence, scores, design.POOL_DISCOUNT)  # (215)
 
 
 def shares(evidence: Floats, has_share: Floats) -> Floats:

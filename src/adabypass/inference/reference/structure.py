@@ -112,14 +112,14 @@ def update(belief: Belief, x: Floats, expected: Expected, z: float) -> Belief:
     )
 
 
-def weigh(evidence: Floats, scores: Floats) -> Floats:
+def weigh(evidence: Floats, scores: Floats, discount: float = design.EVIDENCE_DISCOUNT) -> Floats:
     """Add log scores, nan of a structure that could not forecast, to the evidence; the best one has 0."""
     awake = ~np.isnan(scores)
     best = scores[awake].max()
     share = np.exp(evidence[awake] - evidence[awake].max())
     mixed = np.log(share @ np.exp(scores[awake] - best) / share.sum())
     counted = np.maximum(np.where(awake, scores - best, mixed), design.LEAST_EVIDENCE)
-    found = design.EVIDENCE_DISCOUNT * evidence + design.EVIDENCE_POWER * counted  # (139)
+    found = discount * evidence + design.EVIDENCE_POWER * counted  # (139)
     return np.asarray(found - found.max())
 
 
