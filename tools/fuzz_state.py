@@ -27,13 +27,15 @@ from tests.storage.golden import trained
 from tools.fuzz.mutations import mutated_bytes, mutated_journal, mutated_snapshot
 
 from adabypass import Forecaster, from_bytes
+from adabypass.cli.stream_answers import Answerer
 from adabypass.cli.stream_input import parse_time
-from adabypass.cli.stream_output import Answerer, Wanted
+from adabypass.cli.stream_output import Wanted, encode_json
 from adabypass.errors import AdabypassError
 from adabypass.forecasting import AutoForecaster
 from adabypass.regressors import Regressor
 from adabypass.snapshots import container
 from adabypass.storage import folder, journal
+from adabypass.storage.series import StreamSeries
 from adabypass.storage.stream import SavedStream
 
 LONGEST = 20
@@ -141,7 +143,7 @@ class Fuzzer:
         except AdabypassError:
             return "refused"
         try:
-            for key in list(saved.series)[:3] or ['"c"']:
+            for key in list(saved.series.known)[:3] or ['"c"']:
                 for number, y in enumerate(NUMBERS, saved.row + 1):
                     self._learn(saved, number, key, y)
         finally:
@@ -149,18 +151,16 @@ class Fuzzer:
         return "resumed"
 
     def _open(self) -> SavedStream:
-        template = Forecaster(lags=2)
+        series = StreamSeries(Forecaster(lags=2), 0, watch_changes=True)
         wanted = Wanted(("mean", "interval", "change"), 0.9, (), 0.001, "k", None)
-        answerer = Answerer(wanted, template, 0, None)
+        answerer = Answerer(wanted, series, encode_json(wanted))
         columns = {"target": "y", "id": "k", "time": None}
-        return SavedStream(self.state, template, columns, 0, answerer.series, parse_time, always=False)
+        return SavedStream(self.state, series, columns, answerer.answer, parse_time, always=False)
 
     def _learn(self, saved: SavedStream, number: int, key: str, y: float) -> None:
-        series = saved.series.get(key)
-        if series is None:
-            series = saved.series[key] = saved._new_series(key, saved._template.copy(), None, None)
-        series.answer(y, None)
-        saved.record(number, key, "", y, None)
+        if key not in saved.series.known:
+            saved.series.add(key)
+        saved.learn([(number, key, "", y, None)])
 
     def _records(self) -> list[journal.Record]:
         number, checksum = folder.place_of(container.from_bytes(self.snapshot))

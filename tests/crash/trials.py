@@ -10,9 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass import Forecaster
+from adabypass.cli.stream_answers import Answerer
 from adabypass.cli.stream_input import parse_time
-from adabypass.cli.stream_output import Answerer, Wanted
+from adabypass.cli.stream_output import Wanted, encode_json
+from adabypass.storage.series import StreamSeries
 from adabypass.storage.stream import SavedStream
+from tests.cli.one_by_one import OneByOne
 from tests.crash.children import Ended, Fault, count_calls, start, wait
 
 LEVEL = 0.9
@@ -117,13 +120,19 @@ class Trial:
         if self.case.out is not None:
             assert (self.folder / self.case.out).read_text().splitlines() == self.answers
 
+    @property
+    def _wanted(self) -> Wanted:
+        return Wanted(("mean", "sd", "interval"), LEVEL, (), 0.001, self.case.key, self.case.time)
+
+    @property
+    def _template(self) -> Forecaster:
+        return Forecaster(lags=1, exog=list(self.case.exog) or None)
+
     def _load(self, path: Path) -> SavedStream:
-        case = self.case
-        template = Forecaster(lags=1, exog=list(case.exog) or None)
-        wanted = Wanted(("mean", "sd", "interval"), LEVEL, (), 0.001, case.key, case.time)
-        columns = {"target": "y", "id": case.key, "time": case.time}
-        answerer = Answerer(wanted, template, len(case.exog), None)
-        return SavedStream(path, template, columns, len(case.exog), answerer.series, parse_time, always=False)
+        series = StreamSeries(self._template, len(self.case.exog))
+        answerer = Answerer(self._wanted, series, encode_json(self._wanted))
+        columns = {"target": "y", "id": self.case.key, "time": self.case.time}
+        return SavedStream(path, series, columns, answerer.answer, parse_time, always=False)
 
     def _write_rows(self) -> None:
         rng = np.random.default_rng(1)
@@ -134,25 +143,18 @@ class Trial:
         self.given.write_text("\n".join(lines) + "\n")
 
     def _run_whole(self) -> None:
-        """Learn all rows in this process, and note the state after each."""
-        saved = self._load(self.folder / "whole")
-        self.rows.append(_bits(saved))
-        case = self.case
-        for number, line in enumerate(self.given.read_text().splitlines()[1:], 1):
+        """Learn all rows in this process, each series alone, and note the state after each."""
+        case, judge = self.case, OneByOne(self._wanted, self._template, len(self.case.exog))
+        self.rows.append(judge.bits())
+        for line in self.given.read_text().splitlines()[1:]:
             t, k, x, y = line.split(",")
-            key = "" if case.key is None else f'"{k}"'
-            series = saved.series.get(key)
-            if series is None:
-                series = saved.series[key] = saved._new_series(key, saved._template.copy(), None, None)
-            value, exog = float(y or "nan"), [float(x)] if case.exog else None
-            self.answers.append(series.answer(value, exog, t).rstrip("\n"))
-            self.rows.append(_bits(saved))
-            assert number == len(self.answers)
-        saved.close()
+            key, exog = "" if case.key is None else f'"{k}"', [float(x)] if case.exog else None
+            self.answers.append(judge.line(key, float(y or "nan"), exog, t).rstrip("\n"))
+            self.rows.append(judge.bits())
 
 
 def _bits(saved: SavedStream) -> bytes:
-    arrays = saved._arrays()
+    arrays = saved.series.arrays()
     return b"".join(arrays[name].tobytes() for name in ("rows", "deviates", "keys"))
 
 

@@ -15,11 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adabypass import Forecaster
+from adabypass.cli.stream_answers import Answerer
 from adabypass.cli.stream_input import parse_time
-from adabypass.cli.stream_output import Answerer, Wanted
+from adabypass.cli.stream_output import Wanted, encode_json
 from adabypass.forecasting.rows import row_of
 from adabypass.storage.positions import Positions
+from adabypass.storage.series import StreamSeries
 from adabypass.storage.stream import SavedStream
+from tests.cli.one_by_one import OneByOne
 from tests.kafka.cluster import Cluster, origins
 
 N_PARTITIONS, N_SERIES = 3, 7
@@ -131,22 +134,16 @@ class Trial:
         self._answers: dict[tuple[int, int], str] = {}
         self._rows: dict[tuple[int, int], tuple[str, bytes]] = {}
         self.ends = [0] * N_PARTITIONS
-        answerer = Answerer(self._wanted, self._template, 0, None)
-        series = {key: answerer.series(json.dumps(key), self._template.copy(), None, None) for key in self._keys()}
-        written = []
+        judge, written = OneByOne(self._wanted, self._template), []
         for i in range(self.n):
             key, y = f"s{rng.integers(N_SERIES)}", 20.0 + i % 11 + rng.normal()
             partition = int(key[1:]) % N_PARTITIONS
             place = partition, self.ends[partition]
             self.ends[partition] += 1
             written.append((partition, json.dumps({"k": key, "y": y})))
-            self._answers[place] = series[key].answer(y, None).rstrip("\n")
-            self._rows[place] = key, row_of(series[key].forecaster).tobytes()
+            self._answers[place] = judge.line(json.dumps(key), y).rstrip("\n")
+            self._rows[place] = key, row_of(judge.series[json.dumps(key)].forecaster).tobytes()
         self.cluster.write("rows", written)
-
-    @staticmethod
-    def _keys() -> list[str]:
-        return [f"s{i}" for i in range(N_SERIES)]
 
     @property
     def options(self) -> list[str]:
@@ -187,11 +184,11 @@ class Trial:
         if self.state.exists():
             shutil.copytree(self.state, copy)
         columns = {"target": "y", "id": "k", "time": None}
-        answerer = Answerer(self._wanted, self._template, 0, None)
-        saved = SavedStream(
-            copy, self._template, columns, 0, answerer.series, parse_time, None, positions, always=False
-        )
-        found = {json.loads(key): row_of(each.forecaster).tobytes() for key, each in saved.series.items()}
+        series = StreamSeries(self._template, 0)
+        answerer = Answerer(self._wanted, series, encode_json(self._wanted))
+        saved = SavedStream(copy, series, columns, answerer.answer, parse_time, None, positions, always=False)
+        rows = series.arrays()["rows"]
+        found = {json.loads(key): row.tobytes() for key, row in zip(series.known, rows, strict=True)}
         assert saved.n_learned == sum(positions.following.values()), "a row was learned twice, or not at all"
         saved.close()
         expected = {}

@@ -6,14 +6,15 @@ import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from adabypass.cli import outputs, terminal
-from adabypass.cli.stream_batch import Batch, can_answer
+from adabypass.cli.stream_answers import Answerer
 from adabypass.cli.stream_input import ArrivingInput, Cells, Place, Stopped, StopSignals, parse_time
-from adabypass.cli.stream_output import Answerer, Wanted
+from adabypass.cli.stream_output import Wanted
 from adabypass.cli.stream_sinks import GrowingFile, ParquetFile, Sink, StandardOutput, WholeFile, encoding
 from adabypass.errors import AdabypassError, BrokerError, StateError, TableError
 from adabypass.forecasting import Forecaster
 from adabypass.storage.journal import pack
-from adabypass.storage.stream import Answers, SavedStream, Series
+from adabypass.storage.series import MOST_ROWS, Row, Series, StreamSeries
+from adabypass.storage.stream import Answers, SavedStream
 from adabypass.tables import cells
 from adabypass.tables.reading import STANDARD_INPUT, standard_input
 from adabypass.tables.rows import Rows, open_rows
@@ -52,15 +53,14 @@ class Loop:
         self, choices: "Choices", template: Forecaster, wanted: Wanted, kind: str, stop: StopSignals,
         kafka: "KafkaStream | None" = None,
     ) -> None:  # fmt: skip
-        self._choices, self._template, self._stop, self._kafka = choices, template, stop, kafka
+        self._choices, self._stop, self._kafka = choices, stop, kafka
         encode, header = encoding(kind, wanted)
-        self._answerer = Answerer(wanted, template, len(choices.exog), encode)
+        self._series = StreamSeries(template, len(choices.exog), watch_changes="change" in wanted.fields)
+        self._answerer = Answerer(wanted, self._series, encode)
+        self._waiting: list[Row] = []
         self._sink, self._answers = self._open_sink(kind, header, wanted)
         self._n_bad = self._n_skipped = self._saved_at = self._skipped_checksum = 0
         self._state = None if choices.state is None else self._open_state(choices)
-        self._series: dict[str, Series] = {} if self._state is None else self._state.series
-        is_batched = self._state is None and kafka is None and can_answer(wanted, template, self._answerer.is_plain)
-        self._batch = Batch(wanted, template, self._sink) if is_batched else None
 
     def run(self) -> int:
         """Answer all rows; return the exit code."""
@@ -88,7 +88,7 @@ class Loop:
         return 0
 
     def _answer_rows(self, rows: "Rows | MessageRows", place: Place) -> None:
-        """Learn and answer one row after another; every series has its own copy of the template.
+        """Read one row after another; those that are there together are learned together.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Loop:
         place
             What errors about a cell of the newest row call it.
         """
-        choices, state, series, add, batch = self._choices, self._state, self._series, self._sink.add, self._batch
+        choices, known, waiting = self._choices, self._series.known, self._waiting
         reader = Cells(
             place, choices.target, choices.key, choices.time, choices.exog, choices.missing,
             choices.on_bad_row == "missing",
@@ -106,28 +106,31 @@ class Loop:
         for row in rows.select(reader.names):
             try:
                 y, exog, key, time, cell = observation(row)
-                each = series.get(key)
-                if each is not None and has_time and self._is_learned(each, time, cell, place):
+                series = known.get(key)
+                if series is not None and has_time and self._is_learned(series, time, cell, place):
                     continue
             except TableError as error:
                 self._on_bad_row(error, rows.row)
                 continue
-            if batch is not None:
-                batch.add(key, y, exog, rows.row)
-                continue
             if rows.row < first:
                 self._check_learned(rows.row, first, pack(rows.row, key, "", y, exog))
                 continue
-            if each is None:
-                each = self._answerer.series(key, self._template.copy(), None, None)
-                add(each.answer(y, exog, cell), rows.row, key)
-                series[key] = each  # not before its first row is learned: a refused one leaves no series behind
-            else:
-                add(each.answer(y, exog, cell), rows.row, key)
+            if series is None:
+                series = self._series.add(key)
             if has_time:
-                each.last_time, each.last_cell = time, json.dumps(cell)
-            if state is not None:
-                state.record(rows.row, key, each.last_cell, y, exog)
+                series.last_time, series.last_cell = time, json.dumps(cell)
+            waiting.append((rows.row, key, series.last_cell, y, exog))
+            if len(waiting) >= MOST_ROWS:
+                self._answer_waiting()
+
+    def _answer_waiting(self) -> None:
+        """Learn all rows that wait, and add their answers to the sink, in the order in which they came."""
+        rows = self._waiting.copy()
+        self._waiting.clear()
+        if rows:
+            learn, add = self._answerer.answer if self._state is None else self._state.learn, self._sink.add
+            for (number, key, *_), answer in zip(rows, learn(rows), strict=True):
+                add(answer, number, key)
 
     def _is_learned(self, series: Series, time: Any, cell: Any, place: Place) -> bool:
         """Return whether a row was learned before the stream was resumed; refuse one that is late."""
@@ -175,8 +178,7 @@ class Loop:
     def _flush(self) -> None:
         """Write rows to the journal, then their answers, then a snapshot if it is time for one."""
         state = self._state
-        if self._batch is not None:
-            self._batch.answer()
+        self._answer_waiting()
         if state is None:
             self._sink.flush()
             return
@@ -245,12 +247,12 @@ class Loop:
         columns: dict[str, Any] = {"target": choices.target, "id": choices.key, "time": choices.time}
         columns |= {"topic": None} if self._kafka is None else self._kafka.settings
         state = SavedStream(
-            choices.state or "", self._template, columns, len(choices.exog), self._answerer.series, parse_time,
-            self._answers, None if self._kafka is None else self._kafka.positions, always=choices.fsync == "always",
+            choices.state or "", self._series, columns, self._answerer.answer, parse_time, self._answers,
+            None if self._kafka is None else self._kafka.positions, always=choices.fsync == "always",
         )  # fmt: skip
         self._saved_at = state.resumed.n_learned
         if self._kafka is not None:
-            for each in state.series.values():
+            for each in state.series.known.values():
                 each.resumed_time = None  # rows are recognised by their offsets: one that is late is late
         self._note_resumed(state)
         return state

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
 
-from adabypass.cli.stream_output import Encode, Wanted, encode_csv
+from adabypass.cli.stream_output import Encode, Wanted, csv_line, encode_csv, encode_json, encode_values
 from adabypass.errors import MissingExtraError
 from adabypass.files import replacing, write_all
 from adabypass.snapshots.header import Header
@@ -216,10 +216,10 @@ class GrowingFile:
         self._waiting.clear()
 
 
-def encoding(kind: str, wanted: Wanted) -> tuple[Encode | None, str]:
-    """Return how answers are encoded, None for the usual JSON lines, and what comes before them."""
+def encoding(kind: str, wanted: Wanted) -> tuple[Encode, str]:
+    """Return how answers are encoded, and what comes before them."""
     if kind == "csv":
-        return encode_csv, encode_csv(wanted.header())
+        return encode_csv(wanted), csv_line(wanted.header())
     if kind == "parquet":
-        return (lambda values: values), ""
-    return None, ""
+        return encode_values(wanted), ""
+    return encode_json(wanted), ""

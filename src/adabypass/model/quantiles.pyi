@@ -11,5 +11,12 @@ def interval(
     record: Floats, packing: Packing, low: float, high: float, deviates: Floats | None = ...
 ) -> tuple[float, float]: ...
 def intervals(
-    records: Floats, packing: Packing, low: float, high: float, which: Integers, deviates: Floats
-) -> Floats: ...
+    records: Floats,
+    packing: Packing,
+    low: float,
+    high: float,
+    chosen: Integers,
+    which: Integers,
+    deviates: Floats,
+    bounds: Floats,
+) -> None: ...

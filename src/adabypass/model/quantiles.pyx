@@ -441,22 +441,26 @@ def intervals(
     Packing packing not None,
     double low,
     double high,
+    const Py_ssize_t[::1] chosen,       # numbers of forecasts, in the order in which they are searched
     const Py_ssize_t[::1] which,        # (n,) at which deviates the search of each begins
     double[:, ::1] deviates,            # inout  (m, 2)
+    double[:, ::1] bounds,              # out  (n, 2) of the chosen ones; nan where nothing is known
 ):
-    """Return quantiles `low` and `high` of many forecasts, (2, n): what `interval` returns, with deviates, for each."""
+    """Find quantiles `low` and `high` of chosen forecasts: what `interval` returns, with deviates, for each."""
     cdef Forecasts many = Forecasts(records, packing)
-    out = np.full((2, many.n), NAN)
-    cdef double[:, ::1] ends = out
-    cdef Py_ssize_t t
-    if which.shape[0] != many.n or deviates.shape[1] != 2:
-        raise ValueError("every forecast needs two deviates to begin at")
-    for t in range(many.n):
+    cdef Py_ssize_t i, t
+    if which.shape[0] != many.n or deviates.shape[1] != 2 or bounds.shape[0] != many.n or bounds.shape[1] != 2:
+        raise ValueError("every forecast needs two deviates to begin at, and room for two bounds")
+    for i in range(chosen.shape[0]):
+        t = chosen[i]
+        if not 0 <= t < many.n:
+            raise IndexError(f"there is no forecast {t}; there are {many.n}")
         if not 0 <= which[t] < deviates.shape[0]:
             raise IndexError(f"there are no deviates {which[t]}; there are {deviates.shape[0]}")
     with nogil:
-        for t in range(many.n):
+        for i in range(chosen.shape[0]):
+            t = chosen[i]
+            bounds[t, 0] = bounds[t, 1] = NAN
             if many.spread(t):
-                ends[0, t] = _quantile(&many.mix, &many.mix.lanes, low, &deviates[which[t], 0], NEARLY_SETTLED)
-                ends[1, t] = _quantile(&many.mix, &many.mix.lanes, high, &deviates[which[t], 1], NEARLY_SETTLED)
-    return out
+                bounds[t, 0] = _quantile(&many.mix, &many.mix.lanes, low, &deviates[which[t], 0], NEARLY_SETTLED)
+                bounds[t, 1] = _quantile(&many.mix, &many.mix.lanes, high, &deviates[which[t], 1], NEARLY_SETTLED)

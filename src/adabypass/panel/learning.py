@@ -1,7 +1,7 @@
 """The passes through the rows of a panel: what is learned, and what is forecast one step ahead."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,25 +12,52 @@ from adabypass.panel.threads import CHUNK, chunks, work_through
 from adabypass.validation import Floats
 
 Rows: TypeAlias = np.ndarray[Any, np.dtype[np.intp]]
-Record: TypeAlias = tuple[Floats, Floats]
-"""Mean, variance and log score of each forecast, and what keeps the rest of it: no rows of what is not wanted."""
+NOTHING: Rows = np.empty(0, np.intp)
+NO_ROWS: Floats = np.empty((0, 0))
+Finish: TypeAlias = Callable[[Rows], None]
+"""Takes the numbers of observations that were learned, in the thread that learned them: no other has their series."""
+
+
+class Record(NamedTuple):
+    """What is kept of observations that are learned: no rows of what is not wanted."""
+
+    seen: Floats
+    """Mean, variance and log score of each forecast."""
+    records: Floats
+    """What keeps the rest of each forecast."""
+    watched: Rows = NOTHING
+    """Which numbers of a series' row are kept after each observation."""
+    learned: Floats = NO_ROWS
+    """These numbers."""
+
+
+def new_record(n: int, n_record: int, *, keep: bool, keep_records: bool, watched: Rows = NOTHING) -> Record:
+    """Return room for what is kept of `n` observations, whose forecasts have `n_record` numbers."""
+    seen, records = np.empty((n if keep else 0, 3)), np.empty((n if keep_records else 0, n_record))
+    return Record(seen, records, watched, np.empty((n if len(watched) else 0, len(watched))))
 
 
 def forecast_next(store: RowStore, cells: list[RowCell], which: Rows, X: Floats) -> Record:
     """Forecast the next observation of every row."""
-    seen, records = np.empty((len(which), 3)), np.empty((len(which), cells[0].n_record))
+    found = new_record(len(which), cells[0].n_record, keep=True, keep_records=True)
 
     def work(cell: RowCell, part: slice) -> int:
-        forecast_rows(cell, store, which[part], X[part], seen[part], records[part])
+        forecast_rows(cell, store, which[part], X[part], found.seen[part], found.records[part])
         return int(part.stop - part.start)
 
     work_through(chunks(np.arange(len(which) + 1), len(cells)), cells, work, None)
-    return seen, records
+    return found
 
 
 def learn(
-    store: RowStore, cells: list[RowCell], row_of: Rows, y: Floats, X: Floats, keep: bool, keep_records: bool
-) -> Record:
+    store: RowStore,
+    cells: list[RowCell],
+    row_of: Rows,
+    y: Floats,
+    X: Floats,
+    record: Record,
+    finish: Finish | None = None,
+) -> None:
     """Forecast, then learn, observations that belong to the rows `row_of`, in any order of rows.
 
     Those of one row are learned in the order in which they came, by one thread.
@@ -38,7 +65,7 @@ def learn(
     order = np.argsort(row_of, kind="stable").astype(np.intp)
     which, first = np.unique(row_of[order], return_index=True)
     begin = np.append(first, len(order)).astype(np.intp)
-    return learn_sorted(store, cells, which, begin, order, y, X, keep, keep_records)[0]
+    learn_sorted(store, cells, which, begin, order, y, X, record, finish)
 
 
 def learn_sorted(
@@ -49,11 +76,11 @@ def learn_sorted(
     order: Rows,
     y: Floats,
     X: Floats,
-    keep: bool,
-    keep_records: bool,
+    record: Record,
+    finish: Finish | None = None,
     progress: Callable[[int], None] | None = None,
-) -> tuple[Record, Rows]:
-    """Learn observations that are sorted by row; return the record, and how many of each row could be forecast.
+) -> Rows:
+    """Learn observations that are sorted by row; return how many of each row could be forecast.
 
     Parameters
     ----------
@@ -63,18 +90,25 @@ def learn_sorted(
         Where in `order` the observations of each row begin.
     order : array
         Numbers of the observations.
+    record : Record
+        Filled with what is to be kept.
+    finish : function, optional
+        Called with the numbers of the observations of some rows, when these are learned.
     """
-    seen = np.empty((len(y) if keep else 0, 3))
-    records = np.empty((len(y) if keep_records else 0, cells[0].n_record))
+    seen, records, watched, learned = record
     n_forecast = np.zeros(len(which), np.intp)
 
     def work(cell: RowCell, part: slice) -> int:
         bounds = begin[part.start : part.stop + 1]
-        step_rows(cell, store, which[part], bounds, order, y, X, seen, records, n_forecast[part])
+        step_rows(
+            cell, store, which[part], bounds, order, y, X, seen, records, n_forecast[part], watched, learned
+        )  # fmt: skip
+        if finish is not None:
+            finish(order[bounds[0] : bounds[-1]])
         return int(bounds[-1] - bounds[0])
 
     work_through(chunks(begin, len(cells)), cells, work, progress)
-    return (seen, records), n_forecast
+    return n_forecast
 
 
 def learn_rectangle(
@@ -100,7 +134,7 @@ def learn_rectangle(
         check_targets(targets)  # again: the caller may have changed them
         step_rows(
             cell, store, which[part], np.arange(n + 1) * n_steps, np.arange(n * n_steps), targets, X[place],
-            seen[place] if keep else seen, np.empty((0, cell.n_record)), np.empty(n, np.intp),
+            seen[place] if keep else seen, np.empty((0, cell.n_record)), np.empty(n, np.intp), NOTHING, NO_ROWS,
         )  # fmt: skip
         return int(n * n_steps)
 

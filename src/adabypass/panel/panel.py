@@ -88,8 +88,8 @@ class Panel(SeriesRows):
         with self._exclusive():
             which = find(self._index, chosen)
             rows, _ = self._started(table.shape[1])
-            seen, records = learning.forecast_next(rows.store, self._workers(len(which)), which, table)
-        return self._kind.predictive(seen, records)
+            found = learning.forecast_next(rows.store, self._workers(len(which)), which, table)
+        return self._kind.predictive(found.seen, found.records)
 
     def update(self, ids: Any, y: object, X: object = None) -> None:
         """Learn observations, in any order of series, each series any number of times.
@@ -108,8 +108,8 @@ class Panel(SeriesRows):
         """Forecast each observation, then learn it: as `update`, with the record of the forecasts."""
         check_flag(keep_predictive, "keep_predictive")
         chosen, targets, table = self._check_observations(ids, y, X)
-        seen, records = self._learn(chosen, targets, table, keep=True, keep_records=keep_predictive)
-        return self._trace(chosen, targets, seen, records if keep_predictive else None)
+        found = self._learn(chosen, targets, table, keep=True, keep_records=keep_predictive)
+        return self._trace(chosen, targets, found.seen, found.records if keep_predictive else None)
 
     def run(
         self,
@@ -183,10 +183,10 @@ class Panel(SeriesRows):
         inputs = [each.exog for each in every if each.exog is not None]
         y, begin = _joined([each.y for each in every])
         checked = self._kind.check_inputs(np.concatenate(inputs) if inputs else None, len(y), self._n_inputs)
-        seen, _ = self._learn_joined(chosen, y, begin, checked, keep_trace, progress)[0]
+        found, _ = self._learn_joined(chosen, y, begin, checked, keep_trace, progress)
         if not keep_trace:
             return None
-        return self._trace(np.repeat(np.array(chosen, object), np.diff(begin)).tolist(), y, seen, None)
+        return self._trace(np.repeat(np.array(chosen, object), np.diff(begin)).tolist(), y, found.seen, None)
 
     def forecast(
         self,
@@ -260,7 +260,35 @@ class Panel(SeriesRows):
     def _learn(self, ids: list[Id], y: Floats, X: Floats, *, keep: bool, keep_records: bool) -> Record:
         with self._exclusive():
             rows, row_of = self._rows_of(ids, X.shape[1])
-            return learning.learn(rows.store, self._workers(len(y)), row_of, y, X, keep, keep_records)
+            cells = self._workers(len(y))
+            found = learning.new_record(len(y), cells[0].n_record, keep=keep, keep_records=keep_records)
+            learning.learn(rows.store, cells, row_of, y, X, found)
+            return found
+
+    def _step_rows(
+        self, row_of: Rows, y: object, X: object, watched: Rows, finish: Callable[[Record, Rows], None] | None
+    ) -> Record:
+        """Forecast, then learn, observations of series whose row numbers are `row_of`.
+
+        Parameters
+        ----------
+        watched : array
+            Which numbers of a row are kept after each observation.
+        finish : function, optional
+            Called in several threads with what is kept, and with the numbers of observations that were learned.
+        """
+        table = self._kind.check_inputs(X, len(row_of), self._n_inputs)
+        targets = check_array(y, "y", copy=True)
+        learning.check_targets(targets)
+        with self._exclusive():
+            rows, _ = self._started(table.shape[1])
+            cells = self._workers(len(targets))
+            found = learning.new_record(
+                len(targets), cells[0].n_record, keep=True, keep_records=True, watched=watched
+            )  # fmt: skip
+            then = None if finish is None else lambda chosen: finish(found, chosen)
+            learning.learn(rows.store, cells, row_of, targets, table, found, then)
+            return found
 
     def _run_series(self, series: Sequence[Floats], X: Floats | None) -> Rows:
         """Learn whole series of any length, ids 0, 1, 2 ...; return how many observations of each could be forecast."""
@@ -275,7 +303,8 @@ class Panel(SeriesRows):
         with self._exclusive():
             rows, which = self._rows_of(ids, X.shape[1])
             cells, order = self._workers(len(y)), np.arange(len(y))
-            return learning.learn_sorted(rows.store, cells, which, begin, order, y, X, keep, False, progress)
+            found = learning.new_record(len(y), cells[0].n_record, keep=keep, keep_records=False)
+            return found, learning.learn_sorted(rows.store, cells, which, begin, order, y, X, found, progress=progress)
 
     def _trace(self, ids: list[Id], y: Floats, seen: Floats, records: Any) -> PanelTrace:
         predictive = self._kind.predictive(seen, records)

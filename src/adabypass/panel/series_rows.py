@@ -1,5 +1,6 @@
 """The series that a panel holds: their ids, their rows, and the cells that move these."""
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from adabypass.panel.threads import SMALL, check_threads
 from adabypass.regressors import Regressor
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.savable import Savable
-from adabypass.validation import Integers
+from adabypass.validation import Floats, Integers
 
 
 class SeriesRows(Savable):
@@ -122,6 +123,11 @@ class SeriesRows(Savable):
             raise ShapeError(f"{n_inputs} {self._kind.inputs} came, but the panel has {self._n_inputs}.")
         return self._rows, self._n_inputs
 
+    def _each_row(self) -> Iterator[Floats]:
+        """Yield the row of each series: the panel's own memory, not a copy."""
+        if self._rows is not None:
+            yield from map(self._rows.store.row, self._index.values())
+
     def _workers(self, n_observations: int) -> list[RowCell]:
         """Return a cell for each thread that is worth starting."""
         n = 1 if n_observations <= SMALL else min(self.n_threads, -(-n_observations // (SMALL // 2)))
@@ -138,9 +144,9 @@ class SeriesRows(Savable):
         kind, ids, rows, n_inputs = state.check_snapshot(snapshot)
         self._start(kind)
         if n_inputs is not None:
-            held, _ = self._rows_of(ids, n_inputs)
-            for at, row in zip(self._index.values(), rows, strict=True):
-                held.store.row(at)[:] = row
+            self._rows_of(ids, n_inputs)
+            for row, saved in zip(self._each_row(), rows, strict=True):
+                row[:] = saved
 
     def __getstate__(self) -> dict[str, Any]:
         header, arrays = self._snapshot()

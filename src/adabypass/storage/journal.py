@@ -148,10 +148,11 @@ class Journal:
             self.close()
             raise
 
-    def append(self, content: bytes) -> None:
-        """Add a packed record, to be written with the next `commit`."""
+    def append(self, content: bytes) -> int:
+        """Add a packed record, to be written with the next `commit`; return the checksum of all records."""
         self.checksum = checksum = zlib.crc32(content, self.checksum)
         self._waiting += (FRAME.pack(len(content), checksum), content)
+        return checksum
 
     def commit(self) -> None:
         """Write all records that wait."""

@@ -2,49 +2,28 @@
 
 import json
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from adabypass.errors import StateError
 from adabypass.files import FilePath
-from adabypass.forecasting import Forecaster
-from adabypass.forecasting.changes import SIZE as CHANGES_SIZE
-from adabypass.forecasting.changes import ChangeMonitor
-from adabypass.forecasting.rows import row_of, with_row
 from adabypass.forecasting.state import describe_settings
 from adabypass.model.limits import LARGEST_COUNT
 from adabypass.regressors.state import check_layout
-from adabypass.snapshots.container import Array, Snapshot
+from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.versions import heading
-from adabypass.storage.arrays import check_array, checkpoints, lines, stacked, texts
+from adabypass.storage.arrays import checkpoints
 from adabypass.storage.folder import StateFolder
 from adabypass.storage.journal import Record, pack
 from adabypass.storage.models import STREAM
 from adabypass.storage.positions import Positions
+from adabypass.storage.series import MOST_ROWS, Row, Series, StreamSeries
 from adabypass.validation import Floats, shown
 
-MOST_ROWS = int(LARGEST_COUNT)
-NO_DEVIATES = (-1.0, 1.0)
-"""Where the search for an interval's bounds starts."""
-
-
-class Series:
-    """One series of a stream: its forecaster, and what its answers need besides."""
-
-    __slots__ = ("answer", "changes", "deviates", "forecaster", "last_cell", "last_time", "resumed_time")
-
-    def __init__(self, forecaster: Forecaster, deviates: Floats, changes: ChangeMonitor | None) -> None:
-        self.forecaster, self.deviates, self.changes = forecaster, deviates, changes
-        self.answer: Callable[..., Any]
-        """Learns a row, and returns its answer."""
-        self.last_cell = ""
-        """Time of the newest row that was learned, as JSON; "" if rows have no time."""
-        self.last_time: Any = None
-        """The same as a number or a datetime."""
-        self.resumed_time: Any = None
-        """The same when the stream was resumed: rows up to it were learned before."""
+LARGEST_NUMBER = int(LARGEST_COUNT)
 
 
 class Answers(Protocol):
@@ -80,14 +59,12 @@ class SavedStream:
     ----------
     path
         Of the folder.
-    template : Forecaster
-        With the settings of every series, untrained.
+    series : StreamSeries
+        New, with nothing learned.
     options : dict
         What else must be the same whenever the stream is resumed, by name: the names of its columns.
-    n_exog : int
-        Number of exogenous columns.
-    new_series : function
-        Makes a series that answers, of a key, a forecaster, deviates and changes.
+    learn : function
+        Learns rows, and returns the answer to each.
     parse_time : function
         Makes of the cell of a time what can be compared.
     answers : Answers, optional
@@ -101,21 +78,19 @@ class SavedStream:
     def __init__(
         self,
         path: FilePath,
-        template: Forecaster,
+        series: StreamSeries,
         options: dict[str, Any],
-        n_exog: int,
-        new_series: Callable[[str, Forecaster, Floats | None, Floats | None], Series],
+        learn: Callable[[list[Row]], list[Any]],
         parse_time: Callable[[Any], Any],
         answers: Answers | None = None,
         positions: Positions | None = None,
         *,
         always: bool,
     ) -> None:
-        self._template, self._options, self._n_exog = template, options, n_exog
-        self._new_series, self._parse_time, self._answers = new_series, parse_time, answers
-        self._positions = positions
+        template = series.template
+        self.series, self._options, self._learn = series, options, learn
+        self._parse_time, self._answers, self._positions = parse_time, answers, positions
         self._settings = describe_settings(template._untrained, template._spec, template.exog) | options
-        self.series: dict[str, Series] = {}
         self.row = self.n_learned = self._checksum = 0
         self.checkpoints: dict[int, int] = {}
         """The checksum of all records after 1, 2, 4, 8 ... of them: other input is recognised by it."""
@@ -129,11 +104,17 @@ class SavedStream:
             self._folder.close()
             raise
 
-    def record(self, row: int, key: str, time: str, y: float, exog: list[float] | None) -> None:
-        """Note a row that was learned; it is written with the next `commit`."""
-        journal = self._journal
-        journal.append(pack(row, key, time, y, exog))
-        self._advance(row, journal.checksum)
+    def learn(self, rows: list[Row]) -> list[Any]:
+        """Learn rows, which are written to the journal with the next `commit`; return the answer to each."""
+        try:
+            answers = self._learn(rows)
+        except BaseException:
+            self.is_failed = True  # nobody knows which of them were learned
+            raise
+        append = self._journal.append
+        for row in rows:
+            self._advance(row[0], append(pack(*row)))
+        return answers
 
     def _advance(self, row: int, checksum: int) -> None:
         """Count a row that was learned, and note where it was in the input."""
@@ -176,7 +157,7 @@ class SavedStream:
         if not self._is_new:
             self.commit()
         try:
-            self._folder.save(self._header(), self._arrays(), self._checksum if self._is_new else self.checksum)
+            self._folder.save(self._header(), self.series.arrays(), self._checksum if self._is_new else self.checksum)
             self._journal, self._is_new = self._folder.journal, False
         except BaseException:
             self.is_failed = True
@@ -194,28 +175,35 @@ class SavedStream:
         if found is not None:
             self._restore(found.snapshot)
             n_replayed, n_torn = found.journal.n_records, found.journal.n_torn
-            for record, checksum in found.journal.records():
-                self._replay(record, checksum)
-        for each in self.series.values():
+            every = found.journal.records()
+            while some := list(islice(every, MOST_ROWS)):
+                self._replay(some)
+        for each in self.series.known.values():
             each.resumed_time = each.last_time
         self.save()
         return Resumed(self.n_learned, self.row, n_replayed, n_torn)
 
-    def _replay(self, record: Record, checksum: int) -> None:
-        """Learn a row of the journal, just as it was learned before."""
+    def _replay(self, records: list[tuple[Record, int]]) -> None:
+        """Learn rows of the journal, just as they were learned before."""
+        rows = [self._row(record) for record, _ in records]
+        answers = self._learn(rows)
+        for (number, key, *_), answer, (_, checksum) in zip(rows, answers, records, strict=True):
+            if self._answers is not None:
+                self._answers.add(answer, number, key)
+            self._advance(number, checksum)
+        self._checksum = records[-1][1]
+
+    def _row(self, record: Record) -> Row:
+        """Return the row of a record, the newest of its series."""
         y, *exog = record.values
-        if len(exog) != self._n_exog or any(np.isinf(record.values)):
+        if len(exog) != self.series.n_exog or any(np.isinf(record.values)):
             raise StateError(f"the journal of {self._folder.path} has a row that does not fit its settings.")
-        series = self.series.get(record.key)
+        series = self.series.known.get(record.key)
         if series is None:
             self._check_key(record.key)
-            series = self.series[record.key] = self._new_series(record.key, self._template.copy(), None, None)
-        cell = self._note_time(series, record.time)
-        answer = series.answer(y, exog or None, cell)
-        if self._answers is not None:
-            self._answers.add(answer, record.row, record.key)
-        self._checksum = checksum
-        self._advance(record.row, checksum)
+            series = self.series.add(record.key)
+        self._note_time(series, record.time)
+        return record.row, record.key, record.time, y, exog or None
 
     def _check_key(self, key: str) -> None:
         """Check that the key of a series is an id as JSON, or "" where there are no ids."""
@@ -226,19 +214,16 @@ class SavedStream:
         if not is_sound:
             raise StateError(f"{self._folder.path} holds the id {shown(key)}, which is none.")
 
-    def _note_time(self, series: Series, text: str) -> Any:
-        """Let a time be the newest of a series; return its cell."""
+    def _note_time(self, series: Series, text: str) -> None:
+        """Let a time be the newest of a series."""
         if not text:
-            return None
+            return
         try:
-            cell = json.loads(text)
-            series.last_cell, series.last_time = text, self._parse_time(cell)
+            series.last_cell, series.last_time = text, self._parse_time(json.loads(text))
         except (ValueError, RecursionError):
             raise StateError(f"{self._folder.path} holds the time {shown(text)}, which is none.") from None
-        return cell
 
     def _header(self) -> dict[str, Any]:
-        spec = self._template._spec
         return heading(STREAM) | {
             "settings": self._settings,
             "row": self.row,
@@ -249,19 +234,8 @@ class SavedStream:
             **({} if self._answers is None else self._answers.sync()),
             "positions": None if self._positions is None else self._positions.as_header(),
             "checkpoints": [[count, checksum] for count, checksum in self.checkpoints.items()],
-            "layout": spec.shapes(self._n_exog),
+            "layout": self.series.template._spec.shapes(self.series.n_exog),
         }
-
-    def _arrays(self) -> dict[str, Array]:
-        every, size = self.series.values(), self._template._spec.row_size(self._n_exog)
-        arrays: dict[str, Array] = {
-            "rows": stacked((row_of(each.forecaster) for each in every), len(every), size),
-            "deviates": stacked((each.deviates for each in every), len(every), 2),
-            "keys": lines(self.series),
-            "times": lines(each.last_cell for each in every),
-        }
-        watched = [each.changes.memory for each in every if each.changes is not None]
-        return arrays | ({"changes": np.array(watched)} if watched and len(watched) == len(every) else {})
 
     def _restore(self, snapshot: Snapshot) -> None:
         """Take over what a snapshot holds; refuse one of other settings, or that does not fit together."""
@@ -269,28 +243,20 @@ class SavedStream:
         if header.text("kind") != STREAM:
             header.refuse(f"it holds {header.text('kind')[:40]!r}, not the state of a stream")
         self._check_settings(header)
-        spec, n_series = self._template._spec, header.whole("n_series", maximum=MOST_ROWS)
-        check_layout(header, spec.shapes(self._n_exog))
-        rows = check_array(snapshot, header, "rows", (n_series, spec.row_size(self._n_exog)))
-        deviates = check_array(snapshot, header, "deviates", (n_series, 2))
-        changes = None
-        if "changes" in snapshot.arrays:
-            changes = check_array(snapshot, header, "changes", (n_series, CHANGES_SIZE))
-        keys, times = (texts(snapshot, header, name, n_series) for name in ("keys", "times"))
-        for i, key in enumerate(keys):
+        spec, n_exog = self.series.template._spec, self.series.n_exog
+        check_layout(header, spec.shapes(n_exog))
+
+        def check(key: str, row: Floats) -> None:
             try:
                 self._check_key(key)
-                spec.check_row(rows[i], self._n_exog)
+                spec.check_row(row, n_exog)
             except StateError as error:
                 header.refuse(f"series {shown(key)}: {str(error).rstrip('.')}")
-            forecaster = with_row(self._template, rows[i].copy(), self._n_exog)
-            memory = None if changes is None else changes[i]
-            series = self._new_series(key, forecaster, deviates[i].copy(), memory)
-            self._note_time(series, times[i])
-            self.series[key] = series
-        if len(self.series) != n_series:
-            header.refuse("it holds a series twice")
-        self.row, self.n_learned = (header.whole(name, maximum=MOST_ROWS) for name in ("row", "n_learned"))
+
+        times = self.series.restore(snapshot, header, header.whole("n_series", maximum=LARGEST_NUMBER), check)
+        for series, time in zip(self.series.known.values(), times, strict=True):
+            self._note_time(series, time)
+        self.row, self.n_learned = (header.whole(name, maximum=LARGEST_NUMBER) for name in ("row", "n_learned"))
         self.checkpoints = checkpoints(header)
         if self._answers is not None:
             self._answers.resume(header)

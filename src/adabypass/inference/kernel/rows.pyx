@@ -115,21 +115,30 @@ def step_rows(
     double[:, ::1] seen,                # out  (n_observations, 3) mean, variance, log score; or no rows
     double[:, ::1] records,             # out  (n_observations, n_record); or no rows
     Py_ssize_t[::1] n_forecast,         # out  (n,) how many observations of each could be forecast
+    const Py_ssize_t[::1] watched,      # which numbers of a row are kept after each observation
+    double[:, ::1] learned,             # out  (n_observations, n_watched); or no rows
 ):
     """Forecast each observation, then learn it, series after series.
 
     Where none could be forecast yet, the mean is nan and the variance infinite.
     """
     cdef Py_ssize_t i, j, t, n = y.shape[0], n_which = which.shape[0], n_inputs = cell.n_inputs
+    cdef Py_ssize_t k, n_watched = watched.shape[0]
     cdef bint keep = seen.shape[0] > 0, keep_records = records.shape[0] > 0 and cell.n_record > 0
     cdef bint is_sound = begin.shape[0] == n_which + 1 == n_forecast.shape[0] + 1
     cdef Seen found
     cdef bint could
+    cdef double* row
     _check(cell, rows, which)
     if X.shape[0] != n or X.shape[1] != n_inputs or (keep and (seen.shape[0] != n or seen.shape[1] != 3)):
         raise ValueError("every observation needs its inputs, and room for what is forecast of it")
     if keep_records and (records.shape[0] != n or records.shape[1] != cell.n_record):
         raise ValueError("every observation needs room for the record of its forecast")
+    if n_watched and (learned.shape[0] != n or learned.shape[1] != n_watched):
+        raise ValueError("every observation needs room for the numbers that are watched")
+    for k in range(n_watched):
+        if not 0 <= watched[k] < rows.row_size:
+            raise IndexError(f"there is no number {watched[k]} of a row; there are {rows.row_size}")
     if is_sound and n_which:
         is_sound = begin[0] >= 0 and begin[n_which] <= order.shape[0]
         for i in range(n_which):
@@ -138,7 +147,8 @@ def step_rows(
         raise ValueError("`begin` must say where in `order` the observations of each row begin, and end")
     with nogil:
         for i in range(n_which):
-            cell.bind(rows.at(which[i]))
+            row = rows.at(which[i])
+            cell.bind(row)
             n_forecast[i] = 0
             for j in range(begin[i], begin[i + 1]):
                 t = order[j]
@@ -154,6 +164,8 @@ def step_rows(
                     seen[t, 2] = found.log_score if could else NAN
                 if keep_records and not could:
                     records[t, :] = NAN
+                for k in range(n_watched):
+                    learned[t, k] = row[watched[k]]
             cell.settle_row()
 
 

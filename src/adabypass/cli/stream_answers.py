@@ -1,0 +1,132 @@
+"""Answers to rows that came together: learned at once by a panel, in all processors."""
+
+from collections.abc import Callable, Sequence
+from math import isnan
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from adabypass.cli.stream_output import Encode, Wanted
+from adabypass.model import quantiles
+from adabypass.model.mixtures import Mixture
+from adabypass.model.packing import Packing
+from adabypass.model.trace import surprise
+from adabypass.panel.learning import Record, Rows
+from adabypass.storage.series import Row, StreamSeries
+from adabypass.validation import Floats, Integers
+
+Column = Sequence[Any]
+
+
+class Answerer:
+    """Answers rows of many series, to the last digit as each series would be answered alone, row by row.
+
+    Parameters
+    ----------
+    wanted : Wanted
+        What an answer consists of.
+    series : StreamSeries
+        They learn the rows.
+    encode : function
+        Makes of rows, and of the columns of their answers, what is written.
+    """
+
+    def __init__(self, wanted: Wanted, series: StreamSeries, encode: Encode) -> None:
+        self._wanted, self._series, self._encode = wanted, series, encode
+        self._model = series.template._spec.model
+        is_packed = self._model.forecast_type is Mixture and "interval" in wanted.fields
+        self._packing: Packing | None = self._model.packing if is_packed else None
+        """Of forecasts whose intervals are searched for where that of the series' row before has ended."""
+
+    def answer(self, rows: list[Row]) -> list[Any]:
+        """Learn rows; return the answer to each."""
+        bounds = np.empty((0 if self._packing is None else len(rows), 2))
+        finish = None if self._packing is None else self._interval_finder(self._packing, bounds)
+        record, numbers = self._series.learn(rows, finish)
+        is_known = ~np.isnan(record.seen[:, 0])
+        known: Any = slice(None) if is_known.all() else np.flatnonzero(is_known)
+        mean, var = record.seen[known, :2].T.copy()
+        forecasts = Forecasts(
+            self._wanted,
+            self._model.predictive(mean, var, record.records[known]),
+            np.array([row[3] for row in rows])[known].tolist(),
+            None if self._packing is None else bounds[known],
+        )
+        columns = [column for name in self._wanted.fields if name != "change" for column in forecasts.columns(name)]
+        if "change" in self._wanted.fields:
+            columns.append(self._changes(numbers[known], record.learned[known]))
+        return self._encode(rows, is_known.tolist(), columns)
+
+    def _interval_finder(self, packing: Packing, bounds: Floats) -> Callable[[Record, Rows, Rows], None]:
+        """Return the function that finds the intervals of rows that were learned."""
+        low, high = (1 - self._wanted.level) / 2, (1 + self._wanted.level) / 2
+
+        def find(record: Record, numbers: Rows, chosen: Rows) -> None:
+            quantiles.intervals(record.records, packing, low, high, chosen, numbers, self._series.deviates, bounds)
+
+        return find
+
+    def _changes(self, numbers: Integers, learned: Floats) -> Column:
+        """Return what changed with each row: the field that comes last."""
+        monitors = self._series.monitors
+        return [monitors[i].update(*each) for i, each in zip(numbers.tolist(), learned.tolist(), strict=True)]
+
+
+class Forecasts:
+    """Forecasts of rows, of each of which something is known.
+
+    Parameters
+    ----------
+    wanted : Wanted
+    predictive : Predictive
+        Of all rows.
+    y : list of float
+        The observations.
+    bounds : array (n, 2), optional
+        Of the intervals, where they are known already.
+    """
+
+    def __init__(self, wanted: Wanted, predictive: Any, y: list[float], bounds: Floats | None) -> None:
+        self._wanted, self._predictive, self._y, self._bounds = wanted, predictive, y, bounds
+        self._functions: dict[str, Callable[[], Sequence[Column]]] = {
+            "mean": self._mean, "sd": self._sd, "interval": self._intervals, "quantiles": self._quantiles,
+            "log_score": self._log_scores, "surprise": self._surprises, "anomaly": self._anomalies,
+        }  # fmt: skip
+
+    def columns(self, name: str) -> Sequence[Column]:
+        """Return the columns of a field."""
+        return self._functions[name]()
+
+    def _mean(self) -> Sequence[Column]:
+        return [self._predictive.mean.tolist()]
+
+    def _sd(self) -> Sequence[Column]:
+        return [np.sqrt(self._predictive.var).tolist()]
+
+    def _intervals(self) -> Sequence[Column]:
+        if self._bounds is not None:
+            columns: list[Column] = self._bounds.T.tolist()
+            return columns
+        level = self._wanted.level
+        return self._apart(2, lambda forecast, y: [float(each) for each in forecast.interval(level)])
+
+    def _quantiles(self) -> Sequence[Column]:
+        probabilities = np.array(self._wanted.quantiles)
+        return self._apart(len(probabilities), lambda forecast, y: forecast.quantile(probabilities).tolist())
+
+    def _log_scores(self) -> Sequence[Column]:
+        return self._apart(1, lambda forecast, y: [None if isnan(y) else float(forecast.logpdf(y))])
+
+    def _surprises(self) -> Sequence[Column]:
+        return self._apart(1, lambda forecast, y: [None if isnan(y) else surprise(forecast, y)])
+
+    def _anomalies(self) -> Sequence[Column]:
+        threshold = float(-ndtri(self._wanted.false_alarms / 2.0))
+        return [[None if size is None else abs(size) > threshold for size in self._surprises()[0]]]
+
+    def _apart(self, n: int, function: Callable[[Any, float], list[Any]]) -> Sequence[Column]:
+        """Return `n` columns of what a function returns for each forecast by itself."""
+        predictive = self._predictive
+        values = [function(predictive[i], y) for i, y in enumerate(self._y)]
+        return list(zip(*values, strict=True)) if values else [()] * n

@@ -1,0 +1,155 @@
+"""The series of a stream: rows of a panel, and what else is remembered of each of them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from adabypass.forecasting import Forecaster
+from adabypass.forecasting.changes import SIZE as CHANGES_SIZE
+from adabypass.forecasting.changes import ChangeMonitor
+from adabypass.forecasting.rows import learned_positions
+from adabypass.panel.learning import NOTHING, Record, Rows
+from adabypass.panel.panel import Panel
+from adabypass.snapshots.container import Array, Snapshot
+from adabypass.snapshots.header import Header
+from adabypass.storage.arrays import check_array, lines, stacked, texts
+from adabypass.validation import Floats
+
+NO_DEVIATES = (-1.0, 1.0)
+"""Where the search for an interval's bounds starts."""
+MOST_ROWS = 4096
+"""Rows that are learned at once: their forecasts take 14 MB."""
+Row: TypeAlias = tuple[int, str, str, float, list[float] | None]
+"""A row that is learned: its number in the input; the id of its series as JSON, "" where there is but one; its time as
+JSON, "" where rows have none; the observation, nan if it is missing; and exogenous values, if any."""
+
+
+class Series:
+    """What is remembered of one series besides its row of numbers."""
+
+    __slots__ = ("last_cell", "last_time", "number", "resumed_time")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        """Of its row of numbers."""
+        self.last_cell = ""
+        """Time of its newest row, as JSON; "" if rows have no time."""
+        self.last_time: Any = None
+        """The same as a number or a datetime."""
+        self.resumed_time: Any = None
+        """The same when the stream was resumed: rows up to it were learned before."""
+
+
+class StreamSeries:
+    """All series of a stream.
+
+    Parameters
+    ----------
+    template : Forecaster
+        With the settings of every series, untrained.
+    n_exog : int
+        Number of exogenous columns.
+    watch_changes : bool
+        Whether changes of regime are watched for.
+    n_threads : int, optional
+        By default as many as there are processors.
+
+    Attributes
+    ----------
+    known : dict
+        The series by their ids as JSON, in the order in which they came.
+    deviates : array, with a row for each series, and more
+        Where the search for the bounds of its newest interval ended.
+    monitors : list of ChangeMonitor
+        Of each series, if changes are watched for.
+    """
+
+    def __init__(
+        self, template: Forecaster, n_exog: int, *, watch_changes: bool = False, n_threads: int | None = None
+    ) -> None:
+        self.template, self.n_exog = template, n_exog
+        self.known: dict[str, Series] = {}
+        self.deviates: Floats = np.empty((0, 2))
+        self.monitors: list[ChangeMonitor] = []
+        self._watch_changes = watch_changes
+        self._watched: Rows = NOTHING
+        if watch_changes:
+            self._watched = np.array(learned_positions(template, ("drift", "noise_scale"), n_exog), np.intp)
+        self._panel = Panel(template, n_threads=n_threads)
+        self._new: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def add(self, key: str) -> Series:
+        """Return a new series."""
+        series = self.known[key] = Series(len(self.known))
+        self._new.append(key)
+        return series
+
+    def learn(self, rows: Sequence[Row], finish: Callable[[Record, Rows, Rows], None] | None) -> tuple[Record, Rows]:
+        """Forecast each row, then learn it; return the forecasts, and the number of each row's series.
+
+        Parameters
+        ----------
+        finish : function, optional
+            Called in several threads, when some rows are learned, all those of their series among them: with the
+            forecasts so far, the number of each row's series, and which rows these are.
+        """
+        self._make_room()
+        known = self.known
+        numbers = np.array([known[row[1]].number for row in rows], np.intp)
+        y = np.array([row[3] for row in rows])
+        exog = np.array([row[4] for row in rows]) if self.n_exog else None
+        then = None if finish is None else lambda record, chosen: finish(record, numbers, chosen)
+        return self._panel._step_rows(numbers, y, exog, self._watched, then), numbers
+
+    def _make_room(self) -> None:
+        """Give new series rows of numbers; the settings may turn out to be wrong only here."""
+        if not self._new:
+            return
+        self._panel.add(self._new)
+        if self._watch_changes:
+            self.monitors += [ChangeMonitor() for _ in self._new]
+        self._new = []
+        if len(self.known) > len(self.deviates):
+            more = np.tile(NO_DEVIATES, (len(self.known), 1))
+            self.deviates = np.concatenate([self.deviates, more])  # at least twice as many, so that it is seldom done
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what a snapshot holds of all series."""
+        n, every = len(self.known), self.known.values()
+        assert len(self._panel) == n
+        arrays: dict[str, Array] = {
+            "rows": stacked(self._panel._each_row(), n, self.template._spec.row_size(self.n_exog)),
+            "deviates": self.deviates[:n],
+            "keys": lines(self.known),
+            "times": lines(each.last_cell for each in every),
+        }
+        return arrays | ({"changes": np.array([each.memory for each in self.monitors])} if self.monitors else {})
+
+    def restore(self, snapshot: Snapshot, header: Header, n: int, check: Callable[[str, Floats], None]) -> list[str]:
+        """Take over the `n` series of a snapshot; return the newest time of each.
+
+        Parameters
+        ----------
+        check : function
+            Refuses an id, or a row of numbers.
+        """
+        rows = check_array(snapshot, header, "rows", (n, self.template._spec.row_size(self.n_exog)))
+        deviates = check_array(snapshot, header, "deviates", (n, 2))
+        keys, times = (texts(snapshot, header, name, n) for name in ("keys", "times"))
+        for key, row in zip(keys, rows, strict=True):
+            check(key, row)
+            self.add(key)
+        if len(self.known) != n:
+            header.refuse("it holds a series twice")
+        self._make_room()
+        for row, saved in zip(self._panel._each_row(), rows, strict=True):
+            row[:] = saved
+        self.deviates[:n] = deviates
+        if "changes" in snapshot.arrays:
+            changes = check_array(snapshot, header, "changes", (n, CHANGES_SIZE))
+            self.monitors = [ChangeMonitor(memory) for memory in changes] if self._watch_changes else []
+        return times

@@ -1,0 +1,84 @@
+"""The judge of answers: every series alone, one row after another, by a `Forecaster` of its own."""
+
+import json
+from math import isnan, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from adabypass import Forecaster
+from adabypass.cli.stream_output import Wanted
+from adabypass.forecasting.changes import ChangeMonitor
+from adabypass.forecasting.rows import learned_positions, row_of
+from adabypass.model.trace import surprise
+
+
+class Alone:
+    """One series."""
+
+    def __init__(self, wanted: Wanted, template: Forecaster, n_exog: int) -> None:
+        self._wanted, self.forecaster = wanted, template.copy()
+        self.deviates, self.monitor = np.array([-1.0, 1.0]), ChangeMonitor()
+        if "change" in wanted.fields:
+            self._positions = learned_positions(template, ("drift", "noise_scale"), n_exog)
+
+    def values(self, y: float, exog: list[float] | None) -> list[Any]:
+        """Learn a row; return the observation, and what was forecast of it."""
+        forecast, wanted = self.forecaster.step(y, exog), self._wanted
+        seen = None if isnan(y) else y
+        if forecast is None or not forecast.is_known:
+            return [seen, *[None] * len(wanted.columns())]
+        values: list[Any] = [seen]
+        for name in wanted.fields:
+            values += [self._change()] if name == "change" else self._field(name, forecast, y)
+        return values
+
+    def _field(self, name: str, forecast: Any, y: float) -> list[Any]:
+        if name in ("mean", "sd"):
+            return [float(forecast.mean) if name == "mean" else sqrt(forecast.var)]
+        if name == "interval":
+            return [float(each) for each in forecast.interval(self._wanted.level, start=self.deviates)]
+        if name == "quantiles":
+            return [float(each) for each in forecast.quantile(np.array(self._wanted.quantiles))]
+        if isnan(y):
+            return [None]
+        if name == "log_score":
+            return [float(forecast.logpdf(y))]
+        size = surprise(forecast, y)
+        return [size if name == "surprise" else abs(size) > float(-ndtri(self._wanted.false_alarms / 2))]
+
+    def _change(self) -> str | None:
+        row = row_of(self.forecaster)
+        return self.monitor.update(float(row[self._positions[0]]), float(row[self._positions[1]]))
+
+
+class OneByOne:
+    """The series of a stream.
+
+    Attributes
+    ----------
+    series : dict
+        By id, as JSON.
+    """
+
+    def __init__(self, wanted: Wanted, template: Forecaster, n_exog: int = 0) -> None:
+        self._settings = wanted, template, n_exog
+        self.series: dict[str, Alone] = {}
+
+    def line(self, key: str, y: float, exog: list[float] | None = None, time: object = None) -> str:
+        """Learn a row of a series; return its answer as a JSON line."""
+        wanted = self._settings[0]
+        if key not in self.series:
+            self.series[key] = Alone(*self._settings)
+        passed = [] if wanted.time is None else [time]
+        passed += [] if wanted.key is None else [json.loads(key)]
+        values = [*passed, *self.series[key].values(y, exog)]
+        return json.dumps(dict(zip(wanted.header(), values, strict=True))) + "\n"
+
+    def bits(self) -> bytes:
+        """Return the bytes of what a snapshot holds of all series."""
+        every = self.series.values()
+        rows = b"".join(row_of(each.forecaster).tobytes() for each in every)
+        deviates = b"".join(each.deviates.tobytes() for each in every)
+        return rows + deviates + "".join(f"{key}\n" for key in self.series).encode()

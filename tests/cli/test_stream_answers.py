@@ -1,0 +1,148 @@
+"""Rows of many series are answered together as each series would be alone, to the last digit."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adabypass import AdaBypass, Bypass, EvidenceBypass, Forecaster, PassiveAggressive, SequentialKalman
+from adabypass.cli import stream_loop
+from adabypass.cli.stream_answers import Answerer
+from adabypass.cli.stream_output import DEFAULT_FIELDS, FIELDS, Wanted, encode_json
+from adabypass.model import quantiles
+from adabypass.storage.series import StreamSeries
+from tests.cli.in_process import run, stream
+from tests.cli.one_by_one import OneByOne
+
+USUAL = Wanted(DEFAULT_FIELDS, 0.8, (0.5,), 0.001, "shop", None)
+EVERY = Wanted(FIELDS, 0.9, (0.05, 0.5, 0.9), 0.2, '100 %s of "shops"', "day")
+TABLED = Wanted(FIELDS[:-1], 0.9, (0.25, 0.75), 0.1, None, "day")
+Given = tuple[str, str, float, list[float] | None]
+
+
+def rows(n: int, n_exog: int, seed: int = 0) -> list[Given]:
+    """Return rows of five series, the last two of which come later, with a change of regime on the way."""
+    rng = np.random.default_rng(seed)
+    keys = [json.dumps(each) for each in ("a", "b\n", 3, "3", "é")]
+    made: list[Given] = []
+    for i in range(n):
+        exog = rng.normal(size=n_exog).tolist() if n_exog else None
+        y = float("nan") if rng.random() < 0.1 else float(rng.normal(10.0, 2.0 if i < 0.8 * n else 50.0))
+        time = json.dumps(i if i % 2 else f"2024-01-01T00:{i % 60:02d}é")
+        made.append((keys[rng.integers(0, 5 if i > n // 2 else 3)], time, y, exog))
+    return made
+
+
+def together(given: list[Given], wanted: Wanted, template: Forecaster, n_exog: int, n_threads: int, most: int) -> Any:
+    """Answer rows in batches of several sizes; return the answers, and all that was learned."""
+    series = StreamSeries(template, n_exog, watch_changes="change" in wanted.fields, n_threads=n_threads)
+    answerer, answers, begin = Answerer(wanted, series, encode_json(wanted)), list[str](), 0
+    for stop in sorted({*(each for each in (1, 2, 8, 301) if each < len(given)), *range(0, len(given), most)}):
+        batch = [(number, *row) for number, row in enumerate(given[begin:stop], begin)]
+        answers += answerer.answer(batch) if batch else []
+        begin = stop
+    answers += answerer.answer([(number, *row) for number, row in enumerate(given[begin:], begin)])
+    return answers, b"".join(series.arrays()[name].tobytes() for name in ("rows", "deviates", "keys"))
+
+
+def alone(given: list[Given], wanted: Wanted, template: Forecaster, n_exog: int) -> tuple[list[str], bytes]:
+    judge = OneByOne(wanted, template, n_exog)
+    answers = [judge.line(key, y, exog, json.loads(time)) for key, time, y, exog in given]
+    return answers, judge.bits()
+
+
+@pytest.fixture(autouse=True)
+def ids_are_added_when_a_row_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let series be made as the loop makes them."""
+    learn = StreamSeries.learn
+
+    def adding(self: StreamSeries, given: Any, finish: Any) -> Any:
+        for row in given:
+            if row[1] not in self.known:
+                self.add(row[1])
+        return learn(self, given, finish)
+
+    monkeypatch.setattr(StreamSeries, "learn", adding)
+
+
+@pytest.mark.parametrize("wanted", [USUAL, EVERY], ids=["usual", "every field"])
+@pytest.mark.parametrize(("n_exog", "n_threads", "most"), [(0, 1, 4096), (0, 3, 450), (2, 2, 400)])
+def test_answers_are_those_of_single_series(wanted: Wanted, n_exog: int, n_threads: int, most: int) -> None:
+    template, given = Forecaster(lags=2, exog=[f"x{i}" for i in range(n_exog)] or None), rows(1200, n_exog)
+    found = together(given, wanted, template, n_exog, n_threads, most)
+    assert found == alone(given, wanted, template, n_exog)
+    if wanted is EVERY:
+        changes = {json.loads(line)["change"] for line in found[0]}
+        assert "noise" in changes, "the example has a change of regime, which must be seen"
+
+
+MODELS = [Bypass(), AdaBypass(), EvidenceBypass(), SequentialKalman()]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_every_model_answers_as_a_single_series(model: Any) -> None:
+    template, given = Forecaster(model, lags=1), [("", *row[1:]) for row in rows(400, 0)]
+    assert together(given, TABLED, template, 0, 2, 300) == alone(given, TABLED, template, 0)
+
+
+def test_points_are_answered_as_those_of_a_single_series() -> None:
+    template, given = Forecaster(PassiveAggressive(), lags=1), rows(400, 0)
+    wanted = USUAL._replace(fields=("mean",))
+    assert together(given, wanted, template, 0, 2, 300) == alone(given, wanted, template, 0)
+
+
+@pytest.mark.parametrize("most", [3, 4096])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--format", "csv", "--fields", "mean,quantiles,anomaly,change", "--time", "t"],
+        ["--fields", "mean,sd,interval,log_score,surprise"],
+        ["--exog", "t", "--model", "ada"],
+    ],
+    ids=["csv", "json", "exog"],
+)
+def test_how_many_rows_come_together_changes_nothing(
+    options: list[str], most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["t,k,y", *(f"{i},s{i * i % 7},{(i * 37) % 11 + 0.25 if i % 9 else ''}" for i in range(200))]
+    whole = stream("--id", "k", *options, given="\n".join(lines) + "\n")
+    monkeypatch.setattr(stream_loop, "MOST_ROWS", most)
+    again = stream("--id", "k", *options, given="\n".join(lines) + "\n")
+    assert (whole.code, whole.error) == (0, None)
+    assert again == whole
+    assert whole.out.count("\n") == 200 + ("csv" in options)
+
+
+def test_rows_before_a_bad_one_are_answered() -> None:
+    done = run("stream", "--id", "k", given="k,y\na,1\nb,2\na,3\nb,x\na,4\n")
+    assert '"x" is not a number' in str(done.error)
+    assert [json.loads(line)["y"] for line in done.out.splitlines()] == [1.0, 2.0, 3.0]
+
+
+def test_a_late_row_is_found_among_rows_that_came_together() -> None:
+    given = "t,k,y\n1,a,1\n1,b,2\n2,a,3\n2,a,4\n3,b,5\n"
+    failed = stream("--id", "k", "--time", "t", given=given)
+    assert 'row 4, column "t": "2" is not later than "2", the time of the row before it' in str(failed.error)
+    assert [json.loads(line)["y"] for line in failed.out.splitlines()] == [1.0, 2.0, 3.0]
+    skipped = stream("--id", "k", "--time", "t", "--on-bad-row", "skip", given=given)
+    assert [json.loads(line)["y"] for line in skipped.out.splitlines()] == [1.0, 2.0, 3.0, 5.0]
+
+
+def test_a_search_without_a_beginning_is_refused() -> None:
+    packing = Forecaster(lags=1)._spec.model.packing
+    assert packing is not None
+    records, deviates, bounds = np.full((2, packing.size), np.nan), np.zeros((2, 2)), np.zeros((2, 2))
+    both = np.array([0, 1])
+    quantiles.intervals(records, packing, 0.1, 0.9, both, both, deviates, bounds)
+    assert np.isnan(bounds).all()
+    for which in ([0], [0, 2], [-1, 0]):
+        with pytest.raises((ValueError, IndexError), match="deviates"):
+            quantiles.intervals(records, packing, 0.1, 0.9, both, np.array(which), deviates, bounds)
+    with pytest.raises(ValueError, match="bounds"):
+        quantiles.intervals(records, packing, 0.1, 0.9, both, both, deviates, bounds[:1])
+    for chosen in ([2], [-1]):
+        with pytest.raises(IndexError, match="no forecast"):
+            quantiles.intervals(records, packing, 0.1, 0.9, np.array(chosen), both, deviates, bounds)
+    with pytest.raises(ValueError, match="numbers"):
+        quantiles.intervals(records[:, 1:].copy(), packing, 0.1, 0.9, both, both, deviates, bounds)
