@@ -57,11 +57,11 @@ def ids_are_added_when_a_row_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let series be made as the loop makes them."""
     learn = StreamSeries.learn
 
-    def adding(self: StreamSeries, given: Any, finish: Any) -> Any:
+    def adding(self: StreamSeries, given: Any, *others: Any) -> Any:
         for row in given:
             if row[1] not in self.known:
                 self.add(row[1])
-        return learn(self, given, finish)
+        return learn(self, given, *others)
 
     monkeypatch.setattr(StreamSeries, "learn", adding)
 

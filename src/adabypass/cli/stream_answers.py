@@ -1,7 +1,6 @@
 """Answers to rows that came together: learned at once by a panel, in all processors."""
 
 from collections.abc import Callable, Sequence
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from adabypass.cli.stream_output import Encode, Wanted
 from adabypass.model import quantiles
 from adabypass.model.mixtures import Mixture
 from adabypass.model.packing import Packing
-from adabypass.model.trace import surprise
+from adabypass.model.trace import surprises
 from adabypass.panel.learning import Record, Rows
 from adabypass.storage.series import Row, StreamSeries
 from adabypass.validation import Floats, Integers
@@ -43,14 +42,15 @@ class Answerer:
         """Learn rows; return the answer to each."""
         bounds = np.empty((0 if self._packing is None else len(rows), 2))
         finish = None if self._packing is None else self._interval_finder(self._packing, bounds)
-        record, numbers = self._series.learn(rows, finish)
+        y = np.array([row[3] for row in rows])
+        record, numbers = self._series.learn(rows, y, finish)
         is_known = ~np.isnan(record.seen[:, 0])
         known: Any = slice(None) if is_known.all() else np.flatnonzero(is_known)
         mean, var = record.seen[known, :2].T.copy()
         forecasts = Forecasts(
             self._wanted,
             self._model.predictive(mean, var, record.records[known]),
-            np.array([row[3] for row in rows])[known].tolist(),
+            y[known],
             None if self._packing is None else bounds[known],
         )
         columns = [column for name in self._wanted.fields if name != "change" for column in forecasts.columns(name)]
@@ -81,13 +81,13 @@ class Forecasts:
     wanted : Wanted
     predictive : Predictive
         Of all rows.
-    y : list of float
+    y : array
         The observations.
     bounds : array (n, 2), optional
         Of the intervals, where they are known already.
     """
 
-    def __init__(self, wanted: Wanted, predictive: Any, y: list[float], bounds: Floats | None) -> None:
+    def __init__(self, wanted: Wanted, predictive: Any, y: Floats, bounds: Floats | None) -> None:
         self._wanted, self._predictive, self._y, self._bounds = wanted, predictive, y, bounds
         self._functions: dict[str, Callable[[], Sequence[Column]]] = {
             "mean": self._mean, "sd": self._sd, "interval": self._intervals, "quantiles": self._quantiles,
@@ -116,17 +116,22 @@ class Forecasts:
         return self._apart(len(probabilities), lambda forecast, y: forecast.quantile(probabilities).tolist())
 
     def _log_scores(self) -> Sequence[Column]:
-        return self._apart(1, lambda forecast, y: [None if isnan(y) else float(forecast.logpdf(y))])
+        return [self._where_seen(self._predictive.logpdf(self._y))]
 
     def _surprises(self) -> Sequence[Column]:
-        return self._apart(1, lambda forecast, y: [None if isnan(y) else surprise(forecast, y)])
+        return [self._where_seen(surprises(self._predictive, self._y))]
 
     def _anomalies(self) -> Sequence[Column]:
         threshold = float(-ndtri(self._wanted.false_alarms / 2.0))
-        return [[None if size is None else abs(size) > threshold for size in self._surprises()[0]]]
+        return [self._where_seen(np.abs(surprises(self._predictive, self._y)) > threshold)]
+
+    def _where_seen(self, values: Any) -> Column:
+        """Return values as a column, without those of observations that are missing."""
+        is_missing = np.isnan(self._y)
+        return [None if absent else value for value, absent in zip(values.tolist(), is_missing.tolist(), strict=True)]
 
     def _apart(self, n: int, function: Callable[[Any, float], list[Any]]) -> Sequence[Column]:
         """Return `n` columns of what a function returns for each forecast by itself."""
         predictive = self._predictive
-        values = [function(predictive[i], y) for i, y in enumerate(self._y)]
+        values = [function(predictive[i], y) for i, y in enumerate(self._y.tolist())]
         return list(zip(*values, strict=True)) if values else [()] * n

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from math import inf, isfinite, isinf, isnan, nan
 from types import FrameType
 from typing import Any, BinaryIO, NoReturn, Protocol, TypeAlias
@@ -19,6 +20,8 @@ from adabypass.tables.times import times
 TIME_HINT = "write times as in 2014-02-01 or 2014-02-01T13:30 (ISO 8601), or as plain numbers"
 LONGEST_ID = 10_000
 """Characters of the id of a series."""
+READ_BYTES = 1 << 16
+"""How much is read at once, if it is there: as much as a pipe holds. Its rows are answered together."""
 
 
 class Stopped(BaseException):
@@ -56,7 +59,7 @@ class StopSignals:
 class ArrivingInput(io.BufferedIOBase):
     """Input that has all answers written out before it waits for more.
 
-    Whoever waits for an answer before sending the next row must have it; rows that came together share one write.
+    Whoever waits for an answer before sending the next row must have it; rows that came together are answered together.
 
     Parameters
     ----------
@@ -84,18 +87,27 @@ class ArrivingInput(io.BufferedIOBase):
         except (OSError, ValueError):  # a file in memory: nothing is waited for
             idle = None
         self._idle, self._idle_due = idle, idle_due
+        self._arrived, self._at = b"", 0
 
     def readable(self) -> bool:
         return True
 
     def read1(self, size: int = -1, /) -> bytes:
-        self._answer()
+        if self._at >= len(self._arrived):
+            self._answer()
+            self._arrived, self._at = self._read(), 0
+        begin = self._at
+        self._at = len(self._arrived) if size < 0 else begin + size
+        return self._arrived[begin : self._at]
+
+    def _read(self) -> bytes:
+        """Return what has come, when something has; nothing at the end."""
         self._stop.is_waiting = True
         try:
             self._stop.check()
             if self._idle is not None and self._idle_due is not None:
                 self._wait(self._idle, self._idle_due)
-            arrived: bytes = self._read1(size)
+            arrived: bytes = self._read1(READ_BYTES)
         finally:
             self._stop.is_waiting = False
         return arrived
@@ -198,7 +210,7 @@ class Cells:
         """Return the id of a series as JSON, so that 1 and "1" are different series."""
         if cells.is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
             self._raise_bad_cell(key, "is blank, but every row needs the id of its series; fill it")
-        text = json.dumps(cell)
+        text = _text_id(cell) if type(cell) is str else json.dumps(cell)
         if len(text) > LONGEST_ID:
             self._raise_bad_cell(key, f"has {len(text)} characters, too many for an id; at most {LONGEST_ID} will do")
         return text
@@ -211,6 +223,12 @@ class Cells:
 
     def _raise_bad_cell(self, name: str, what: str) -> NoReturn:
         cells.raise_bad_cell(name, self._place.row, what, self._place.source, self._place.line)
+
+
+@lru_cache(maxsize=100_000)
+def _text_id(text: str) -> str:
+    """Return a text as JSON: ids come again and again."""
+    return json.dumps(text)
 
 
 def parse_time(cell: Any) -> int | float | datetime:

@@ -129,8 +129,8 @@ class Loop:
         self._waiting.clear()
         if rows:
             learn, add = self._answerer.answer if self._state is None else self._state.learn, self._sink.add
-            for (number, key, *_), answer in zip(rows, learn(rows), strict=True):
-                add(answer, number, key)
+            for row, answer in zip(rows, learn(rows), strict=True):
+                add(answer, row[0], row[1])
 
     def _is_learned(self, series: Series, time: Any, cell: Any, place: Place) -> bool:
         """Return whether a row was learned before the stream was resumed; refuse one that is late."""

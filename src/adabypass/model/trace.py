@@ -194,9 +194,7 @@ class Trace:
         Calibrated forecasts give standard normal numbers; beyond 3 or so in size, an observation was a surprise. nan
         where the observation is missing.
         """
-        below, above = self.predictive.cdf(self.y), self.predictive.sf(self.y)
-        deviate: Floats = np.where(below < above, ndtri(below), -ndtri(above))
-        return np.clip(deviate, -LARGEST_DEVIATE, LARGEST_DEVIATE)
+        return surprises(self.predictive, self.y)
 
     def surprisal(self) -> Floats:
         """Return by how much each observation was less likely than its forecast expected, in nats.
@@ -255,6 +253,13 @@ class Trace:
         if not self.is_point:
             columns |= {"sd": self.sd, "log_score": self.log_score}
         return frames.make(columns | self.history, backend)
+
+
+def surprises(forecasts: Predictive, y: Floats) -> Floats:
+    """Return how unlikely each observation was, as a standard normal deviate: see `Trace.surprise`."""
+    below, above = forecasts.cdf(y), forecasts.sf(y)
+    deviate: Floats = np.where(below < above, ndtri(below), -ndtri(above))
+    return np.clip(deviate, -LARGEST_DEVIATE, LARGEST_DEVIATE)
 
 
 def surprise(forecast: Predictive, y: float) -> float:

@@ -14,6 +14,8 @@ from adabypass.validation import Floats
 Rows: TypeAlias = np.ndarray[Any, np.dtype[np.intp]]
 NOTHING: Rows = np.empty(0, np.intp)
 NO_ROWS: Floats = np.empty((0, 0))
+ONE, ONE_BEGIN = np.zeros(1, np.intp), np.array([0, 1], np.intp)
+"""The order of a single observation, and where it begins and ends."""
 Finish: TypeAlias = Callable[[Rows], None]
 """Takes the numbers of observations that were learned, in the thread that learned them: no other has their series."""
 
@@ -62,6 +64,9 @@ def learn(
 
     Those of one row are learned in the order in which they came, by one thread.
     """
+    if len(row_of) == 1:  # as a stream has it that waits for each row: without the work of sorting
+        learn_sorted(store, cells, row_of, ONE_BEGIN, ONE, y, X, record, finish)
+        return
     order = np.argsort(row_of, kind="stable").astype(np.intp)
     which, first = np.unique(row_of[order], return_index=True)
     begin = np.append(first, len(order)).astype(np.intp)

@@ -266,12 +266,14 @@ class Panel(SeriesRows):
             return found
 
     def _step_rows(
-        self, row_of: Rows, y: object, X: object, watched: Rows, finish: Callable[[Record, Rows], None] | None
+        self, row_of: Rows, y: Floats, X: object, watched: Rows, finish: Callable[[Record, Rows], None] | None
     ) -> Record:
         """Forecast, then learn, observations of series whose row numbers are `row_of`.
 
         Parameters
         ----------
+        y : array
+            The caller's own, and checked: none is infinite.
         watched : array
             Which numbers of a row are kept after each observation.
         finish : function, optional

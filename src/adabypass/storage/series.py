@@ -88,11 +88,15 @@ class StreamSeries:
         self._new.append(key)
         return series
 
-    def learn(self, rows: Sequence[Row], finish: Callable[[Record, Rows, Rows], None] | None) -> tuple[Record, Rows]:
+    def learn(
+        self, rows: Sequence[Row], y: Floats, finish: Callable[[Record, Rows, Rows], None] | None
+    ) -> tuple[Record, Rows]:
         """Forecast each row, then learn it; return the forecasts, and the number of each row's series.
 
         Parameters
         ----------
+        y : array
+            The observations of the rows.
         finish : function, optional
             Called in several threads, when some rows are learned, all those of their series among them: with the
             forecasts so far, the number of each row's series, and which rows these are.
@@ -100,7 +104,6 @@ class StreamSeries:
         self._make_room()
         known = self.known
         numbers = np.array([known[row[1]].number for row in rows], np.intp)
-        y = np.array([row[3] for row in rows])
         exog = np.array([row[4] for row in rows]) if self.n_exog else None
         then = None if finish is None else lambda record, chosen: finish(record, numbers, chosen)
         return self._panel._step_rows(numbers, y, exog, self._watched, then), numbers

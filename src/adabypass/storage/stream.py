@@ -187,10 +187,10 @@ class SavedStream:
         """Learn rows of the journal, just as they were learned before."""
         rows = [self._row(record) for record, _ in records]
         answers = self._learn(rows)
-        for (number, key, *_), answer, (_, checksum) in zip(rows, answers, records, strict=True):
+        for row, answer, (_, checksum) in zip(rows, answers, records, strict=True):
             if self._answers is not None:
-                self._answers.add(answer, number, key)
-            self._advance(number, checksum)
+                self._answers.add(answer, row[0], row[1])
+            self._advance(row[0], checksum)
         self._checksum = records[-1][1]
 
     def _row(self, record: Record) -> Row:
