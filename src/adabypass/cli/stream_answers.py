@@ -1,6 +1,6 @@
 """Answers to rows that came together: learned at once by a panel, in all processors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ from scipy.special import ndtri
 
 from adabypass.cli.stream_output import Encode, Wanted
 from adabypass.model import quantiles
-from adabypass.model.mixtures import Mixture
+from adabypass.model.mixtures import Mixture, interval_tails
 from adabypass.model.packing import Packing
 from adabypass.model.trace import surprises
 from adabypass.panel.learning import Record, Rows
@@ -60,7 +60,7 @@ class Answerer:
 
     def _interval_finder(self, packing: Packing, bounds: Floats) -> Callable[[Record, Rows, Rows], None]:
         """Return the function that finds the intervals of rows that were learned."""
-        low, high = (1 - self._wanted.level) / 2, (1 + self._wanted.level) / 2
+        low, high = interval_tails(self._wanted.level)
 
         def find(record: Record, numbers: Rows, chosen: Rows) -> None:
             quantiles.intervals(record.records, packing, low, high, chosen, numbers, self._series.deviates, bounds)
@@ -106,14 +106,15 @@ class Forecasts:
 
     def _intervals(self) -> Sequence[Column]:
         if self._bounds is not None:
-            columns: list[Column] = self._bounds.T.tolist()
-            return columns
-        level = self._wanted.level
-        return self._apart(2, lambda forecast, y: [float(each) for each in forecast.interval(level)])
+            return self._columns(self._bounds.T)
+        if isinstance(self._predictive, Mixture):
+            return self._columns(self._predictive.quantile_each(np.array(interval_tails(self._wanted.level))))
+        return self._columns(self._predictive.interval(self._wanted.level))
 
     def _quantiles(self) -> Sequence[Column]:
-        probabilities = np.array(self._wanted.quantiles)
-        return self._apart(len(probabilities), lambda forecast, y: forecast.quantile(probabilities).tolist())
+        wanted, predictive = np.array(self._wanted.quantiles), self._predictive
+        is_mixture = isinstance(predictive, Mixture)
+        return self._columns(predictive.quantile_each(wanted) if is_mixture else predictive.quantile(wanted))
 
     def _log_scores(self) -> Sequence[Column]:
         return [self._where_seen(self._predictive.logpdf(self._y))]
@@ -130,8 +131,6 @@ class Forecasts:
         is_missing = np.isnan(self._y)
         return [None if absent else value for value, absent in zip(values.tolist(), is_missing.tolist(), strict=True)]
 
-    def _apart(self, n: int, function: Callable[[Any, float], list[Any]]) -> Sequence[Column]:
-        """Return `n` columns of what a function returns for each forecast by itself."""
-        predictive = self._predictive
-        values = [function(predictive[i], y) for i, y in enumerate(self._y.tolist())]
-        return list(zip(*values, strict=True)) if values else [()] * n
+    @staticmethod
+    def _columns(values: Iterable[Floats]) -> Sequence[Column]:
+        return [column.tolist() for column in values]

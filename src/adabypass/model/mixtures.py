@@ -17,7 +17,13 @@ from adabypass.model.packing import Packing
 from adabypass.model.protocol import Number, check_level, check_probability, check_values, plain
 from adabypass.validation import Floats, check_array, check_rng, check_size, shown
 
-READ_RECORDS = frozenset({quantiles.cdf, quantiles.sf, quantiles.quantile})
+
+def _quantile_each(forecasts: Any, q: Floats, packing: Packing | None = None) -> Floats:
+    """Return quantiles of forecasts, none of which depends on the forecast before."""
+    return quantiles.quantile(forecasts, q, packing, 1)
+
+
+READ_RECORDS = frozenset({quantiles.cdf, quantiles.sf, quantiles.quantile, _quantile_each})
 """Compiled functions that take records as they are, and need no components."""
 
 CHUNK = 64
@@ -165,10 +171,17 @@ class Mixture(MixtureMoments):
         rows = [self._each(quantiles.quantile, value) for value in values.reshape(-1)]
         return np.reshape(rows, (*values.shape, len(self.mean)))
 
+    def quantile_each(self, q: Floats) -> Floats:
+        """Return quantiles of many forecasts, (len(q), n), each as a single forecast would have it, to the last digit.
+
+        `quantile` begins each search where the one before it ended, which is quicker where forecasts are alike.
+        """
+        return np.array([self._each(_quantile_each, value) for value in q])
+
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
         """Return the central interval that holds the observation with probability `level`: see `Predictive`."""
         level = check_level(level)
-        low, high = (1 - level) / 2, (1 + level) / 2
+        low, high = interval_tails(level)
         if start is not None:
             _check_start(start)
         if self.record is not None and self.packing is not None and self._is_single:
@@ -284,6 +297,11 @@ class Insensitive(Mixture):
         components["noise_scale"], components["epsilon"] = self.noise_scale, self.epsilon
         components["family"] = Family.INSENSITIVE
         return components
+
+
+def interval_tails(level: float) -> tuple[float, float]:
+    """Return the probabilities below the bounds of a central interval."""
+    return (1 - level) / 2, (1 + level) / 2
 
 
 def _check_start(start: object) -> None:

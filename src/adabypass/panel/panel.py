@@ -280,16 +280,12 @@ class Panel(SeriesRows):
             Called in several threads with what is kept, and with the numbers of observations that were learned.
         """
         table = self._kind.check_inputs(X, len(row_of), self._n_inputs)
-        targets = check_array(y, "y", copy=True)
-        learning.check_targets(targets)
         with self._exclusive():
             rows, _ = self._started(table.shape[1])
-            cells = self._workers(len(targets))
-            found = learning.new_record(
-                len(targets), cells[0].n_record, keep=True, keep_records=True, watched=watched
-            )  # fmt: skip
+            cells = self._workers(len(y))
+            found = learning.new_record(len(y), cells[0].n_record, keep=True, keep_records=True, watched=watched)
             then = None if finish is None else lambda chosen: finish(found, chosen)
-            learning.learn(rows.store, cells, row_of, targets, table, found, then)
+            learning.learn(rows.store, cells, row_of, y, table, found, then)
             return found
 
     def _run_series(self, series: Sequence[Floats], X: Floats | None) -> Rows:
