@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from adabypass import AdaBypass, Bypass, EvidenceBypass, Forecaster, PassiveAggressive, SequentialKalman
-from adabypass.cli import stream_loop
 from adabypass.cli.stream_answers import Answerer
 from adabypass.cli.stream_output import DEFAULT_FIELDS, FIELDS, Wanted, encode_json
 from adabypass.model import quantiles
+from adabypass.storage import series
 from adabypass.storage.series import StreamSeries
 from tests.cli.in_process import run, stream
 from tests.cli.one_by_one import OneByOne
@@ -36,14 +36,14 @@ def rows(n: int, n_exog: int, seed: int = 0) -> list[Given]:
 
 def together(given: list[Given], wanted: Wanted, template: Forecaster, n_exog: int, n_threads: int, most: int) -> Any:
     """Answer rows in batches of several sizes; return the answers, and all that was learned."""
-    series = StreamSeries(template, n_exog, watch_changes="change" in wanted.fields, n_threads=n_threads)
-    answerer, answers, begin = Answerer(wanted, series, encode_json(wanted)), list[str](), 0
+    learned = StreamSeries(template, n_exog, watch_changes="change" in wanted.fields, n_threads=n_threads)
+    answerer, answers, begin = Answerer(wanted, learned, encode_json(wanted)), list[str](), 0
     for stop in sorted({*(each for each in (1, 2, 8, 301) if each < len(given)), *range(0, len(given), most)}):
         batch = [(number, *row) for number, row in enumerate(given[begin:stop], begin)]
         answers += answerer.answer(batch) if batch else []
         begin = stop
     answers += answerer.answer([(number, *row) for number, row in enumerate(given[begin:], begin)])
-    return answers, b"".join(series.arrays()[name].tobytes() for name in ("rows", "deviates", "keys"))
+    return answers, b"".join(learned.arrays()[name].tobytes() for name in ("rows", "deviates", "keys"))
 
 
 def alone(given: list[Given], wanted: Wanted, template: Forecaster, n_exog: int) -> tuple[list[str], bytes]:
@@ -107,7 +107,7 @@ def test_how_many_rows_come_together_changes_nothing(
 ) -> None:
     lines = ["t,k,y", *(f"{i},s{i * i % 7},{(i * 37) % 11 + 0.25 if i % 9 else ''}" for i in range(200))]
     whole = stream("--id", "k", *options, given="\n".join(lines) + "\n")
-    monkeypatch.setattr(stream_loop, "MOST_ROWS", most)
+    monkeypatch.setattr(series, "MOST_ROWS", most)
     again = stream("--id", "k", *options, given="\n".join(lines) + "\n")
     assert (whole.code, whole.error) == (0, None)
     assert again == whole
@@ -146,3 +146,9 @@ def test_a_search_without_a_beginning_is_refused() -> None:
             quantiles.intervals(records, packing, 0.1, 0.9, np.array(chosen), both, deviates, bounds)
     with pytest.raises(ValueError, match="numbers"):
         quantiles.intervals(records[:, 1:].copy(), packing, 0.1, 0.9, both, both, deviates, bounds)
+
+
+def test_rows_of_many_numbers_are_learned_few_at_a_time() -> None:
+    names = [f"x{i}" for i in range(10_000)]
+    assert StreamSeries(Forecaster(lags=1), 0).most_rows == 4096
+    assert StreamSeries(Forecaster(exog=names, lags=1), 10_000).most_rows == 104

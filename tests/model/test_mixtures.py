@@ -3,11 +3,12 @@
 import subprocess
 import sys
 import textwrap
+from typing import Any
 
 import numpy as np
 import pytest
 
-from adabypass import Insensitive
+from adabypass import Forecaster, Insensitive
 from adabypass.errors import ParameterError
 
 
@@ -41,3 +42,14 @@ def test_ctrl_c_stops_work_on_many_forecasts_within_a_second(score: str) -> None
 def test_noise_outside_its_domain_is_refused(signal_var: float, noise_scale: float, epsilon: float) -> None:
     with pytest.raises(ParameterError, match="noise_scale must be above 0, the others not below 0"):
         Insensitive(np.zeros(np.shape(signal_var)), signal_var, noise_scale, epsilon)
+
+
+def test_quantiles_of_many_forecasts_are_those_of_each_alone() -> None:
+    y = np.random.default_rng(1).normal(size=300).cumsum()
+    packed: Any = Forecaster(lags=1).run(y).predictive[20:]
+    plain = Insensitive(mean=y, signal_var=np.abs(y), noise_scale=0.5, epsilon=1.25)
+    for many in (packed, plain):
+        found = many.quantile_each([0.05, 0.5, 0.99])
+        assert found.tolist() == [[many[i].quantile(q) for i in range(len(many.mean))] for q in (0.05, 0.5, 0.99)]
+    with pytest.raises(ParameterError, match="probability of a quantile"):
+        packed.quantile_each([0.5, 1.5])

@@ -125,7 +125,8 @@ def stream(**given: Any) -> int:
 
     Rows are CSV with a header, or JSON lines. For each row one JSON line is printed: the observed value (y), the
     forecast that was made before it (mean), its standard deviation (sd) and the bounds of its interval. They are null
-    as long as there is too little data for a forecast. A blank value is a missing observation.
+    as long as there is too little data for a forecast. A blank value is a missing observation. Rows that are there
+    together are answered together, in all processors; a row that comes alone is answered at once.
 
     To follow a file that grows: tail -n +1 -f log.csv | adabypass stream
 

@@ -13,7 +13,7 @@ from adabypass.cli.stream_sinks import GrowingFile, ParquetFile, Sink, StandardO
 from adabypass.errors import AdabypassError, BrokerError, StateError, TableError
 from adabypass.forecasting import Forecaster
 from adabypass.storage.journal import pack
-from adabypass.storage.series import MOST_ROWS, Row, Series, StreamSeries
+from adabypass.storage.series import Row, Series, StreamSeries
 from adabypass.storage.stream import Answers, SavedStream
 from adabypass.tables import cells
 from adabypass.tables.reading import STANDARD_INPUT, standard_input
@@ -97,7 +97,7 @@ class Loop:
         place
             What errors about a cell of the newest row call it.
         """
-        choices, known, waiting = self._choices, self._series.known, self._waiting
+        choices, known, waiting, most_rows = self._choices, self._series.known, self._waiting, self._series.most_rows
         reader = Cells(
             place, choices.target, choices.key, choices.time, choices.exog, choices.missing,
             choices.on_bad_row == "missing",
@@ -120,7 +120,7 @@ class Loop:
             if has_time:
                 series.last_time, series.last_cell = time, json.dumps(cell)
             waiting.append((rows.row, key, series.last_cell, y, exog))
-            if len(waiting) >= MOST_ROWS:
+            if len(waiting) >= most_rows:
                 self._answer_waiting()
 
     def _answer_waiting(self) -> None:

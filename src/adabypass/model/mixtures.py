@@ -171,12 +171,12 @@ class Mixture(MixtureMoments):
         rows = [self._each(quantiles.quantile, value) for value in values.reshape(-1)]
         return np.reshape(rows, (*values.shape, len(self.mean)))
 
-    def quantile_each(self, q: Floats) -> Floats:
+    def quantile_each(self, q: ArrayLike) -> Floats:
         """Return quantiles of many forecasts, (len(q), n), each as a single forecast would have it, to the last digit.
 
         `quantile` begins each search where the one before it ended, which is quicker where forecasts are alike.
         """
-        return np.array([self._each(_quantile_each, value) for value in q])
+        return np.array([self._each(_quantile_each, value) for value in check_probability(q).reshape(-1)])
 
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
         """Return the central interval that holds the observation with probability `level`: see `Predictive`."""

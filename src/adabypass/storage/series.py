@@ -20,6 +20,8 @@ NO_DEVIATES = (-1.0, 1.0)
 """Where the search for an interval's bounds starts."""
 MOST_ROWS = 4096
 """Rows that are learned at once: their forecasts take 14 MB."""
+MOST_VALUES = 1 << 20
+"""Numbers of such rows: where there are thousands of exogenous columns, fewer rows are learned at once."""
 Row: TypeAlias = tuple[int, str, str, float, list[float] | None]
 """A row that is learned: its number in the input; the id of its series as JSON, "" where there is but one; its time as
 JSON, "" where rows have none; the observation, nan if it is missing; and exogenous values, if any."""
@@ -63,12 +65,15 @@ class StreamSeries:
         Where the search for the bounds of its newest interval ended.
     monitors : list of ChangeMonitor
         Of each series, if changes are watched for.
+    most_rows : int
+        Rows that should be learned at once, for the sake of memory.
     """
 
     def __init__(
         self, template: Forecaster, n_exog: int, *, watch_changes: bool = False, n_threads: int | None = None
     ) -> None:
         self.template, self.n_exog = template, n_exog
+        self.most_rows = max(1, min(MOST_ROWS, MOST_VALUES // (1 + n_exog)))
         self.known: dict[str, Series] = {}
         self.deviates: Floats = np.empty((0, 2))
         self.monitors: list[ChangeMonitor] = []

@@ -1,4 +1,4 @@
-"""The state of a stream of many series: learned row by row, journaled, saved, and resumed after a crash."""
+"""The state of a stream of many series: learned in batches of rows, journaled, saved, and resumed after a crash."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from adabypass.storage.folder import StateFolder
 from adabypass.storage.journal import Record, pack
 from adabypass.storage.models import STREAM
 from adabypass.storage.positions import Positions
-from adabypass.storage.series import MOST_ROWS, Row, Series, StreamSeries
+from adabypass.storage.series import Row, Series, StreamSeries
 from adabypass.validation import Floats, shown
 
 LARGEST_NUMBER = int(LARGEST_COUNT)
@@ -176,7 +176,7 @@ class SavedStream:
             self._restore(found.snapshot)
             n_replayed, n_torn = found.journal.n_records, found.journal.n_torn
             every = found.journal.records()
-            while some := list(islice(every, MOST_ROWS)):
+            while some := list(islice(every, self.series.most_rows)):
                 self._replay(some)
         for each in self.series.known.values():
             each.resumed_time = each.last_time
