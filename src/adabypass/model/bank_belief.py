@@ -104,7 +104,7 @@ def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> Linear
         fade=_fade(spec, spec.view(row, "noise_fading_log", n_features)),
         level_slope=level_slope,
         level_center=spec.layout.scalar(row, "y_center") + y_scale * spec.layout.scalar(row, "y_running_mean"),
-        level_unit=y_scale * spec.layout.scalar(row, "y_running_var") ** 0.5,
+        level_unit=y_scale * max(spec.layout.scalar(row, "y_running_var"), 0.0) ** 0.5,
         x_center=spec.view(row, "x_center", n_features).copy(),
         y_center=spec.layout.scalar(row, "y_center"),
         intercept=spec.intercept,

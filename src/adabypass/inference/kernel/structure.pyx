@@ -4,6 +4,7 @@ Memory stays safe as in cell.pyx: what comes in is copied and checked before the
 """
 
 from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport sqrt
 from libc.stdlib cimport free, malloc
 
 cimport numpy as cnp
@@ -19,6 +20,7 @@ from adabypass.inference.kernel.structure_shares cimport fill_season, fill_share
 from adabypass.inference.kernel.structure_state cimport (
     CENTER, IS_SCALED, LOG_CENTER, LOG_UNIT, N_STEPS, UNIT, Bank,
 )
+from adabypass.model.special cimport larger
 
 import numpy as np
 
@@ -307,5 +309,5 @@ cdef class StructureCell:
             center = bank.head[LOG_CENTER if bank.filters[k].is_log else CENTER]
             for h in range(horizon):
                 out_mean[h, k] = saturate(center + unit * mean[k, h])
-                out_scale[h, k] = saturate(unit * (noise_var[h, k] * var[k, h]) ** 0.5)
+                out_scale[h, k] = saturate(unit * sqrt(larger(noise_var[h, k] * var[k, h], 0.0)))
         return shares, dofs, means, scales

@@ -1,6 +1,6 @@
 """All structures on one row: units and observations, equations (130) and (143)."""
 
-from libc.math cimport NAN, exp, fabs, isnan, log
+from libc.math cimport NAN, exp, fabs, isnan, log, sqrt
 from libc.string cimport memcpy, memmove
 
 from adabypass.inference.kernel.structure_filter cimport (
@@ -57,7 +57,7 @@ cdef void describe(Bank* bank, const double* exog, const Table* out) noexcept no
         forecast(f, bank.x, values, bank.cov_x, &found)
         unit = bank.head[LOG_UNIT if f.is_log else UNIT]
         out.means[k] = saturate(bank.head[LOG_CENTER if f.is_log else CENTER] + unit * found.mean)
-        out.scales[k] = saturate(unit * (scale_var(f) * (found.var + _step_var(f, bank.x))) ** 0.5)
+        out.scales[k] = saturate(unit * sqrt(larger(scale_var(f) * (found.var + _step_var(f, bank.x)), 0.0)))
 
 
 cdef double _step_var(const Filter* f, const double* x) noexcept nogil:
