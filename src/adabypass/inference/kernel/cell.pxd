@@ -11,7 +11,6 @@ from adabypass.inference.kernel.step cimport N_MATRICES, Kernel, Pending, Step, 
 cdef class Cell(RowCell):
     cdef cnp.ndarray _row           # the model's memory; updates may be pending
     cdef readonly Py_ssize_t n_features
-    cdef readonly bint is_running   # a copy of the row runs a stream, and will replace this one
     cdef Kernel kernel
     cdef cnp.ndarray constants
     cdef Py_ssize_t n_head          # numbers at the row's start that a trace keeps: n_seen and the scalars
@@ -34,5 +33,4 @@ cdef class Cell(RowCell):
 
 
 cdef void write_weights(Weigh weigh, Weights weights_of, Step* step, double* out) noexcept nogil
-cdef int check_idle(bint is_running) except -1
 cdef Py_ssize_t rows_between_signals(Py_ssize_t row_size)

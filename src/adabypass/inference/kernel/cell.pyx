@@ -25,6 +25,7 @@ from adabypass.inference.kernel.delayed cimport (
 )
 from adabypass.inference.kernel.maker cimport Maker
 from adabypass.inference.kernel.row_cell cimport RowCell, Seen
+from adabypass.inference.kernel.running cimport check_idle
 from adabypass.inference.kernel.step cimport (
     LINE, N_MATRICES, Kernel, Linear, Step, Weigh, Weights, aim, next_line, settle, weight_cov, weight_mean,
 )
@@ -32,7 +33,6 @@ from adabypass.simd.dispatch cimport SLAB
 
 import numpy as np
 
-from adabypass.errors import ConcurrentUseError
 from adabypass.model.row import aligned
 from adabypass.validation import check_features
 
@@ -101,16 +101,6 @@ cdef class Cell(RowCell):
         """The model's memory, up to date until the model next learns."""
         settle(&self.newest)
         return self._row
-
-    def start_run(self):
-        """Refuse whatever would change the row, until `end_run`; return a copy of the row."""
-        check_idle(self.is_running)
-        self.is_running = True
-        return self.row.copy()
-
-    def end_run(self):
-        """Let the row be changed again."""
-        self.is_running = False
 
     def predict(self, x):
         """Return the forecast of the observation at `x`."""
@@ -291,14 +281,6 @@ cdef void write_weights(Weigh weigh, Weights weights_of, Step* step, double* out
     for i in range(step.n):
         out[i] = weight_mean(&linear, i)
         out[step.n + i] = weight_cov(&linear, i, i)
-
-
-cdef int check_idle(bint is_running) except -1:
-    if is_running:
-        raise ConcurrentUseError(
-            "this model is running a stream, in this thread or another; wait until run returns, or use a copy() of it."
-        )
-    return 0
 
 
 cdef Py_ssize_t rows_between_signals(Py_ssize_t row_size):

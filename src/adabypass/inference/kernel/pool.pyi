@@ -1,17 +1,15 @@
 from typing import Any
 
+from adabypass.inference.kernel.running import Running
 from adabypass.inference.kernel.structure import StructureCell
 from adabypass.model.pool_spec import PoolSpec
 from adabypass.validation import Floats
 
-class PoolCell:
+class PoolCell(Running):
     row: Floats
     spec: PoolSpec
     structures: StructureCell
-    is_running: bool
     def __init__(self, spec: PoolSpec, row: Floats) -> None: ...
-    def start_run(self) -> Floats: ...
-    def end_run(self) -> None: ...
     @property
     def shares(self) -> Floats: ...
     def describe(self, exog: Floats) -> tuple[Any, Floats, Floats, Floats, Floats]: ...

@@ -9,8 +9,9 @@ from libc.math cimport NAN, exp, isnan
 cimport numpy as cnp
 
 from adabypass.inference.kernel.arguments cimport is_vector
-from adabypass.inference.kernel.cell cimport check_idle, rows_between_signals
+from adabypass.inference.kernel.cell cimport rows_between_signals
 from adabypass.inference.kernel.row_cell cimport RowCell, Seen
+from adabypass.inference.kernel.running cimport Running, check_idle
 from adabypass.inference.kernel.structure_shares cimport weigh
 from adabypass.model.special cimport larger
 
@@ -30,7 +31,7 @@ cdef enum:
     MOST = 8  # members of a pool: the structures together, and regressions
 
 
-cdef class PoolCell:
+cdef class PoolCell(Running):
     """The row of an automatic forecaster, and the models that move it.
 
     Parameters
@@ -43,7 +44,6 @@ cdef class PoolCell:
     cdef readonly cnp.ndarray row
     cdef readonly object spec
     cdef readonly object structures     # the StructureCell of the row's beginning
-    cdef readonly bint is_running       # a copy of the row runs a series, and will replace this one
     cdef list regressions               # a RowCell each, bound to its part of the row
     cdef Py_ssize_t n_regressions, n_exog
     cdef double* evidence               # of the structures together, then of each regression
@@ -70,16 +70,6 @@ cdef class PoolCell:
             cell.bind(self.start + <Py_ssize_t>part.start)
             self.regressions.append(cell)
             self.n_seen_at[k], self.fewest_seen[k] = part.model, spec.fewest_seen[k]
-
-    def start_run(self):
-        """Refuse whatever would change the row, until `end_run`; return a copy of the row."""
-        check_idle(self.is_running)
-        self.is_running = True
-        return self.row.copy()
-
-    def end_run(self):
-        """Let the row be changed again."""
-        self.is_running = False
 
     @property
     def shares(self):

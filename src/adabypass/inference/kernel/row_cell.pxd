@@ -1,6 +1,7 @@
 # What moves rows: a kernel with scratch memory of its own, bound to one row after another.
 
 from adabypass.inference.kernel.ahead cimport Horizon
+from adabypass.inference.kernel.running cimport Running
 from adabypass.model.component cimport Component
 
 
@@ -11,7 +12,7 @@ ctypedef struct Seen:
     double log_score            # nan if the kernel does not compute it, or the observation is missing
 
 
-cdef class RowCell:
+cdef class RowCell(Running):
     cdef readonly Py_ssize_t n_inputs           # numbers that come with an observation
     cdef readonly Py_ssize_t n_record           # numbers that keep a forecast; 0 if its moments say it all
     cdef readonly Py_ssize_t n_components       # of a forecast many steps ahead

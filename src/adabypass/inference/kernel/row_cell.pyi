@@ -1,4 +1,6 @@
-class RowCell:
+from adabypass.inference.kernel.running import Running
+
+class RowCell(Running):
     n_inputs: int
     n_record: int
     n_components: int

@@ -6,10 +6,11 @@ cell has these methods; none of them needs the interpreter's lock.
 """
 
 from adabypass.inference.kernel.ahead cimport Horizon
+from adabypass.inference.kernel.running cimport Running
 from adabypass.model.component cimport Component
 
 
-cdef class RowCell:
+cdef class RowCell(Running):
     """A kernel that goes from row to row."""
 
     cdef void bind(self, double* row) noexcept nogil:

@@ -12,13 +12,14 @@ cimport numpy as cnp
 
 from adabypass.inference.kernel.ahead cimport Horizon
 from adabypass.inference.kernel.arguments cimport all_finite, as_target, copy_plain, is_target, is_vector
-from adabypass.inference.kernel.cell cimport check_idle, rows_between_signals, write_weights
+from adabypass.inference.kernel.cell cimport rows_between_signals, write_weights
 from adabypass.inference.kernel.drift_evidence cimport begin_drifts, fill_step_shares, is_due, judge_drifts
 from adabypass.inference.kernel.maker cimport Maker
 from adabypass.inference.kernel.past cimport (
     Design, N_UNKNOWN, Past, Workspace, base_of, extra_var, features, fill, fill_exog, is_ready, observe, open_past,
 )
 from adabypass.inference.kernel.row_cell cimport RowCell, Seen
+from adabypass.inference.kernel.running cimport check_idle
 from adabypass.inference.kernel.stability cimport n_response
 from adabypass.inference.kernel.step cimport LARGEST, LINE, Kernel, Linear, Step, aim, next_line, saturate
 from adabypass.model.component cimport Component
@@ -50,7 +51,6 @@ cdef class SeriesCell(RowCell):
     cdef readonly cnp.ndarray row
     cdef readonly Py_ssize_t n_features
     cdef readonly Py_ssize_t n_exog
-    cdef readonly bint is_running   # a copy of the row runs a series, and will replace this one
     cdef Kernel kernel
     cdef cnp.ndarray constants, lags, taps, groups
     cdef Horizon judged             # memory of the forecasts that are judged; None if none are
@@ -140,16 +140,6 @@ cdef class SeriesCell(RowCell):
 
     def __dealloc__(self):
         free(self.memory)
-
-    def start_run(self):
-        """Refuse whatever would change the row, until `end_run`; return a copy of the row."""
-        check_idle(self.is_running)
-        self.is_running = True
-        return self.row.copy()
-
-    def end_run(self):
-        """Let the row be changed again."""
-        self.is_running = False
 
     @property
     def is_ready(self):

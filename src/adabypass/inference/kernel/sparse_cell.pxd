@@ -1,6 +1,7 @@
 cimport numpy as cnp
 
 from adabypass.inference.kernel.maker cimport Maker
+from adabypass.inference.kernel.running cimport Running
 from adabypass.inference.kernel.step cimport Kernel, Step
 
 
@@ -8,10 +9,9 @@ cdef enum:
     MOST_VECTORS = 4
 
 
-cdef class SparseCell:
+cdef class SparseCell(Running):
     cdef readonly cnp.ndarray row
     cdef readonly Py_ssize_t n_features
-    cdef readonly bint is_running
     cdef Kernel kernel
     cdef cnp.ndarray constants
     cdef Py_ssize_t n_head, capacity, n_given

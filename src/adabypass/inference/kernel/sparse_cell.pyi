@@ -1,15 +1,13 @@
+from adabypass.inference.kernel.running import Running
 from adabypass.inference.kernel.step import Kernel
 from adabypass.model.predictive import Predictive
 from adabypass.model.spec import Spec
 from adabypass.validation import Floats, Integers
 
-class SparseCell:
+class SparseCell(Running):
     row: Floats
     n_features: int
-    is_running: bool
     def __init__(self, kernel: Kernel, spec: Spec, row: Floats, n_features: int) -> None: ...
-    def start_run(self) -> Floats: ...
-    def end_run(self) -> None: ...
     def predict(self, indices: Integers, values: Floats) -> Predictive: ...
     def step(self, indices: Integers, values: Floats, y: object, want_forecast: bool = ...) -> Predictive: ...
     def run(

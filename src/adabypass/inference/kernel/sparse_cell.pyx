@@ -13,8 +13,8 @@ from libc.string cimport memcpy
 cimport numpy as cnp
 
 from adabypass.inference.kernel.arguments cimport as_target, is_vector
-from adabypass.inference.kernel.cell cimport check_idle
 from adabypass.inference.kernel.maker cimport Maker
+from adabypass.inference.kernel.running cimport Running, check_idle
 from adabypass.inference.kernel.step cimport LARGEST, LINE, Kernel, Linear, Step, aim, next_line
 from adabypass.model.special cimport smaller
 
@@ -27,7 +27,7 @@ cdef enum:
     BETWEEN_SIGNALS = 4096          # rows
 
 
-cdef class SparseCell:
+cdef class SparseCell(Running):
     """A row with a diagonal covariance, together with the kernel that moves it.
 
     Parameters
@@ -81,16 +81,6 @@ cdef class SparseCell:
         self.values = memory + n
         self.compact = self.values + 2 * n          # after room for the scaled features
         return 0
-
-    def start_run(self):
-        """Refuse whatever would change the row, until `end_run`; return a copy of the row."""
-        check_idle(self.is_running)
-        self.is_running = True
-        return self.row.copy()
-
-    def end_run(self):
-        """Let the row be changed again."""
-        self.is_running = False
 
     def predict(self, const Py_ssize_t[::1] indices, const double[::1] values):
         """Return the forecast of the observation at the features `indices`, whose values these are; others are 0."""

@@ -10,7 +10,8 @@ from libc.stdlib cimport free, malloc
 cimport numpy as cnp
 
 from adabypass.inference.kernel.arguments cimport is_vector
-from adabypass.inference.kernel.cell cimport check_idle, rows_between_signals
+from adabypass.inference.kernel.cell cimport rows_between_signals
+from adabypass.inference.kernel.running cimport Running, check_idle
 from adabypass.inference.kernel.step cimport saturate
 from adabypass.inference.kernel.structure_ahead cimport Future, ahead_size, forecast_ahead
 from adabypass.inference.kernel.structure_bank cimport Table, describe, in_units, is_counted, observe, zero_share
@@ -29,7 +30,7 @@ from adabypass.model.structure_spec import LAYOUT, SETTINGS
 cnp.import_array()
 
 
-cdef class StructureCell:
+cdef class StructureCell(Running):
     """The row of an automatic forecaster, and the filters that move it.
 
     Parameters
@@ -41,7 +42,6 @@ cdef class StructureCell:
 
     cdef readonly cnp.ndarray row
     cdef readonly object spec
-    cdef readonly bint is_running   # a copy of the row runs a series, and will replace this one
     cdef Py_ssize_t most_states
     cdef cnp.ndarray settings, lags, priors, waves
     cdef Bank bank
@@ -133,16 +133,6 @@ cdef class StructureCell:
         f.season_var, f.lag_var, f.exog_var = of["season_var"], of["lag_var"], of["exog_var"]
         f.lags, f.lag_prior = &lags[k, 0], &priors[k, 0]
         return 0
-
-    def start_run(self):
-        """Refuse whatever would change the row, until `end_run`; return a copy of the row."""
-        check_idle(self.is_running)
-        self.is_running = True
-        return self.row.copy()
-
-    def end_run(self):
-        """Let the row be changed again."""
-        self.is_running = False
 
     @property
     def is_scaled(self):

@@ -1,0 +1,6 @@
+from adabypass.validation import Floats
+
+class Running:
+    is_running: bool
+    def start_run(self) -> Floats: ...
+    def end_run(self) -> None: ...
