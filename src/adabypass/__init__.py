@@ -3,6 +3,7 @@
 from adabypass.datasets import load_dataset
 from adabypass.evaluation import compare, evaluate, evaluate_frame
 from adabypass.forecasting import AutoForecaster, Baseline, Drift, Forecaster, Naive, SeasonalNaive
+from adabypass.model.component import Target
 from adabypass.model.forecast import Forecast
 from adabypass.model.noise import Family
 from adabypass.model.predictive import (
@@ -57,6 +58,7 @@ __all__ = [
     "SequentialKalman",
     "StudentMixture",
     "StudentT",
+    "Target",
     "Trace",
     "compare",
     "evaluate",

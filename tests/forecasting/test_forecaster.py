@@ -24,7 +24,10 @@ from tests.forecasting.series import autoregression, every_model, with_gaps
 @every_model
 def test_lags_and_bias_are_the_features_of_the_paper(make: Callable[[], Regressor]) -> None:
     y = load_dataset("nile").y
+    """AutoBypass, that is, as it learns y itself alone: what is many steps ahead is linear in y."""
     forecaster, model = Forecaster(make()), make()
+    if isinstance(model, AutoBypass):
+        model = AutoBypass(transform="none")
     X = y[:-1, None] if isinstance(model, AutoBypass) else np.column_stack([np.ones(662), y[:-1]])
     expected = model.run(X, y[1:])
     trace = forecaster.run(y)

@@ -91,7 +91,7 @@ def test_features_that_come_later_start_at_the_prior() -> None:
 
 def test_one_feature_without_an_intercept_has_nothing_off_its_diagonal(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same drifts, that is: a diagonal bank has none in differences."""
-    monkeypatch.setattr(bank, "filters", lambda intercept, is_full=False: bank_design.filters(intercept, False))
+    monkeypatch.setattr(bank, "filters", lambda intercept, *_: bank_design.filters(intercept, False))
     monkeypatch.setattr(bank, "_constants", bank._constants.__wrapped__)  # what was made of other filters
     X, y = stream(200, 1)
     full, diagonal = (AutoBypass(intercept=False, covariance=each) for each in ("full", "diagonal"))

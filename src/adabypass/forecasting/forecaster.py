@@ -85,8 +85,8 @@ class Forecaster(Savable, metaclass=ByArguments):
         if not isinstance(model, Regressor):
             raise ParameterError(f"model is {model!r}, but must be a model such as AutoBypass().")
         self._names = None if exog is None else check_names(exog)
-        self._untrained = model._untrained()
         self._spec = check_settings(model, lags, seasonal_lags, difference, bias, missing)
+        self._untrained = type(model)._of_spec(self._spec.model)
         if self._names is not None:
             self._check_features(len(self._names))
         self._cell: SeriesCell | None = None

@@ -38,7 +38,7 @@ def check_settings(
     design = Design(check_lags(lags, seasonal_lags), order, bool(bias) and not model.has_intercept)
     if len(design.lags) > MOST_FEATURES:
         raise ParameterError(f"{len(design.lags)} lags are too many: a model has at most {MOST_FEATURES} features.")
-    return SeriesSpec(model._spec, design, missing)
+    return SeriesSpec(model._spec.for_lags(), design, missing)
 
 
 def check_missing(missing: Any) -> Missing:

@@ -8,13 +8,23 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 
 from adabypass.errors import ParameterError
-from adabypass.model.bank_design import DRIFT_LOGS, Setting, families, filters, n_flexible
+from adabypass.model.bank_design import (
+    DRIFT_LOGS,
+    NOISE_MODELS,
+    TRANSFORMED_NOISE_MODELS,
+    NoiseModel,
+    Setting,
+    families,
+    filters,
+    n_flexible,
+)
 from adabypass.model.bank_shares import check_shares, shared
 from adabypass.model.covariance import LARGEST_RANK, check_columns, low_rank_layout, start_low_rank
 from adabypass.model.linear_mixture import LARGEST_LEVEL
 from adabypass.model.noise import FLEXIBLE_NORMALS, Family
+from adabypass.model.packing import Packing, packing_of
 from adabypass.model.predictive import Mixture, Normal, Predictive
-from adabypass.model.row import Field, Layout, pack, scalars, triangle, vectors
+from adabypass.model.row import LINE, Field, Layout, pack, scalars, triangle, vectors
 from adabypass.model.spec import Spec
 from adabypass.validation import Floats, check_int, shown
 
@@ -22,6 +32,10 @@ LEARNED = ("noise_scale", "epsilon", "drift", *(f"drift_share_{index}" for index
 """The scalars that say what was learned; the last are the shares of the drift rates."""
 
 LONGEST_PERIOD = 100_000
+
+Transform = Literal["auto", "none"]
+MOST_TRANSFORMED = 50
+"""Features up to which the log and the root of y are learned too, if it is not said whether to."""
 
 BankCovariance = Literal["auto", "full", "diagonal", "low-rank"]
 MOST_FULL = 200
@@ -48,7 +62,10 @@ class AutoBypassSpec(Spec):
     """Whether features are mostly 0, which is then what they are measured from; covariances are not full."""
     rank: int = field(default=10, kw_only=True)
     """Of covariances of low rank."""
+    transform: Transform = field(default="auto", kw_only=True)
+    """Whether the log and the root of y are learned too, while y is positive."""
 
+    noise_models: ClassVar[tuple[NoiseModel, ...]] = NOISE_MODELS
     forecast_type: ClassVar[type] = Mixture
     bounded_by: ClassVar[Mapping[str, str]] = {"n_warm": "n_warm_up", "season_step": "period"}
     drift_logs: ClassVar[tuple[float, ...]] = DRIFT_LOGS
@@ -147,6 +164,11 @@ class AutoBypassSpec(Spec):
     max_repeats: ClassVar[int] = 100
     """After so many equal values in a row the noise's scale may grow, but not fall any further."""
 
+    target_discount: ClassVar[float] = 0.99
+    """Share of the evidence for y itself, its log and its root that is left a step later."""
+    least_evidence: ClassVar[float] = -500.0
+    """What that evidence does not fall below, so that it can be made up for."""
+
     layout: ClassVar[Layout] = Layout(
         (
             *scalars("n_seen", "n_warm", "phase", "y_center", "y_scale", "last_y", "n_repeats", "shocks", "log_score"),
@@ -196,8 +218,10 @@ class AutoBypassSpec(Spec):
         "normal_share_rate", "normal_share_prior", "normal_share_pull",
         "season_rate", "season_prior", "largest_season_log",
         "shock_distance", "shock_decay", "max_shocks", "distance_after_shocks", "max_repeats",
+        "target_discount", "least_evidence", "transformed_at",
     )  # fmt: skip
-    """What compiled code reads, in this order, before the switching rates, the milestones and the filters' settings."""
+    """What compiled code reads, in this order, before the switching rates, the milestones and the filters' settings;
+    then those of the banks of the log and the root, if there are any."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.intercept, bool):
@@ -220,10 +244,24 @@ class AutoBypassSpec(Spec):
             object.__setattr__(self, "layout", SPARSE_LAYOUT)
         if self.prior_shares is not None:
             object.__setattr__(self, "prior_shares", check_shares(self.prior_shares, len(filters(self.intercept))))
+        if not isinstance(self.transform, str) or self.transform not in get_args(Transform):
+            raise ParameterError(f"transform is {shown(self.transform)}, but must be 'auto' or 'none'.")
+        if self.is_transformed:
+            object.__setattr__(self, "layout", TRANSFORMED_LAYOUT)
+
+    @property
+    def is_transformed(self) -> bool:
+        """Whether there are banks of the log and the root beside that of y itself."""
+        return self.transform == "auto" and self.is_full and self.intercept
+
+    @property
+    def transformed(self) -> "TransformedSpec":
+        """The bank of the log, or of the root."""
+        return _transformed(self.period)
 
     def filters(self) -> tuple[Setting, ...]:
         """Return the settings of every filter, in the kernel's order."""
-        every = filters(self.intercept, self.is_full)
+        every = filters(self.intercept, self.is_full, self.noise_models)
         return every if self.prior_shares is None else shared(every, self.prior_shares)
 
     def hyperparameters(self) -> dict[str, Any]:
@@ -236,6 +274,8 @@ class AutoBypassSpec(Spec):
             del values["sparse"]
         if not self.is_low_rank:
             del values["rank"]
+        if self.transform == "auto":
+            del values["transform"]
         return values
 
     def changed(self) -> dict[str, Any]:
@@ -258,13 +298,18 @@ class AutoBypassSpec(Spec):
         """Where the numbers of a walk's weights are, if their covariance is of low rank."""
         return low_rank_layout(WALK_MEAN, self.rank)
 
+    def for_lags(self) -> Self:
+        """Return the spec of a model whose features are lags: what is many steps ahead is linear in y."""
+        return replace(self, transform="none")
+
     def for_features(self, n_features: int) -> Self:
         """Return the spec of a model with so many features: if its covariances are to be chosen, beyond 200 diagonal.
 
-        One that stays open, "auto", is full.
+        One that stays open, "auto", is full. Beyond 50 features nothing is transformed.
         """
+        chosen = replace(self, transform="none") if n_features > MOST_TRANSFORMED else self
         is_chosen = self.covariance == "auto" and n_features > MOST_FULL
-        return replace(self, covariance="diagonal") if is_chosen else self
+        return replace(chosen, covariance="diagonal") if is_chosen else chosen
 
     @property
     def n_filters(self) -> int:
@@ -278,7 +323,7 @@ class AutoBypassSpec(Spec):
     @property
     def n_flexible(self) -> int:
         """Number of filters of flexible noise, which come first."""
-        return n_flexible(self.intercept)
+        return n_flexible(self.intercept, self.noise_models)
 
     @property
     def n_normals(self) -> int:
@@ -295,7 +340,7 @@ class AutoBypassSpec(Spec):
 
     @property
     def families(self) -> tuple[Family, ...]:
-        return families(self.intercept)
+        return families(self.intercept, self.noise_models)
 
     @property
     def n_components(self) -> int:
@@ -333,6 +378,17 @@ class AutoBypassSpec(Spec):
         """Number of times that the units are set."""
         return len(self.milestones)
 
+    @property
+    def packing(self) -> Packing:
+        transformed = self.transformed.packing if self.is_transformed else None
+        return packing_of(self.families, self.n_walks, transformed)
+
+    @property
+    def transformed_at(self) -> int:
+        """Where the constants of the transformed banks begin; 0 if there are none."""
+        own = len(self.constant_names) + self.n_fixed_rates + self.n_milestones + len(Setting._fields) * self.n_filters
+        return own if self.is_transformed else 0
+
     def start(self) -> dict[str, float]:
         return {}
 
@@ -340,14 +396,15 @@ class AutoBypassSpec(Spec):
         return _constants(self)
 
     def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
-        if record is None or self.packing is None:
+        if record is None:
             return Normal(mean, var)
-        return Mixture.packed(record, self.packing, mean, var)
+        return Mixture.packed(record, self.packing.of(record), mean, var)
 
     def dims(self, n_features: int) -> dict[str, int]:
         n_slopes, n_features = (n_features, 0) if self.sparse else (0, n_features)
         n_weights = n_features + self.intercept
-        return {
+        beside = _beside(self.period, n_features) if self.is_transformed else {}
+        return beside | {
             "n_slopes": n_slopes,
             "walk_size": self.walk_layout.size(n_features=n_slopes + self.intercept) if self.is_low_rank else 0,
             "n_features": n_features,
@@ -365,7 +422,10 @@ class AutoBypassSpec(Spec):
     def n_scratch(self, n_features: int) -> int:
         n_weights = n_features + self.intercept
         of_walks, of_filters = self.n_walks * (8 + n_weights), 12 * self.n_filters
-        return 8 * n_weights + of_walks + of_filters + self.n_normals * self.n_flexible
+        own = 8 * n_weights + of_walks + of_filters + self.n_normals * self.n_flexible
+        if not self.is_transformed:
+            return own
+        return own + LINE + 2 * self.n_walks + 2 * (self.transformed.n_scratch(n_features) + n_features)
 
     def aligned_at(self, n_features: int) -> int:
         place, _ = self.layout.places(**self.dims(n_features))["walk_mean"]
@@ -373,6 +433,8 @@ class AutoBypassSpec(Spec):
 
     def new_row(self, n_features: int) -> Floats:
         row, dims = super().new_row(n_features), self.dims(n_features)
+        for name in TRANSFORMED if self.is_transformed else ():
+            self.view(row, name, n_features)[:] = self.transformed.new_row(n_features)
         self.layout.view(row, "anchor_var", **dims)[:] = self.layout.view(row, "move_var", **dims)[:] = 1.0
         self.layout.view(row, "season_wave_prec", **dims)[:] = self.prior_prec
         if self.is_low_rank:
@@ -395,6 +457,8 @@ class AutoBypassSpec(Spec):
 
     def check_row(self, row: Floats, n_features: int) -> None:
         super().check_row(row, n_features)
+        for name in TRANSFORMED if self.is_transformed else ():
+            self.transformed.check_row(self.view(row, name, n_features), n_features)
         if self.is_low_rank:
             for walk in self.view(row, "walk_weights", n_features):
                 check_columns(self.walk_layout, walk, n_features + self.intercept)
@@ -402,6 +466,8 @@ class AutoBypassSpec(Spec):
     def widened(self, row: Floats, n_features: int, more: int, were_zero: bool = False) -> Floats:
         if self.is_low_rank:
             return self._widened_low_rank(row, n_features, more)
+        if self.is_transformed:
+            return self._widened_transformed(row, n_features, more, were_zero)
         wide = super().widened(row, n_features, more, were_zero)
         if self.sparse:
             return wide
@@ -411,6 +477,17 @@ class AutoBypassSpec(Spec):
             cov[triangle(at + 1) - 1 if self.is_full else at] = self.prior_vars(i + 1)[-1]
         if self.is_scaled(row) and not were_zero:  # else the new features get their scale with the others
             self.view(wide, "x_scale", n_features + more)[n_features:] = -1.0  # never seen
+        return wide
+
+    def _widened_transformed(self, row: Floats, n_features: int, more: int, were_zero: bool) -> Floats:
+        wide, own = self.new_row(n_features + more), replace(self, transform="none")
+        own_size, size = own.row_size(n_features), own.row_size(n_features + more)
+        wide[:size] = own.widened(row[:own_size], n_features, more, were_zero)
+        for name in ("target_evidence", "target_unit"):  # new features are not transformed
+            self.layout.copy_field(wide, row, name, self.dims(n_features), self.dims(n_features + more))
+        for name in TRANSFORMED:
+            bank = self.transformed.widened(self.view(row, name, n_features).copy(), n_features, more, were_zero)
+            self.view(wide, name, n_features + more)[:] = bank
         return wide
 
     def _widened_low_rank(self, row: Floats, n_features: int, more: int) -> Floats:
@@ -431,6 +508,31 @@ class AutoBypassSpec(Spec):
         """Return one field of a row."""
         return self.layout.view(row, name, **self.dims(n_features))
 
+
+class TransformedSpec(AutoBypassSpec):
+    """The bank that learns the log of y, or its root, beside the bank that learns y itself."""
+
+    noise_models = TRANSFORMED_NOISE_MODELS
+
+
+N_TARGETS = 3
+"""y itself, its log and its root."""
+TRANSFORMED = ("log_bank", "root_bank")
+TRANSFORMED_LAYOUT = Layout(
+    (
+        *AutoBypassSpec.layout.fields,
+        Field("target_evidence", lambda **_: (N_TARGETS,)),
+        Field("target_unit", lambda n_features, **_: (1 + n_features,)),
+        *vectors("before_log", size="n_before_log"),
+        *vectors("log_bank", size="n_bank"),
+        *vectors("before_root", size="n_before_root"),
+        *vectors("root_bank", size="n_bank"),
+    )
+)
+"""That of the bank of y itself, then the evidence for y, its log and its root, and the units of y and of every feature:
+(218). The unit of y is 0 before its first value, and -1 once a value was not positive, that of a feature 0 if it is not
+transformed, as once it has not kept its sign. Then come the rows of the other two banks, with what aligns them before
+each."""
 
 SPARSE_FIELDS = (
     *AutoBypassSpec.layout.fields,
@@ -455,9 +557,28 @@ LOW_RANK_LAYOUT = Layout((*SPARSE_FIELDS, Field("walk_weights", lambda n_walks, 
 """That of a bank without features, and then the weights of every walk: `walk_layout` says where what of them is."""
 
 
+@lru_cache(maxsize=64)
+def _transformed(period: int) -> TransformedSpec:
+    return TransformedSpec(period=period, transform="none")
+
+
+@lru_cache(maxsize=256)
+def _beside(period: int, n_features: int) -> dict[str, int]:
+    """Return the size of the transformed banks' rows, and what is left free so that each is aligned as the first.
+
+    `walk_mean` of each begins a cache line where that of the first does.
+    """
+    bank, own = _transformed(period), AutoBypassSpec(period=period, transform="none")
+    size, end = bank.row_size(n_features), own.row_size(n_features) + N_TARGETS + 1 + n_features
+    offset = own.aligned_at(n_features) - bank.aligned_at(n_features)
+    before_log = (offset - end) % LINE
+    return {"n_before_log": before_log, "n_before_root": (offset - end - before_log - size) % LINE, "n_bank": size}
+
+
 @lru_cache(maxsize=256)
 def _constants(spec: AutoBypassSpec) -> tuple[float, ...]:
     """Compute the constants of a bank: once for all models alike, since each restored model asks for them."""
     settings = (number for every in zip(*spec.filters(), strict=True) for number in every)
     named = (getattr(spec, name) for name in spec.constant_names)
-    return tuple(float(number) for number in (*named, *spec.switching_rates, *spec.milestones, *settings))
+    beside = spec.transformed.constants() if spec.is_transformed else ()
+    return tuple(float(number) for number in (*named, *spec.switching_rates, *spec.milestones, *settings, *beside))

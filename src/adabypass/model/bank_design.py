@@ -101,6 +101,8 @@ NOISE_MODELS = (
     NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, follows_level=False, largest_slope=10.0),
 )
 """Each learns from the rates of its fast part that stand here, unless these are 0."""
+TRANSFORMED_NOISE_MODELS = tuple(each for each in NOISE_MODELS if each.family in (Family.FLEXIBLE, Family.GAUSSIAN))
+"""Those of the banks that learn the log and the root of y: the others gain next to nothing there."""
 DIFFERENCED_LOG = 3.5
 """What counts for the drift of a regression in differences, whatever its slopes do."""
 DRIFTS = (
@@ -143,19 +145,21 @@ def _start_var(family: Family) -> float:
 
 
 @cache
-def families(intercept: bool) -> tuple[Family, ...]:
+def families(intercept: bool, noise_models: tuple[NoiseModel, ...] = NOISE_MODELS) -> tuple[Family, ...]:
     """Return the family of every filter's noise."""
-    return tuple(setting.family for setting in filters(intercept))
+    return tuple(setting.family for setting in filters(intercept, noise_models=noise_models))
 
 
 @cache
-def n_flexible(intercept: bool) -> int:
+def n_flexible(intercept: bool, noise_models: tuple[NoiseModel, ...] = NOISE_MODELS) -> int:
     """Return how many filters have flexible noise."""
-    return families(intercept).count(Family.FLEXIBLE)
+    return families(intercept, noise_models).count(Family.FLEXIBLE)
 
 
 @cache
-def filters(intercept: bool, is_full: bool = True) -> tuple[Setting, ...]:
+def filters(
+    intercept: bool, is_full: bool = True, noise_models: tuple[NoiseModel, ...] = NOISE_MODELS
+) -> tuple[Setting, ...]:
     """Return the settings of every filter, sorted by the family of its noise: flexible noise comes first."""
     drifts = DRIFTS if intercept else DRIFTS_WITHOUT_LEVEL
     if not is_full:
@@ -163,7 +167,7 @@ def filters(intercept: bool, is_full: bool = True) -> tuple[Setting, ...]:
         drifts = (*(drift for drift in drifts if drift.kind is not DriftKind.DIFFERENCED), *others)
     steps = [max(0.0, (drift.fastest_log - LIKELIEST_DRIFT_LOG) / DRIFT_STEP) for drift in drifts]
     odds = [DRIFT_ODDS**step for step in steps]
-    total = sum(odds) * len(NOISE_MODELS)
+    total = sum(odds) * len(noise_models)
     return tuple(
         Setting(
             family=noise.family,
@@ -183,6 +187,6 @@ def filters(intercept: bool, is_full: bool = True) -> tuple[Setting, ...]:
             largest_slope=noise.largest_slope,
             prior_share=odd / total,
         )
-        for noise in NOISE_MODELS
+        for noise in noise_models
         for drift, odd in zip(drifts, odds, strict=True)
     )

@@ -1,5 +1,6 @@
 # One component of a forecast, as compiled code sees it: `COMPONENT` in component.py is the same record.
 
+from libc.math cimport copysign, fabs, log, sqrt
 from libc.stdint cimport int64_t
 
 
@@ -10,3 +11,30 @@ cdef struct Component:
     double noise_scale      # in the units of y
     double epsilon          # in units of noise_scale; 0 unless the noise is insensitive
     int64_t family          # `Family` in noise.py
+    int64_t target          # `Target` in component.py: what of y all of this is about
+
+
+cdef enum:                  # `Target` in component.py
+    IDENTITY
+    LOG
+    ROOT
+    N_TARGETS
+
+
+cdef inline bint has_target(int64_t target, double y) noexcept nogil:
+    """Whether y has a density under what is said of its log or its root."""
+    return target == IDENTITY or y > 0.0 or (target == ROOT and y < 0.0)
+
+
+cdef inline double to_target(int64_t target, double y) noexcept nogil:
+    """g(y): y itself, its log or its root: equation (218)."""
+    if target == IDENTITY:
+        return y
+    return log(y) if target == LOG else copysign(sqrt(fabs(y)), y)
+
+
+cdef inline double log_slope(int64_t target, double y) noexcept nogil:
+    """log g'(y): equation (219)."""
+    if target == IDENTITY:
+        return 0.0
+    return -log(y) if target == LOG else -log(2.0) - 0.5 * log(fabs(y))

@@ -3,6 +3,7 @@
 Compiled code reads and writes the same record as the C struct `Component`, declared in component.pxd.
 """
 
+from enum import IntEnum
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,13 +23,27 @@ COMPONENT = np.dtype(
         ("noise_scale", np.float64),
         ("epsilon", np.float64),
         ("family", np.int64),
+        ("target", np.int64),
     ]
 )
-"""Mixture weight; mean and variance of the Gaussian; scale, half-width of the flat top and family of the noise.
+"""Mixture weight; mean and variance of the Gaussian; scale, half-width of the flat top and family of the noise; target.
 
 `epsilon` is in units of `noise_scale`, and 0 unless `family` is `Family.INSENSITIVE`. No component's family is
-`Family.FLEXIBLE`: each normal of flexible noise is a component of its own.
+`Family.FLEXIBLE`: each normal of flexible noise is a component of its own. All of it is about y, its log or its root,
+as `target` says.
 """
+
+
+class Target(IntEnum):
+    """What of y a component is the distribution of."""
+
+    IDENTITY = 0
+    """y itself."""
+    LOG = 1
+    """Its natural logarithm: y is positive."""
+    ROOT = 2
+    """Its square root, with the sign of y."""
+
 
 COMPONENT_FAMILIES = tuple(family for family in Family if family is not Family.FLEXIBLE)
 
@@ -56,6 +71,8 @@ def check_components(components: object) -> Components:
     family = components["family"]
     known = ", ".join(f"{each.name} = {each.value}" for each in COMPONENT_FAMILIES)
     _refuse(~np.isin(family, COMPONENT_FAMILIES), family, "family", f"must be one of {known}")
+    target, targets = components["target"], ", ".join(f"{each.name} = {each.value}" for each in Target)
+    _refuse(~np.isin(target, list(Target)), target, "target", f"must be one of {targets}")
     total = components["weight"].sum(axis=-1)
     _refuse(np.abs(total - 1) > ROUNDING, total, "sum of weight", "must be 1 in each forecast")
     return components

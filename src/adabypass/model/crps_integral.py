@@ -9,6 +9,8 @@ from adabypass.validation import Floats
 
 LEVELS = np.array([1e-4, 0.003, 0.02, 0.07, 0.16, 0.3, 0.5, 0.7, 0.84, 0.93, 0.98, 0.997, 1 - 1e-4])
 """Quantiles between which a distribution is smooth enough."""
+N_LEVELS = 256
+"""Quantiles that stand for a distribution where there is no formula."""
 FARTHEST = 1e4
 """Tails are followed so many times as far as the points reach."""
 _INNER = np.polynomial.legendre.leggauss(8)

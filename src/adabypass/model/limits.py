@@ -57,3 +57,6 @@ MOST_UNKNOWN = 256
 
 LARGEST_COUNT = 2.0**53
 """Upper end of a count of observations: beyond it float64 no longer counts by ones."""
+
+LARGEST_LOG_VAR = 1.0
+"""Variance of a log that a mean is computed with, at most: a wider lognormal has its mean where hardly a value is."""

@@ -4,11 +4,13 @@ A forecast is an array of components (component.py); one about which nothing is 
 everything about it is nan. All functions take forecasts of shape (n, n_components) and release the interpreter's lock.
 """
 
-from libc.math cimport INFINITY, NAN, exp, hypot, isnan, log, sqrt
+from libc.math cimport INFINITY, M_PI, NAN, erf, exp, expm1, hypot, isnan, log, sqrt
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 import numpy as np
 
+from adabypass.model.component cimport IDENTITY, LOG, N_TARGETS, has_target, log_slope, to_target
 from adabypass.model.families cimport Noise, noise_of, total_sd
 from adabypass.model.special cimport larger, smaller
 
@@ -20,6 +22,9 @@ if sizeof(Component) != component.COMPONENT.itemsize:
     )
 
 cdef double LARGEST = limits.LARGEST
+cdef double LARGEST_LOG = log(limits.LARGEST)
+cdef double LARGEST_LOG_VAR = limits.LARGEST_LOG_VAR
+cdef double FAR_FROM_ZERO = 6.0     # standard deviations beyond which a root is as good as always of one sign
 
 
 cdef bint is_known(const Component* parts) noexcept nogil:
@@ -51,15 +56,37 @@ cdef double mix_log_density(const Component* parts, Py_ssize_t n, double y) noex
     cdef const Noise* noise
     cdef Py_ssize_t k
     for k in range(n):
-        if parts[k].weight == 0.0:
+        if parts[k].weight == 0.0 or not has_target(parts[k].target, y):
             continue
         noise = noise_of(parts[k].family)
-        each = noise.log_density(noise, parts + k, y)
+        each = noise.log_density(noise, parts + k, to_target(parts[k].target, y)) + log_slope(parts[k].target, y)
         if each > top:
             total *= exp(top - each)
             top = each
         total += parts[k].weight * exp(each - top)
-    return larger(top + log(total), -LARGEST)
+    return larger(top + log(total), -LARGEST)       # without any density, log(0)
+
+
+cdef void back_moments(int64_t target, double mean, double var, double* out_mean, double* out_var) noexcept nogil:
+    """Mean and variance of y, if its log or its root is normal with these: equation (221)."""
+    cdef double sd, ratio, fourth
+    if target == IDENTITY:
+        out_mean[0], out_var[0] = mean, var
+        return
+    if target == LOG:
+        var = smaller(var, LARGEST_LOG_VAR)
+        out_mean[0] = exp(smaller(mean + 0.5 * var, LARGEST_LOG))
+        out_var[0] = smaller(out_mean[0] * out_mean[0] * expm1(var), LARGEST)
+        return
+    sd, out_mean[0] = sqrt(var), smaller(mean * mean + var, LARGEST)
+    ratio = mean / sd if sd > 0.0 else INFINITY
+    if ratio < FAR_FROM_ZERO:
+        out_mean[0] *= erf(ratio * sqrt(0.5))
+        out_mean[0] += 2.0 * mean * sd * exp(-0.5 * ratio * ratio) / sqrt(2.0 * M_PI)
+        fourth = mean * mean * mean * mean + 6.0 * mean * mean * var + 3.0 * var * var
+        out_var[0] = smaller(larger(fourth - out_mean[0] * out_mean[0], 0.0), LARGEST)
+        return
+    out_var[0] = smaller(4.0 * mean * mean * var + 2.0 * var * var, LARGEST)
 
 
 cdef double _log_density(const Component* parts, Py_ssize_t n, double y, Room* room) noexcept nogil:
@@ -67,19 +94,43 @@ cdef double _log_density(const Component* parts, Py_ssize_t n, double y, Room* r
 
 
 cdef void _moments(const Component* parts, Py_ssize_t n, double* mean, double* var) noexcept nogil:
-    cdef Py_ssize_t k
-    cdef double deviation, sd
+    cdef double[N_TARGETS] share, means, variances
+    cdef double deviation
+    cdef int64_t target
     if not is_known(parts):
         mean[0], var[0] = NAN, INFINITY
         return
     mean[0] = var[0] = 0.0
-    for k in range(n):
-        mean[0] += parts[k].weight * parts[k].mean
-    for k in range(n):
-        deviation = parts[k].mean - mean[0]
-        sd = total_sd(parts + k)
-        var[0] += parts[k].weight * (sd * sd + deviation * deviation)
+    for target in range(N_TARGETS):
+        share[target] = _target_moments(parts, n, target, &means[target], &variances[target])
+        mean[0] += share[target] * means[target]
+    for target in range(N_TARGETS):
+        deviation = means[target] - mean[0]
+        var[0] += share[target] * (variances[target] + deviation * deviation)
     var[0] = smaller(larger(var[0], 1.0 / LARGEST), LARGEST)
+
+
+cdef double _target_moments(
+    const Component* parts, Py_ssize_t n, int64_t target, double* mean, double* var
+) noexcept nogil:
+    """Weight of the components about y, its log or its root, and what they say of the moments of y."""
+    cdef double share = 0.0, deviation, sd
+    cdef Py_ssize_t k
+    mean[0] = var[0] = 0.0
+    for k in range(n):
+        if parts[k].target == target:
+            share += parts[k].weight
+            mean[0] += parts[k].weight * parts[k].mean
+    if share == 0.0:
+        return 0.0
+    mean[0] /= share
+    for k in range(n):
+        if parts[k].target == target:
+            deviation = parts[k].mean - mean[0]
+            sd = total_sd(parts + k)
+            var[0] += parts[k].weight / share * (sd * sd + deviation * deviation)
+    back_moments(target, mean[0], var[0], mean, var)
+    return share
 
 
 cdef object each_forecast(Function function, const Component[:, ::1] forecasts, const double[::1] at):

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from adabypass.errors import NotANumberError, ParameterError, ShapeError
 from adabypass.model import crps, entropy, mixture, noise, quantiles
-from adabypass.model.component import COMPONENT, Components, check_components
+from adabypass.model.component import COMPONENT, Components, Target, check_components
+from adabypass.model.crps_integral import LEVELS, N_LEVELS, integrate_crps
 from adabypass.model.limits import LARGEST, LARGEST_HYPERPARAMETER
 from adabypass.model.moments import MixtureMoments
 from adabypass.model.noise import Family
@@ -21,6 +22,40 @@ from adabypass.validation import Floats, check_array, check_rng, check_size, sho
 def _quantile_each(forecasts: Any, q: Floats, packing: Packing | None = None) -> Floats:
     """Return quantiles of forecasts, none of which depends on the forecast before."""
     return quantiles.quantile(forecasts, q, packing, 1)
+
+
+def _crps(table: Components, y: Floats) -> Floats:
+    """Return the score: in closed form, or by integration where the log or the root of y has a share."""
+    return _by_target(crps.crps, _integrated_crps, table, y)
+
+
+def _integrated_crps(table: Components, y: Floats) -> Floats:
+    tail = 10.0 ** -np.arange(5, 11)  # of a log, far from where most of it is
+    levels = np.concatenate([tail[::-1], LEVELS, 1.0 - tail])
+    points = [quantiles.quantile(table, np.full(len(table), level)) for level in levels]
+    return integrate_crps(lambda x: quantiles.cdf(table, x), np.array(points), y)
+
+
+def _entropy(table: Components, _: Floats) -> Floats:
+    """Return the entropy, which of a transformed variable is that of the variable and the mean log of its slope."""
+    return _by_target(lambda own, _: entropy.entropy(own), _mean_log_density, table, np.zeros(len(table)))
+
+
+def _mean_log_density(table: Components, _: Floats) -> Floats:
+    """Return the mean negative log density at quantiles."""
+    levels = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
+    points = [quantiles.quantile(table, np.full(len(table), level)) for level in levels]
+    return np.asarray(-np.mean([mixture.logpdf(table, each) for each in points], axis=0))
+
+
+def _by_target(plain: Any, transformed: Any, table: Components, at: Floats) -> Floats:
+    """Call one function with the forecasts that are about y itself alone, another with the rest."""
+    is_transformed = ((table["target"] != Target.IDENTITY) & (table["weight"] > 0.0)).any(axis=1)
+    found = np.empty(len(table))
+    for function, chosen in ((plain, ~is_transformed), (transformed, is_transformed)):
+        if chosen.any():
+            found[chosen] = function(np.ascontiguousarray(table[chosen]), at[chosen])
+    return found
 
 
 READ_RECORDS = frozenset({quantiles.cdf, quantiles.sf, quantiles.quantile, _quantile_each})
@@ -64,6 +99,7 @@ class Mixture(MixtureMoments):
         noise_scale: ArrayLike = 0.0,
         epsilon: ArrayLike = 0.0,
         family: ArrayLike = Family.GAUSSIAN,
+        target: ArrayLike = Target.IDENTITY,
     ) -> "Mixture":
         """Return the mixture whose components have these fields.
 
@@ -78,9 +114,11 @@ class Mixture(MixtureMoments):
         epsilon
             Half-width of the flat top of insensitive noise, in units of `noise_scale`.
         family : Family, or an array of it
+        target : Target, or an array of it
+            What of y a component is the distribution of: y itself, its log or its root.
         """
         names = COMPONENT.names or ()
-        given = (weight, mean, signal_var, noise_scale, epsilon, family)
+        given = (weight, mean, signal_var, noise_scale, epsilon, family, target)
         arrays = [check_array(values, name) for name, values in zip(names, given, strict=True)]
         try:
             fields = np.broadcast_arrays(*arrays)
@@ -190,7 +228,7 @@ class Mixture(MixtureMoments):
 
     def crps(self, y: Number) -> Any:
         """Return the continuous ranked probability score at `y`: smaller is better, in the units of y."""
-        return self._each(crps.crps, y)
+        return self._each(_crps, y)
 
     def pit(self, y: Number) -> Any:
         """Return the probability integral transform of `y`: uniform over a stream if the forecasts are calibrated."""
@@ -198,7 +236,7 @@ class Mixture(MixtureMoments):
 
     def entropy(self) -> Any:
         """Return the expected negative log density: the negative log score that the forecast expects of itself."""
-        return self._each(lambda table, _: entropy.entropy(table), 0.0)
+        return self._each(_entropy, 0.0)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
@@ -211,7 +249,11 @@ class Mixture(MixtureMoments):
         chosen = (rng.random(forecast.shape)[..., None] * shares[forecast, -1:] > shares[forecast]).sum(axis=-1)
         parts = table[forecast, chosen]
         eta = parts["noise_scale"] * noise.sample(parts["family"], parts["epsilon"], rng)
-        return plain(parts["mean"] + np.sqrt(parts["signal_var"]) * rng.normal(size=forecast.shape) + eta)
+        drawn = parts["mean"] + np.sqrt(parts["signal_var"]) * rng.normal(size=forecast.shape) + eta
+        with np.errstate(over="ignore"):
+            drawn = np.where(parts["target"] == Target.LOG, np.exp(drawn), drawn)
+        drawn = np.where(parts["target"] == Target.ROOT, drawn * np.abs(drawn), drawn)
+        return plain(np.clip(drawn, -LARGEST, LARGEST))
 
     def _each(self, function: Callable[..., Floats], at: ArrayLike) -> Any:
         """Call a compiled function with one value for each forecast, or with many for a single forecast.
@@ -295,7 +337,7 @@ class Insensitive(Mixture):
         components["weight"], components["mean"] = 1.0, np.asarray(self.mean)[..., None]
         components["signal_var"] = np.asarray(self.signal_var)[..., None]
         components["noise_scale"], components["epsilon"] = self.noise_scale, self.epsilon
-        components["family"] = Family.INSENSITIVE
+        components["family"], components["target"] = Family.INSENSITIVE, Target.IDENTITY
         return components
 
 

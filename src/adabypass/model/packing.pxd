@@ -19,6 +19,9 @@ ctypedef struct Record:
 
 cdef class Packing:
     cdef readonly tuple families
+    cdef readonly Packing transformed       # of what says how the log and the root of y are distributed; or None
+    cdef readonly Packing own               # of what is about y itself alone, which comes first
+    cdef readonly Py_ssize_t n_own          # numbers of that
     cdef readonly Py_ssize_t n_linears
     cdef readonly Py_ssize_t n_signals      # means and variances of x'w
     cdef readonly Py_ssize_t n_flexible     # linear models of flexible noise, which come first
@@ -30,7 +33,18 @@ cdef class Packing:
 
     cdef Record open(self, const double* memory) noexcept nogil
     cdef Component linear(self, const Record* record, Py_ssize_t k) noexcept nogil
-    cdef void expand_one(self, const double* memory, Component* out) noexcept nogil
+    cdef const double* record_of(self, const double* memory, int target) noexcept nogil
+    cdef void expand_one(self, const double* memory, Component* out, bint is_transformed) noexcept nogil
+    cdef void _expand_transformed(self, const double* memory, int target, Component* out) noexcept nogil
+
+
+cdef enum:
+    ABSENT = -2     # as the common family: what is transformed so has no share
+
+
+cdef inline bint is_present(const double* record) noexcept nogil:
+    """Whether the record of the log or of the root has a share in the forecast."""
+    return record[0] != ABSENT
 
 
 cdef inline Record open_record(

@@ -7,10 +7,10 @@ import numpy as np
 
 from adabypass.errors import ParameterError
 from adabypass.model import quantiles, t_mixture
-from adabypass.model.crps_integral import LEVELS, integrate_crps
+from adabypass.model.crps_integral import LEVELS, N_LEVELS, integrate_crps
 from adabypass.model.mixtures import Mixture
 from adabypass.model.protocol import check_level, check_probability, check_values, plain
-from adabypass.model.student_mixture import N_LEVELS, StudentMixture
+from adabypass.model.student_mixture import StudentMixture
 from adabypass.validation import Floats, check_rng, check_size
 
 CLOSEST = 1e-9

@@ -108,10 +108,14 @@ def _join_mixtures(forecasts: Sequence[Predictive]) -> Normal | Mixture:
 def _join_packed(forecasts: Sequence[Predictive]) -> Mixture | None:
     """Return the forecasts as one, if all are records of one packing."""
     mixtures = _all_of(Mixture, forecasts)
-    packing = mixtures[0].packing if mixtures else None
-    if packing is None or any(each.record is None or each.packing != packing for each in mixtures):
+    packings = [each.packing for each in mixtures if each.packing is not None]
+    if not packings or len(packings) < len(mixtures):
         return None
-    records = np.concatenate([np.atleast_2d(each.record) for each in mixtures if each.record is not None])
+    packing = max(packings, key=lambda each: each.size)
+    if any(each not in (packing, packing.own) for each in packings):
+        return None
+    found = [np.atleast_2d(each.record) for each in mixtures if each.record is not None]
+    records = np.concatenate([each if packing.of(each) is packing else packing.widened(each) for each in found])
     return Mixture.packed(
         records, packing, _joined([each.mean for each in mixtures]), _joined([each.var for each in mixtures])
     )

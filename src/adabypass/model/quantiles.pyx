@@ -4,7 +4,8 @@ As in mixture.pyx, forecasts have shape (n, n_components), those about which not
 interpreter's lock is released. Forecasts with a packing are records, of shape (n, size): model/packing.pyx.
 """
 
-from libc.math cimport INFINITY, M_PI, NAN, exp, fabs, isnan, sqrt
+from libc.math cimport INFINITY, M_PI, NAN, exp, fabs, isnan, log, sqrt
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from scipy.special.cython_special cimport ndtri
@@ -13,7 +14,9 @@ cimport numpy as cnp
 
 import numpy as np
 
-from adabypass.model.component cimport Component
+from adabypass.model.component cimport (
+    IDENTITY, LOG, N_TARGETS, ROOT, Component, has_target, log_slope, to_target,
+)
 from adabypass.model.families cimport FLEXIBLE_NORMALS, Noise, is_normal, noise_of, part_sd, total_sd
 from adabypass.model.mixture cimport is_known
 from adabypass.model.packing cimport Packing, Record
@@ -29,6 +32,8 @@ cdef enum:
 
 cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
 cdef double LARGEST = limits.LARGEST
+cdef double LARGEST_LOG = log(limits.LARGEST)
+cdef double SMALLEST_POSITIVE = 1.0 / limits.LARGEST
 cdef double LARGEST_SD = sqrt(1.0 / limits.SMALLEST_SIGNAL)
 cdef double HUGE_SD = 1e140          # beyond it squares could overflow
 cdef double SETTLED = 1e-4          # miss, as a normal deviate, after which a step is the last; it is cubed by that
@@ -39,32 +44,45 @@ cdef double LARGE_WEIGHT = 1e-3     # of a component that takes part in the firs
 
 cdef struct Mix:
     # A forecast, as it is searched.
-    MixtureLanes lanes
-    MixtureLanes largest        # the components of large weight alone
+    MixtureLanes[N_TARGETS] lanes       # of the components about y, its log and its root
+    MixtureLanes largest        # those about y of large weight alone
+    bint is_transformed         # whether there are any about the log or the root
     double mean
     double unit         # mean standard deviation of the parts: unlike that of the mixture, it hardly feels the widest
     double* memory
     Component* parts    # room for the components of a record
 
 
-cdef int _make_room(Mix* mix, Py_ssize_t n_components) except -1:
-    """Allocate the lanes of a mixture of so many components, and room for these."""
-    cdef Py_ssize_t n_normals, n_shaped, n_doubles
+cdef int _make_room(Mix* mix, Py_ssize_t n_components, Py_ssize_t n_transformed) except -1:
+    """Allocate the lanes of a mixture of so many components, and room for these.
+
+    Up to n_transformed of them are about the log of y, and as many about its root.
+    """
+    cdef Py_ssize_t n_doubles
+    cdef double* memory
     if n_components == 0:
         raise ValueError("a forecast needs at least one component")
-    n_normals, n_shaped = MOST_NORMALS * n_components + LANES, n_components + LANES
-    n_doubles = 3 * n_normals + 5 * n_shaped
-    mix.memory = <double*>malloc(2 * n_doubles * sizeof(double) + n_components * sizeof(Component))
+    n_doubles = 2 * _n_lanes(n_components) + 2 * _n_lanes(n_transformed)
+    mix.memory = <double*>malloc(n_doubles * sizeof(double) + n_components * sizeof(Component))
     if mix.memory == NULL:
         raise MemoryError()
-    _place(&mix.lanes, mix.memory, n_normals, n_shaped)
-    _place(&mix.largest, mix.memory + n_doubles, n_normals, n_shaped)
-    mix.parts = <Component*>(mix.memory + 2 * n_doubles)
+    mix.parts = <Component*>(mix.memory + n_doubles)
+    memory = _place(&mix.lanes[IDENTITY], mix.memory, n_components)
+    memory = _place(&mix.largest, memory, n_components)
+    memory = _place(&mix.lanes[LOG], memory, n_transformed)
+    _place(&mix.lanes[ROOT], memory, n_transformed)
     return 0
 
 
-cdef void _place(MixtureLanes* lanes, double* memory, Py_ssize_t n_normals, Py_ssize_t n_shaped) noexcept nogil:
-    """Point the lanes at memory of 3 n_normals + 5 n_shaped numbers."""
+cdef inline Py_ssize_t _n_lanes(Py_ssize_t n) noexcept nogil:
+    """Count the numbers of the lanes of n components."""
+    return 3 * (MOST_NORMALS * n + LANES) + 5 * (n + LANES)
+
+
+cdef double* _place(MixtureLanes* lanes, double* memory, Py_ssize_t n) noexcept nogil:
+    """Point the lanes of n components at memory, and return its end."""
+    cdef Py_ssize_t n_normals = MOST_NORMALS * n + LANES, n_shaped = n + LANES
+    lanes.n_normals = lanes.n_shaped = 0
     lanes.weight = memory
     lanes.mean = lanes.weight + n_normals
     lanes.inverse_sd = lanes.mean + n_normals
@@ -73,6 +91,7 @@ cdef void _place(MixtureLanes* lanes, double* memory, Py_ssize_t n_normals, Py_s
     lanes.shaped_inverse_scale = lanes.shaped_mean + n_shaped
     lanes.shaped_epsilon = lanes.shaped_inverse_scale + n_shaped
     lanes.shaped_signal_sd = lanes.shaped_epsilon + n_shaped
+    return lanes.shaped_signal_sd + n_shaped
 
 
 cdef inline void _add_normal(MixtureLanes* lanes, double weight, double mean, double var) noexcept nogil:
@@ -93,20 +112,19 @@ cdef inline void _add_shaped(
 
 cdef void _spread(const Component* parts, Py_ssize_t n, Mix* mix) noexcept nogil:
     """Sort the components into normals and others, each in lanes of its own."""
-    cdef MixtureLanes* lanes = &mix.lanes
+    cdef MixtureLanes* lanes
     cdef const Noise* noise
     cdef const Component* part
     cdef Py_ssize_t j, k
     cdef double sd, scale_sq, var, largest = 1.0
-    lanes.n_normals = lanes.n_shaped = 0
-    mix.mean = mix.unit = 0.0
+    _empty(mix)
     for k in range(n):
         part = parts + k
+        lanes = &mix.lanes[part.target]
         noise = noise_of(part.family)
         sd = total_sd(part)
         largest = larger(sd, largest)
-        mix.mean += part.weight * part.mean
-        mix.unit += part.weight * sd
+        _add_center(mix, part.target, part.weight, part.mean, sd)
         scale_sq = part.noise_scale * part.noise_scale
         if part.weight == 0.0:
             continue
@@ -119,17 +137,46 @@ cdef void _spread(const Component* parts, Py_ssize_t n, Mix* mix) noexcept nogil
         else:
             sd = sqrt(part.signal_var) / part.noise_scale
             _add_shaped(lanes, part.weight, part.mean, part.noise_scale, part.epsilon, sd)
-    _fill_lanes(mix)
     if largest < HUGE_SD:
-        KERNELS.inverse_roots(lanes.inverse_sd, lanes.n_normals)
-    else:
-        _invert_huge(parts, n, lanes)
+        _fill_lanes(mix)
+        return
+    mix.unit = smaller(larger(mix.unit, 1.0 / LARGEST), LARGEST)
+    for k in range(N_TARGETS):
+        _fill_up(&mix.lanes[k], mix.mean, mix.unit)
+    _invert_huge(parts, n, mix.lanes)
+
+
+cdef void _empty(Mix* mix) noexcept nogil:
+    """Begin with no component."""
+    cdef int target
+    mix.mean = mix.unit = 0.0
+    mix.is_transformed = False
+    for target in range(N_TARGETS):
+        mix.lanes[target].n_normals = mix.lanes[target].n_shaped = 0
+
+
+cdef inline void _add_center(Mix* mix, int64_t target, double weight, double mean, double sd) noexcept nogil:
+    """Add to where a search begins, and to its unit."""
+    cdef double slope = 1.0
+    if target != IDENTITY and weight > 0.0:
+        mix.is_transformed = True
+        if target == LOG:
+            mean = slope = exp(larger(smaller(mean, LARGEST_LOG), -LARGEST_LOG))
+        else:
+            slope = 2.0 * fabs(mean) + sd
+            mean *= fabs(mean)
+    mix.mean += weight * mean
+    mix.unit += weight * smaller(sd * slope, LARGEST)
 
 
 cdef void _fill_lanes(Mix* mix) noexcept nogil:
-    """Fill the lanes up to whole blocks, with what has no weight."""
+    """Fill the lanes up to whole blocks, with what has no weight, and invert the normals' standard deviations."""
+    cdef int target
     mix.unit = smaller(larger(mix.unit, 1.0 / LARGEST), LARGEST)
-    _fill_up(&mix.lanes, mix.mean, mix.unit)
+    for target in range(N_TARGETS):
+        _fill_up(&mix.lanes[target], mix.mean, mix.unit)
+        if mix.lanes[target].n_normals > 0:
+            KERNELS.inverse_roots(mix.lanes[target].inverse_sd, mix.lanes[target].n_normals)
 
 
 cdef void _fill_up(MixtureLanes* lanes, double mean, double unit) noexcept nogil:
@@ -141,10 +188,12 @@ cdef void _fill_up(MixtureLanes* lanes, double mean, double unit) noexcept nogil
 
 cdef bint _choose_largest(Mix* mix) noexcept nogil:
     """Copy the components of large weight, as a mixture of their own; return whether it is worth a search."""
-    cdef MixtureLanes* lanes = &mix.lanes
+    cdef MixtureLanes* lanes = &mix.lanes[IDENTITY]
     cdef MixtureLanes* large = &mix.largest
     cdef double total = 0.0
     cdef Py_ssize_t k
+    if mix.is_transformed:
+        return False
     large.n_normals = large.n_shaped = 0
     for k in range(lanes.n_normals):
         if lanes.weight[k] > LARGE_WEIGHT:
@@ -190,27 +239,51 @@ cdef void _spread_flexible(const Record* record, Packing packing, MixtureLanes* 
 
 cdef void _spread_record(const double* memory, Packing packing, Mix* mix) noexcept nogil:
     """Do as `_spread`, with a record."""
+    cdef const double* transformed
+    cdef int target
+    cdef bint is_plain = _is_plain(memory, packing)
+    if packing.transformed is not None:
+        for target in range(LOG, N_TARGETS):
+            transformed = packing.record_of(memory, target)
+            is_plain = is_plain and (transformed == NULL or _is_plain(transformed, packing.transformed))
+    if not is_plain:
+        packing.expand_one(memory, mix.parts, packing.transformed is not None)
+        _spread(mix.parts, packing.n_components, mix)
+        return
+    _empty(mix)
+    _spread_target(memory, packing, IDENTITY, mix)
+    if packing.transformed is not None:
+        for target in range(LOG, N_TARGETS):
+            transformed = packing.record_of(memory, target)
+            if transformed != NULL:
+                _spread_target(transformed, packing.transformed, target, mix)
+    _fill_lanes(mix)
+
+
+cdef bint _is_plain(const double* memory, Packing packing) noexcept nogil:
+    """Whether each linear model has its own noise, and no square could overflow."""
     cdef Record record = packing.open(memory)
-    cdef MixtureLanes* lanes = &mix.lanes
-    cdef const Noise* noise
-    cdef Component part
-    cdef Py_ssize_t j, k
-    cdef double sq, largest = 0.0
+    cdef double largest = 0.0
+    cdef Py_ssize_t k
     for k in range(packing.n_signals):
         largest = larger(record.signal_var[k], largest)
     for k in range(packing.n_linears):
         largest = larger(record.noise_scale[k], largest)
-    if record.common_family[0] >= 0.0 or not largest < HUGE_SD:
-        packing.expand_one(memory, mix.parts)
-        _spread(mix.parts, packing.n_components, mix)
-        return
-    lanes.n_normals = lanes.n_shaped = 0
-    mix.mean = mix.unit = 0.0
+    return record.common_family[0] < 0.0 and largest < HUGE_SD
+
+
+cdef void _spread_target(const double* memory, Packing packing, int target, Mix* mix) noexcept nogil:
+    """Add what a record, or a part of it, says of y, its log or its root."""
+    cdef Record record = packing.open(memory)
+    cdef MixtureLanes* lanes = &mix.lanes[target]
+    cdef const Noise* noise
+    cdef Component part
+    cdef Py_ssize_t j, k
+    cdef double sq
     _spread_flexible(&record, packing, lanes)
     for k in range(packing.n_linears):
         part = packing.linear(&record, k)
-        mix.mean += part.weight * part.mean
-        mix.unit += part.weight * sqrt(part.signal_var + part.noise_scale * part.noise_scale)
+        _add_center(mix, target, part.weight, part.mean, sqrt(part.signal_var + part.noise_scale * part.noise_scale))
     for k in range(packing.n_flexible, packing.n_linears):
         part = packing.linear(&record, k)
         noise = noise_of(part.family)
@@ -227,32 +300,55 @@ cdef void _spread_record(const double* memory, Packing packing, Mix* mix) noexce
                     lanes, part.weight, part.mean, part.noise_scale, part.epsilon,
                     sqrt(part.signal_var) / part.noise_scale,
                 )
-    _fill_lanes(mix)
-    KERNELS.inverse_roots(lanes.inverse_sd, lanes.n_normals)
 
 
-cdef void _invert_huge(const Component* parts, Py_ssize_t n, MixtureLanes* lanes) noexcept nogil:
+cdef void _invert_huge(const Component* parts, Py_ssize_t n, MixtureLanes* every) noexcept nogil:
     """Write the normals' inverse standard deviations, where their squares could overflow."""
     cdef const Noise* noise
-    cdef Py_ssize_t j, k, at = 0
+    cdef Py_ssize_t[N_TARGETS] at
+    cdef Py_ssize_t j, k
+    cdef int64_t target
+    at[IDENTITY] = at[LOG] = at[ROOT] = 0
     for k in range(n):
-        noise = noise_of(parts[k].family)
+        noise, target = noise_of(parts[k].family), parts[k].target
         if parts[k].weight == 0.0:
             continue
         if is_normal(parts + k):
-            lanes.inverse_sd[at] = 1.0 / total_sd(parts + k)
-            at += 1
+            every[target].inverse_sd[at[target]] = 1.0 / total_sd(parts + k)
+            at[target] += 1
         else:
             for j in range(noise.normals.n):
-                lanes.inverse_sd[at] = 1.0 / part_sd(parts + k, noise.normals.sq[j])
-                at += 1
+                every[target].inverse_sd[at[target]] = 1.0 / part_sd(parts + k, noise.normals.sq[j])
+                at[target] += 1
 
 
-cdef inline TailValues _tail(const MixtureLanes* lanes, double y, bint lower) noexcept nogil:
+cdef inline TailValues _tail(const Mix* mix, const MixtureLanes* lanes, double y, bint lower) noexcept nogil:
     """P(Y < y), or P(Y > y) if not `lower`, the density at y and its slope away from the tail."""
-    cdef TailValues values = KERNELS.mixture_tail(lanes, y, 1.0 if lower else -1.0)
+    cdef double sign = 1.0 if lower else -1.0
+    cdef TailValues values = KERNELS.mixture_tail(lanes, y, sign)
+    if mix.is_transformed:
+        _add_tail(&mix.lanes[LOG], LOG, y, sign, &values)
+        _add_tail(&mix.lanes[ROOT], ROOT, y, sign, &values)
     values.tail = smaller(larger(values.tail, 0.0), 1.0)        # the weights add up to 1 but for rounding
     return values
+
+
+cdef void _add_tail(const MixtureLanes* lanes, int target, double y, double sign, TailValues* values) noexcept nogil:
+    """Add what the components about the log or the root of y contribute: equation (219)."""
+    cdef TailValues here
+    cdef double slope, curve
+    if lanes.n_normals + lanes.n_shaped == 0:
+        return
+    if not has_target(target, y):       # no value of y is there, or but one
+        y = SMALLEST_POSITIVE
+    here = KERNELS.mixture_tail(lanes, to_target(target, y), sign)
+    values.tail += here.tail
+    if y <= SMALLEST_POSITIVE and target == LOG:
+        return
+    slope = exp(log_slope(target, y))
+    curve = -slope * slope if target == LOG else -0.5 * slope / y
+    values.density += here.density * slope
+    values.slope += here.slope * slope * slope + sign * here.density * curve
 
 
 cdef double _quantile_from_nowhere(Mix* mix, double q, bint has_largest, double* deviate) noexcept nogil:
@@ -260,7 +356,7 @@ cdef double _quantile_from_nowhere(Mix* mix, double q, bint has_largest, double*
     deviate[0] = larger(smaller(ndtri(q), 8.0), -8.0)
     if has_largest:
         _quantile(mix, &mix.largest, q, deviate, ROUGHLY_SETTLED)
-    return _quantile(mix, &mix.lanes, q, deviate, SETTLED)
+    return _quantile(mix, &mix.lanes[IDENTITY], q, deviate, SETTLED)
 
 
 cdef double _quantile(
@@ -283,7 +379,7 @@ cdef double _quantile(
     goal = ndtri(wanted)
     y = smaller(larger(mix.mean + deviate[0] * mix.unit, -LARGEST), LARGEST)
     for _step in range(MAX_STEPS):
-        here = _tail(lanes, y, lower)
+        here = _tail(mix, lanes, y, lower)
         if here.tail == wanted:
             break
         if (here.tail > wanted) == lower:
@@ -309,6 +405,22 @@ cdef double _quantile(
     return y
 
 
+cdef bint _any_target(const Component[:, ::1] parts):
+    """Whether any component is about the log or the root of y; each must be about y or one of these."""
+    cdef Py_ssize_t t, k
+    cdef bint found = False
+    for t in range(parts.shape[0]):
+        for k in range(parts.shape[1]):
+            if not IDENTITY <= parts[t, k].target < N_TARGETS:
+                raise ValueError(f"there is no target {parts[t, k].target}")
+            found = found or parts[t, k].target != IDENTITY
+    return found
+
+
+cdef Py_ssize_t _n_transformed(Packing packing):
+    return packing.transformed.n_components if packing.transformed is not None else 0
+
+
 cdef class Forecasts:
     # Many forecasts, whichever way they are kept, and the room in which one of them is searched.
     cdef const Component[:, ::1] parts
@@ -322,13 +434,13 @@ cdef class Forecasts:
         if packing is None:
             self.parts = forecasts
             self.n = self.parts.shape[0]
-            _make_room(&self.mix, self.parts.shape[1])
+            _make_room(&self.mix, self.parts.shape[1], self.parts.shape[1] if _any_target(self.parts) else 0)
             return
         self.records = forecasts
         self.n = self.records.shape[0]
         if self.records.shape[1] != packing.size:
             raise ValueError(f"a record of this packing has {packing.size} numbers")
-        _make_room(&self.mix, packing.n_components)
+        _make_room(&self.mix, packing.n_components, _n_transformed(packing))
 
     def __dealloc__(self):
         free(self.mix.memory)
@@ -358,7 +470,7 @@ cdef object _each(object forecasts, const double[::1] y, bint lower, Packing pac
             if isnan(y[t]) or not many.spread(t):
                 values[t] = NAN
                 continue
-            values[t] = _tail(&many.mix.lanes, y[t], lower).tail
+            values[t] = _tail(&many.mix, &many.mix.lanes[IDENTITY], y[t], lower).tail
     return out
 
 
@@ -392,7 +504,7 @@ def quantile(forecasts, const double[::1] q, Packing packing=None, Py_ssize_t re
             if t == 0 or q[t] != q[t - 1] or isnan(deviate) or (restart > 0 and t % restart == 0):
                 values[t] = _quantile_from_nowhere(&many.mix, q[t], _choose_largest(&many.mix), &deviate)
             else:
-                values[t] = _quantile(&many.mix, &many.mix.lanes, q[t], &deviate, SETTLED)
+                values[t] = _quantile(&many.mix, &many.mix.lanes[IDENTITY], q[t], &deviate, SETTLED)
     return out
 
 
@@ -420,7 +532,7 @@ def interval(cnp.ndarray record not None, Packing packing not None, double low, 
         and cnp.PyArray_ISCARRAY(deviates)
     ):
         raise ValueError("an interval needs two deviates to begin at, contiguous and writeable")
-    _make_room(&mix, packing.n_components)
+    _make_room(&mix, packing.n_components, _n_transformed(packing))
     if not isnan(packing.open(memory).mean[0]):
         _spread_record(memory, packing, &mix)
         if deviates is None:
@@ -429,8 +541,8 @@ def interval(cnp.ndarray record not None, Packing packing not None, double low, 
             upper = _quantile_from_nowhere(&mix, high, has_largest, &ends[1])
         else:
             memcpy(ends, cnp.PyArray_DATA(deviates), sizeof(ends))
-            lower = _quantile(&mix, &mix.lanes, low, &ends[0], NEARLY_SETTLED)
-            upper = _quantile(&mix, &mix.lanes, high, &ends[1], NEARLY_SETTLED)
+            lower = _quantile(&mix, &mix.lanes[IDENTITY], low, &ends[0], NEARLY_SETTLED)
+            upper = _quantile(&mix, &mix.lanes[IDENTITY], high, &ends[1], NEARLY_SETTLED)
             memcpy(cnp.PyArray_DATA(deviates), ends, sizeof(ends))
     free(mix.memory)
     return lower, upper
@@ -448,6 +560,7 @@ def intervals(
 ):
     """Find quantiles `low` and `high` of chosen forecasts: what `interval` returns, with deviates, for each."""
     cdef Forecasts many = Forecasts(records, packing)
+    cdef const MixtureLanes* lanes
     cdef Py_ssize_t i, t
     if which.shape[0] != many.n or deviates.shape[1] != 2 or bounds.shape[0] != many.n or bounds.shape[1] != 2:
         raise ValueError("every forecast needs two deviates to begin at, and room for two bounds")
@@ -462,5 +575,6 @@ def intervals(
             t = chosen[i]
             bounds[t, 0] = bounds[t, 1] = NAN
             if many.spread(t):
-                bounds[t, 0] = _quantile(&many.mix, &many.mix.lanes, low, &deviates[which[t], 0], NEARLY_SETTLED)
-                bounds[t, 1] = _quantile(&many.mix, &many.mix.lanes, high, &deviates[which[t], 1], NEARLY_SETTLED)
+                lanes = &many.mix.lanes[IDENTITY]
+                bounds[t, 0] = _quantile(&many.mix, lanes, low, &deviates[which[t], 0], NEARLY_SETTLED)
+                bounds[t, 1] = _quantile(&many.mix, lanes, high, &deviates[which[t], 1], NEARLY_SETTLED)

@@ -110,10 +110,14 @@ class Spec(ABC):
         """Return the spec of a model with so many features."""
         return self
 
+    def for_lags(self) -> Self:
+        """Return the spec of a model whose features are past values of y."""
+        return self
+
     @property
     def packing(self) -> Packing | None:
         """How a forecast is kept; None if mean and variance say all of it."""
-        return packing_of(self.families, self.n_walks) if self.families else None
+        return packing_of(self.families, self.n_walks, None) if self.families else None
 
     @property
     def families(self) -> tuple[Family, ...]:

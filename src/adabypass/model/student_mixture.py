@@ -7,17 +7,13 @@ import numpy as np
 
 from adabypass.errors import ParameterError
 from adabypass.model import t_mixture
-from adabypass.model.crps_integral import LEVELS, integrate_crps
-from adabypass.model.limits import LARGEST
+from adabypass.model.crps_integral import LEVELS, N_LEVELS, integrate_crps
+from adabypass.model.limits import LARGEST, LARGEST_LOG_VAR
 from adabypass.model.protocol import check_level, check_probability, check_values, plain
 from adabypass.validation import Floats, check_rng, check_size
 
 LEAST_DOF = 2.5
 """Degrees of freedom that a variance is computed with, at least: with 2 or fewer there is none."""
-LARGEST_LOG_VAR = 1.0
-"""Variance of a log that a mean is computed with, at most: a wider lognormal has its mean where hardly a value is."""
-N_LEVELS = 256
-"""Quantiles that stand for a distribution where there is no formula."""
 _PARTS = ("share", "location", "scale", "dof", "zero_share")
 
 

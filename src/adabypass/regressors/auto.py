@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adabypass.errors import NotReadyError, ParameterError
-from adabypass.inference.kernel import bank
+from adabypass.inference.kernel import transformed
 from adabypass.model import bank_belief
-from adabypass.model.bank import AutoBypassSpec, BankCovariance
+from adabypass.model.bank import AutoBypassSpec, BankCovariance, Transform
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.predictive import Mixture
 from adabypass.model.read_only import ReadOnly
@@ -20,7 +20,8 @@ class AutoBypass(Regressor):
 
     The filters differ in how fast the weights drift, in how fast the noise's scale moves, and in the family of the
     noise. Features and y are centred and scaled by the first observations, so that units do not matter; the model
-    carries its own intercept. Its forecast is the mixture of the filters' forecasts.
+    carries its own intercept. Its forecast is the mixture of the filters' forecasts. While y is positive there are
+    three such banks: of y itself, its log and its square root.
 
     Before anything but zeros was seen no unit can be known, and the forecast is blank: mean nan, variance infinite.
     Then, as long as all values are equal, it is a distribution about them whose width comes from their size. Values
@@ -47,6 +48,11 @@ class AutoBypass(Regressor):
         kind anyway.
     rank : int
         Number of directions that a covariance of low rank keeps.
+    transform : "auto" or "none"
+        While every y is positive, the log and the square root of y are learned too, from the same functions of those
+        features that keep their sign, and have shares in the forecast by evidence: noise that grows with the level, and
+        products instead of sums. The forecast is about y, whichever has the larger share. By default so with up to 50
+        features, an intercept and full covariances; with "none" y itself is all that is learned.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -61,7 +67,7 @@ class AutoBypass(Regressor):
     (array([ 3.1, -2. ]), 1000)
     """
 
-    _kernel = bank.KERNEL
+    _kernel = transformed.KERNEL
     _spec_type = AutoBypassSpec
     _spec: AutoBypassSpec
 
@@ -73,9 +79,10 @@ class AutoBypass(Regressor):
         covariance: BankCovariance = "auto",
         sparse: bool = False,
         rank: int = 10,
+        transform: Transform = "auto",
         n_features: int | None = None,
     ) -> None:
-        spec = AutoBypassSpec(intercept, period, covariance=covariance, sparse=sparse, rank=rank)
+        spec = AutoBypassSpec(intercept, period, covariance=covariance, sparse=sparse, rank=rank, transform=transform)
         super().__init__(spec, n_features)
 
     if TYPE_CHECKING:

@@ -189,7 +189,8 @@ static void summarise(Bank* bank)
     for (ptrdiff_t i = 0; i < bank->n_drifts; i++) drift_share[i] = 0.0;
     for (ptrdiff_t walk = 0; walk < LANES; walk++) drift_share[(ptrdiff_t)index[walk]] += bank->walk_share[walk];
     bank->row[NOISE_SCALE] = saturate(bank, bank->row[Y_SCALE] * learned[0]);
-    bank->row[EPSILON] = sum_parts(epsilon) / sum_parts(shaped_share);
+    double shaped = sum_parts(shaped_share);
+    bank->row[EPSILON] = shaped > 0.0 ? sum_parts(epsilon) / shaped : 0.0;     /* 0 without insensitive noise */
     bank->row[DRIFT] = learned[1];
 }
 

@@ -79,7 +79,7 @@ def assert_follows_reference(model: AutoBypass, X: Floats, y: Floats, relative: 
 @pytest.mark.parametrize(("n_features", "seed"), [(1, 0), (2, 1), (5, 2)])
 def test_bank_kernel_equals_reference(n_features: int, seed: int, intercept: bool) -> None:
     X, y = stream(70, n_features, seed)
-    model = AutoBypass(intercept=intercept)
+    model = AutoBypass(intercept=intercept, transform="none")
     bank = assert_follows_reference(model, X, y).bank
     assert bank is not None
     for mean, cov, each in zip(field(model, "walk_mean"), field(model, "walk_cov"), bank.walks, strict=True):
@@ -106,7 +106,7 @@ def test_noise_with_a_season_equals_reference(period: int, seed: int) -> None:
     X, y = stream(90, 2, seed)
     y[[0, 3, 4]] = np.nan
     y += np.where(np.arange(90) % period == 0, 5.0, 0.1) * np.random.default_rng(seed).normal(size=90)
-    model = AutoBypass(period=period)
+    model = AutoBypass(period=period, transform="none")
     bank = assert_follows_reference(model, X, y).bank
     assert bank is not None
     assert bank.season is not None
@@ -126,7 +126,7 @@ def test_a_constant_start_equals_reference(constant: float, intercept: bool) -> 
     y[[3, 40]] = np.nan
     X = np.column_stack([rng.normal(size=60), np.where(np.arange(60) < 50, 3.0, rng.normal(size=60))])
     assert_follows_reference(
-        AutoBypass(intercept=intercept), X, y, relative=1e-4
+        AutoBypass(intercept=intercept, transform="none"), X, y, relative=1e-4
     )  # log densities of -1e9 have few digits left
 
 
@@ -134,18 +134,20 @@ def test_values_that_repeat_for_long_equal_reference() -> None:
     """Equations (84) and (85)."""
     rng = np.random.default_rng(0)
     y = np.concatenate([rng.normal(size=30), np.full(AutoBypassSpec.max_repeats + 20, 0.25), rng.normal(size=20)])
-    assert_follows_reference(AutoBypass(), np.ones((len(y), 1)), y, relative=1e-5)  # its noise is that of rounding
+    assert_follows_reference(
+        AutoBypass(transform="none"), np.ones((len(y), 1)), y, relative=1e-5
+    )  # its noise is that of rounding
     line = np.arange(1000.0, 1100.0)
-    assert_follows_reference(AutoBypass(), line[:-1, None], line[1:], relative=1e-5)
+    assert_follows_reference(AutoBypass(transform="none"), line[:-1, None], line[1:], relative=1e-5)
 
 
 def test_after_a_jump_failing_walks_go_on_from_the_best() -> None:
     """Equation (59): the same walks give up at the same moments, in kernel and reference."""
-    spec = AutoBypassSpec()
+    spec = AutoBypassSpec(transform="none")
     rng = np.random.default_rng(5)
     X = rng.normal(size=(160, 2))
     y = np.where(np.arange(160) < 100, X @ [1.0, 2.0], X @ [-4.0, 5.0]) + 0.3 * rng.normal(size=160)
-    model, state = AutoBypass(), warm_up.nothing_seen(2)
+    model, state = AutoBypass(transform="none"), warm_up.nothing_seen(2)
     most_failures = most_strikes = 0
     for x, target in zip(X, y, strict=True):
         model.update(x, target)
@@ -167,7 +169,7 @@ def test_after_a_jump_failing_walks_go_on_from_the_best() -> None:
 @pytest.mark.parametrize("n_features", [1, 2, 7])
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 def test_compiled_offsets_are_those_of_the_layout(covariance: BankCovariance, n_features: int, intercept: bool) -> None:
-    spec = AutoBypassSpec(intercept, covariance=covariance)
+    spec = AutoBypassSpec(intercept, covariance=covariance, transform="none")
     row, constants, places = spec.new_row(n_features), spec.constants(), spec.layout.places(**spec.dims(n_features))
     offsets, settings_at, n_scratch = bank_state.offsets(np.array(constants), row, n_features, not spec.is_full)
     assert offsets == {each.name: places[each.name][0].start for each in spec.layout.fields if each.shape is not None}
@@ -183,7 +185,7 @@ def test_blocks_are_as_long_as_those_of_compiled_code() -> None:
 
 @pytest.mark.parametrize("n_features", [1, 2, 5])
 def test_covariances_begin_at_a_cache_line_whatever_the_row_came_from(n_features: int) -> None:
-    model, (X, y) = AutoBypass(), stream(60, n_features, seed=n_features)
+    model, (X, y) = AutoBypass(transform="none"), stream(60, n_features, seed=n_features)
     model.run(X, y)
     place, _ = model._spec.layout.places(**model._spec.dims(n_features))["walk_cov"]
     for each in (model, model.copy(), pickle.loads(pickle.dumps(model))):
@@ -193,7 +195,7 @@ def test_covariances_begin_at_a_cache_line_whatever_the_row_came_from(n_features
 
 
 def test_compiled_names_are_those_of_the_spec() -> None:
-    spec = AutoBypassSpec()
+    spec = AutoBypassSpec(transform="none")
     scalars = [each.name for each in spec.layout.fields if each.shape is None]
     first_drift_share = scalars.index("drift_share_0")
     for names in (scalars[: first_drift_share + 1], spec.constant_names, Setting._fields):

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adabypass import Forecaster
 from adabypass.inference.kernel.pool import PoolCell
+from adabypass.inference.kernel.series import SeriesCell
 from adabypass.inference.kernel.structure import StructureCell
+from adabypass.inference.kernel.transformed import KERNEL
 from adabypass.inference.reference import pool as reference
 from adabypass.model.pool_spec import PoolSpec, pool_spec
 from adabypass.model.student_mixture import StudentMixture
@@ -35,7 +36,7 @@ def series(draw: st.DrawFn) -> tuple[PoolSpec, np.ndarray, np.ndarray]:
 def judge(spec: PoolSpec, y: np.ndarray, exog: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the shares before each observation, and the evidence after the last."""
     cell = StructureCell(spec.structures, spec.structures.new_row())
-    regressions = [Forecaster(lags=list(each.design.lags)) for each in spec.regressions]
+    regressions = [SeriesCell(KERNEL, each, each.new_row(spec.n_exog), spec.n_exog) for each in spec.regressions]
     evidence, found = np.zeros(1 + len(regressions)), []
     is_log = np.array([each.is_log for each in spec.structures.structures])
     n_start = 0  # observations since the first that is no zero apart
@@ -48,8 +49,9 @@ def judge(spec: PoolSpec, y: np.ndarray, exog: np.ndarray) -> tuple[np.ndarray, 
         cell.update(float(value), known)
         awake = np.ones(len(evidence), dtype=bool)
         for k, (each, fewest) in enumerate(zip(regressions, spec.fewest_seen, strict=True)):
-            awake[1 + k] = each.is_ready and each.n_seen >= fewest
-            before = each.step(float(value), known if spec.n_exog else None)
+            n_seen = each.row[-spec.regressions[k].model.row_size(each.n_features)]
+            awake[1 + k] = each.is_ready and n_seen >= fewest
+            before = each.step(float(value), known if spec.n_exog else None, True)
             if awake[1 + k] and before is not None and not np.isnan(value):
                 scores[1 + k] = before.logpdf(float(value))
         found.append(reference.shares(evidence, awake) if counts else np.eye(len(evidence))[0])

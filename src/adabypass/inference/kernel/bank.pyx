@@ -12,12 +12,11 @@ from adabypass.model.packing cimport Record, open_record
 from adabypass.model.special cimport smaller
 from adabypass.simd.dispatch cimport KERNELS, FilterForecasts, MOST_FLEXIBLE
 
-from adabypass.inference.kernel.bank_belief cimport believe
 from adabypass.inference.kernel.bank_state cimport (
     ANCHORED, Bank, DIFFERENCED, LANES, LOG_SCORE, N_SEEN, NOISE_VAR, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT,
     UNSCALED, Y_SCALE, drift_of_walk, open_bank, setting, share_of_walk, var_at,
 )
-from adabypass.inference.kernel.step cimport LARGEST, Kernel, Linear, Step, saturate
+from adabypass.inference.kernel.step cimport LARGEST, Linear, Step, saturate
 from adabypass.inference.kernel.units cimport find_scales, standardise
 from adabypass.inference.kernel.warm_up cimport (
     is_milestone, remember, start_component, start_log_density, start_over,
@@ -28,65 +27,48 @@ from adabypass.model import limits
 cdef double LARGEST_UNIT = limits.LARGEST_UNIT
 
 
-cdef inline Bank* opened(Step* step) noexcept nogil:
-    """The bank of the step's row; its fields are looked for once, as long as the row is the same."""
-    cdef Bank* bank = <Bank*>step.opened
-    if step.opened_row != step.row:
-        bank[0] = open_bank(step)
-        step.opened_row = step.row
-    bank.extra = step.extra
-    return bank
-
-
-cdef void forecast_start(const Bank* bank, Step* step) noexcept nogil:
+cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept nogil:
     """Mean and variance while all values are equal: equation (83); nan and infinite where nothing is known."""
     cdef Component part
     cdef double noise_var = noise_of(MODERATE).normals_var
     cdef Py_ssize_t k
-    step.var = 0.0
+    var[0] = 0.0
     for k in range(bank.n_filters):
         start_component(bank, k, &part)
-        step.var += part.weight * (part.signal_var + part.noise_scale * part.noise_scale * noise_var)
-    step.mean = part.mean
+        var[0] += part.weight * (part.signal_var + part.noise_scale * part.noise_scale * noise_var)
+    mean[0] = part.mean
     if not isnan(part.mean):
-        step.var = saturate(step.var)
+        var[0] = saturate(var[0])
 
 
-cdef void forecast(Step* step) noexcept nogil:
+cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean, double* var) noexcept nogil:
     """Mean and variance of the mixture of the filters' forecasts: equation (58)."""
-    cdef Bank* bank = opened(step)
     if bank.row[PHASE] == UNSCALED:
-        forecast_start(bank, step)
+        forecast_start(bank, mean, var)
         return
-    standardise(bank, step.x, step.scale)
-    KERNELS.bank_forecast(bank, &step.mean, &step.var)
+    standardise(bank, x, scale)
+    KERNELS.bank_forecast(bank, mean, var)
 
 
-cdef void absorb(Step* step, double y) noexcept nogil:
-    """Learn from y, after `forecast`; nan lets time pass."""
-    cdef Bank* bank = opened(step)
+cdef void absorb_bank(Bank* bank, const double* x, double scale, double y) noexcept nogil:
+    """Learn from y, after `forecast_bank`; nan lets time pass."""
     if bank.row[PHASE] == UNSCALED:
         if not isnan(y):
             bank.row[LOG_SCORE] = start_log_density(bank, y)
             bank.row[N_SEEN] += 1.0
     else:
         if bank.row[PHASE] == SETTLED or isnan(y):
-            find_scales(bank, step.x, step.scale)
+            find_scales(bank, x, scale)
         KERNELS.bank_learn(bank, y)
     if bank.row[PHASE] != SETTLED and not isnan(y):
-        remember(bank, step, y)
+        remember(bank, x, scale, y)
         if is_milestone(bank):
             start_over(bank)
     bank.row[SEASON_STEP] = bank.row[SEASON_STEP] + 1.0 if bank.row[SEASON_STEP] + 1.0 < bank.period else 0.0
 
 
-cdef void describe(Step* step, double base, double* record) noexcept nogil:
-    """Write the forecast in the user's units, with `base` added to it, after `forecast`."""
-    describe_bank(opened(step), base, record)
-
-
 cdef void describe_bank(const Bank* bank, double base, double* record) noexcept nogil:
-    """Write the forecast of an open bank."""
+    """Write the forecast in the user's units, with `base` added to it, after `forecast_bank`."""
     cdef Record out = open_record(record, bank.n_filters, LANES, True)
     cdef FilterForecasts places
     memcpy(out.normal_share, bank.normal_share, MOST_FLEXIBLE * sizeof(double))
@@ -152,8 +134,3 @@ cdef void weights(const Step* step, Linear* out) noexcept nogil:
             out[walk].drift_divisor = bank.move_var                                                 # (120)
         out[walk].y_scale = bank.row[Y_SCALE] if bank.row[PHASE] != UNSCALED else 0.0
         out[walk].x_scale = bank.x_scale
-
-
-KERNEL = Kernel.of(
-    forecast, absorb, weights, believe, scale_up=False, learns_extra=True, describe=describe, weigh=weigh
-)

@@ -86,6 +86,9 @@ cdef extern from "bank.h" nogil:
         MAX_SHOCKS
         DISTANCE_AFTER_SHOCKS
         MAX_REPEATS
+        TARGET_DISCOUNT
+        LEAST_EVIDENCE
+        TRANSFORMED_AT
         N_CONSTANTS
 
     cpdef enum:

@@ -27,6 +27,8 @@ cdef class Cell(RowCell):
 
     cdef void next_block(self, Step* step, Block* block, const double* X, Py_ssize_t n_left) noexcept nogil
     cdef void begin(self, Step* step) noexcept
+    cdef bint may_mix(self) noexcept nogil
+    cdef void describe(self, cnp.ndarray record) noexcept
     cdef int load(self, object x) except -1
     cdef void forecast(self) noexcept
     cdef void learn(self, double y) noexcept

@@ -50,6 +50,20 @@ BLOCKS_FROM = 700
 """Number of features from which on `run` takes observations in blocks: docs/decisions/0015."""
 
 
+class Beside:
+    """What forecasts of a part of a run say about the log and the root of y: apart, as of many streams none does."""
+
+    def __init__(self, first, stop, size):
+        self.rows = slice(first, stop)
+        self.numbers = np.empty((stop - first, size))
+        self.is_mixed = np.zeros(stop - first, np.uint8)
+
+    def write(self, table):
+        """Write it to the rows of a table of the whole run."""
+        chosen = self.is_mixed.view(bool)
+        table[self.rows][chosen] = self.numbers[chosen]
+
+
 cdef class Cell(RowCell):
     """A row together with the kernel that moves it.
 
@@ -104,11 +118,11 @@ cdef class Cell(RowCell):
 
     def predict(self, x):
         """Return the forecast of the observation at `x`."""
-        record = self.maker.new_record()
+        record = self.maker.new_record(self.may_mix())
         self.load(x)
         self.forecast()
         if record is not None:
-            self.kernel.describe(&self.newest, 0.0, <double*>cnp.PyArray_DATA(record))
+            self.describe(record)
         return self.maker.make(self.newest.mean, self.newest.var, record)
 
     def update(self, x, y):
@@ -122,13 +136,13 @@ cdef class Cell(RowCell):
     def step(self, x, y):
         """Forecast `y` at `x` as `predict` does, then learn from it."""
         cdef double target = as_target(y), mean, var
-        record = self.maker.new_record()
+        record = self.maker.new_record(self.may_mix())
         self.load(x)
         check_idle(self.is_running)
         self.forecast()
         mean, var = self.newest.mean, self.newest.var
         if record is not None:
-            self.kernel.describe(&self.newest, 0.0, <double*>cnp.PyArray_DATA(record))
+            self.describe(record)
         self.learn(target)
         return self.maker.make(mean, var, record)
 
@@ -148,18 +162,21 @@ cdef class Cell(RowCell):
         weights : array (n, 2 * n_features), or with no rows
             Mean and variance of the weights after each y.
         records : array (n, n_record), or with no rows
-            The forecasts: model/packing.pyx.
+            The forecasts: model/packing.pyx. If none says anything about the log or the root of y, without what could.
         """
         cdef Step step
-        cdef Py_ssize_t t = 0, stop, n = self.n_features, n_rows = y.shape[0]
+        cdef Py_ssize_t t = 0, stop, n = self.n_features, n_rows = y.shape[0], first
+        cdef bint may_mix
         if X.shape[0] != n_rows or X.shape[1] != n:
             raise ValueError("X must have a row for each y, and a column for each feature")
         kept = np.empty((n_rows, 2 + self.n_head))
         kept_weights = np.empty((n_rows if keep_weights else 0, 2 * n))
         keep_records = keep_records and self.maker.n_record > 0
-        kept_records = np.empty((n_rows if keep_records else 0, self.n_record))
-        cdef double[:, ::1] history = kept, weights = kept_weights, records = kept_records
+        kept_records = np.empty((n_rows if keep_records else 0, self.maker.n_own))
+        cdef double[:, ::1] history = kept, weights = kept_weights, records = kept_records, beside
+        cdef unsigned char[::1] mixed
         cdef Block* block = NULL
+        pieces = []
         if self.kernel.has_blocks and not self.is_diagonal and n >= blocks_from and n_rows >= LEAST_RUN:
             memory = BlockMemory(n)
             block = &(<BlockMemory>memory).block
@@ -167,7 +184,12 @@ cdef class Cell(RowCell):
         self.begin(&step)
         step.opened_row = NULL
         while t < n_rows:
-            stop = min(t + rows_between_signals(self._row.shape[0]), n_rows)
+            first, stop = t, min(t + rows_between_signals(self._row.shape[0]), n_rows)
+            may_mix = keep_records and self.may_mix()
+            if may_mix:
+                piece = Beside(first, stop, self.n_record - self.maker.n_own)
+                pieces.append(piece)
+                beside, mixed = piece.numbers, piece.is_mixed
             with nogil:
                 while t < stop:
                     if block != NULL and block.at == block.end:
@@ -177,6 +199,10 @@ cdef class Cell(RowCell):
                     history[t, 0] = step.mean
                     history[t, 1] = step.var
                     if keep_records:
+                        if may_mix:
+                            step.beside, mixed[t - first] = &beside[t - first, 0], step.is_mixed
+                        else:
+                            step.beside, step.is_mixed = &records[t, 0], False      # nothing goes beside it
                         self.kernel.describe(&step, 0.0, &records[t, 0])
                     self.kernel.absorb(&step, y[t])
                     memcpy(&history[t, 2], step.row, self.n_head * sizeof(double))
@@ -191,7 +217,23 @@ cdef class Cell(RowCell):
                     t += 1
             PyErr_CheckSignals()
         settle(&step)
+        if any(piece.is_mixed.any() for piece in pieces):
+            kept_records = self.maker.packing.widened(kept_records)
+            for piece in pieces:
+                piece.write(kept_records[:, self.maker.n_own:])
         return kept, kept_weights, kept_records
+
+    cdef bint may_mix(self) noexcept nogil:
+        """Whether a forecast to come may say something about the log or the root of y."""
+        return self.kernel.may_mix != NULL and self.kernel.may_mix(&self.newest)
+
+    cdef void describe(self, cnp.ndarray record) noexcept:
+        """Write the newest forecast to a record of n_record numbers, or n_own if it is not mixed."""
+        cdef double* memory = <double*>cnp.PyArray_DATA(record)
+        self.newest.beside = NULL
+        if cnp.PyArray_DIM(record, 0) < self.n_record:
+            self.newest.beside, self.newest.is_mixed = memory, False        # so that nothing goes beside it
+        self.kernel.describe(&self.newest, 0.0, memory)
 
     cdef void next_block(self, Step* step, Block* block, const double* X, Py_ssize_t n_left) noexcept nogil:
         """Make the next observations a block; or take them one by one, if that or the last block is too short."""
@@ -221,6 +263,7 @@ cdef class Cell(RowCell):
         self.kernel.forecast(&self.newest)
         seen.mean, seen.var, seen.log_score = self.newest.mean, self.newest.var, NAN
         if record != NULL and self.n_record > 0:
+            self.newest.beside = NULL
             self.kernel.describe(&self.newest, 0.0, record)
         return True
 
@@ -243,6 +286,7 @@ cdef class Cell(RowCell):
         step.scratch = self.scratch
         step.extra = NULL
         step.pending = self.pending if self.postpones else NULL
+        step.beside, step.is_mixed = NULL, False
         step.mean = step.var = NAN
 
     cdef int load(self, object x) except -1:

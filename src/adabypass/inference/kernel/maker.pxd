@@ -7,7 +7,9 @@ cdef class Maker:
     cdef type forecast_type
     cdef object predictive
     cdef object packing
+    cdef object own_packing             # of forecasts that say nothing about the log or the root of y
     cdef cnp.npy_intp n_record
+    cdef cnp.npy_intp n_own
 
-    cdef object new_record(self)
+    cdef object new_record(self, bint may_mix)
     cdef object make(self, double mean, double var, object record)

@@ -34,11 +34,15 @@ cdef class Maker:
         self.forecast_type = spec.forecast_type
         self.predictive = spec.predictive
         self.packing = spec.packing
-        self.n_record = spec.n_record
+        self.n_record = self.n_own = spec.n_record
+        if self.packing is not None:
+            self.own_packing, self.n_own = self.packing.own, self.packing.n_own
 
-    cdef object new_record(self):
-        """np.empty(n_record) if forecasts are kept as records, else None"""
-        return None if self.n_record == 0 else cnp.PyArray_SimpleNew(1, &self.n_record, cnp.NPY_FLOAT64)
+    cdef object new_record(self, bint may_mix):
+        """np.empty(n_record), or n_own if the forecast cannot be mixed; None if forecasts are not kept as records"""
+        if self.n_record == 0:
+            return None
+        return cnp.PyArray_SimpleNew(1, &self.n_record if may_mix else &self.n_own, cnp.NPY_FLOAT64)
 
     cdef object make(self, double mean, double var, object record):
         """spec.predictive(mean, var, record)"""
@@ -50,6 +54,7 @@ cdef class Maker:
             return normal
         if self.forecast_type is MIXTURE:
             mixture = (<PyTypeObject*>MIXTURE).tp_new(MIXTURE, <PyObject*>NOTHING, NULL)
-            mixture.record, mixture.packing, mixture.mean, mixture.var = record, self.packing, mean, var
+            mixture.record, mixture.mean, mixture.var = record, mean, var
+            mixture.packing = self.packing if len(<cnp.ndarray>record) == self.n_record else self.own_packing
             return mixture
         return self.predictive(mean, var, record)

@@ -17,9 +17,9 @@ from adabypass.model.special cimport larger
 
 import numpy as np
 
-from adabypass.inference.kernel.bank import KERNEL
 from adabypass.inference.kernel.series import SeriesCell
 from adabypass.inference.kernel.structure import StructureCell
+from adabypass.inference.kernel.transformed import KERNEL
 from adabypass.model import structures as design
 from adabypass.model.row import aligned
 

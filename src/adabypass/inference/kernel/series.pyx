@@ -157,7 +157,7 @@ cdef class SeriesCell(RowCell):
             Whether `exog` is a vector of n_exog numbers that are finite, or nan where they are to be filled. If not,
             and `exog` is not made of plain finite numbers, nothing is done, and NotImplemented is returned.
         """
-        record = self.maker.new_record()
+        record = self.maker.new_record(True)
         if not self._load(exog, is_checked):
             return NotImplemented
         if not is_ready(&self.past, &self.design):
@@ -178,7 +178,7 @@ cdef class SeriesCell(RowCell):
         """
         cdef double target, mean, var
         cdef bint was_forecast
-        record = self.maker.new_record() if want_forecast else None
+        record = self.maker.new_record(True) if want_forecast else None
         if not is_checked and not is_target(y):
             return NotImplemented
         target = as_target(y)
@@ -359,6 +359,7 @@ cdef class SeriesCell(RowCell):
         step.scratch = self.scratch
         step.extra = NULL
         step.pending = NULL
+        step.beside, step.is_mixed = NULL, False
         step.mean = step.var = NAN
 
     cdef void _forecast(self, Step* step) noexcept nogil:

@@ -149,7 +149,7 @@ cdef class SparseBankCell(SparseCell):
         """Forecast from the features that were loaded."""
         self._open()
         if self.bank.row[PHASE] == UNSCALED:
-            forecast_start(&self.bank, &self.newest)
+            forecast_start(&self.bank, &self.newest.mean, &self.newest.var)
         else:
             KERNELS.bank_forecast(&self.bank, &self.newest.mean, &self.newest.var)
 
@@ -172,7 +172,7 @@ cdef class SparseBankCell(SparseCell):
             bank.row[N_SEEN] += 1.0
         if bank.row[PHASE] != SETTLED and not isnan(y):
             bank.n = 0                  # of the warm-up the targets alone are kept
-            remember(bank, &self.newest, y)
+            remember(bank, self.newest.x, self.newest.scale, y)
             if is_milestone(bank):
                 self._set_units()
         bank.row[SEASON_STEP] = bank.row[SEASON_STEP] + 1.0 if bank.row[SEASON_STEP] + 1.0 < bank.period else 0.0

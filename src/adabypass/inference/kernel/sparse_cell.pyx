@@ -84,7 +84,7 @@ cdef class SparseCell(Running):
 
     def predict(self, const Py_ssize_t[::1] indices, const double[::1] values):
         """Return the forecast of the observation at the features `indices`, whose values these are; others are 0."""
-        record = self.maker.new_record()
+        record = self.maker.new_record(True)
         self._load(indices, values)
         self._forecast()
         if record is not None:
@@ -94,7 +94,7 @@ cdef class SparseCell(Running):
     def step(self, const Py_ssize_t[::1] indices, const double[::1] values, y, bint want_forecast=True):
         """Forecast `y` as `predict` does, then learn from it; nan is a missing observation."""
         cdef double target = as_target(y), mean, var
-        record = self.maker.new_record() if want_forecast else None
+        record = self.maker.new_record(True) if want_forecast else None
         self._load(indices, values)
         check_idle(self.is_running)
         self._forecast()

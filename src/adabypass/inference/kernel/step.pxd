@@ -35,13 +35,15 @@ ctypedef struct Step:
     double* scratch             # out    as many numbers as the spec says; owned by the caller
     Pending* pending            # inout  one for each matrix; NULL if every update is made at once
     Block* block                # inout  the covariance's updates, if they wait for the end of a block; or NULL
+    double* beside              # in     where what is about the log and the root goes; NULL: to the end of the record
+    bint is_mixed               # out    whether the forecast says anything about these
     double mean                 # out    forecast; of a model without a variance, `var` is nan
     double var
     double prior_var            # scratch  x'Sx, in units of scale²
     double square               # scratch  x'x, in units of scale²
     double product              # scratch  x'm
     const double* opened_row    # scratch  the row whose fields are found in `opened`; at first NULL
-    double[OPENED] opened       # scratch  the kernel's own
+    double[3 * OPENED + 16] opened      # scratch  the kernel's own
 
 
 ctypedef struct Linear:
@@ -62,6 +64,7 @@ ctypedef void (*Absorb)(Step* step, double y) noexcept nogil
 ctypedef void (*Weights)(const Step* step, Linear* out) noexcept nogil      # of every component
 ctypedef void (*Describe)(Step* step, double base, double* record) noexcept nogil      # model/packing.pxd
 ctypedef void (*Believe)(Step* step, Belief* out) noexcept nogil             # for forecasts many steps ahead
+ctypedef bint (*MayMix)(Step* step) noexcept nogil                     # see `Step.is_mixed`
 ctypedef void (*Weigh)(Step* step, double* mean, double* var) noexcept nogil
 
 
@@ -72,6 +75,7 @@ cdef class Kernel:
     cdef Describe describe      # NULL unless the forecast is a mixture
     cdef Believe believe
     cdef Weigh weigh            # NULL unless the forecast is a mixture
+    cdef MayMix may_mix         # whether a forecast may yet be mixed; NULL if it never is
     cdef bint scale_up          # whether tiny features are scaled as well as huge ones
     cdef bint has_blocks        # whether a run may take many observations at once
     cdef bint learns_extra      # whether `extra` goes into what is learned (66), not only into the forecast
@@ -79,7 +83,7 @@ cdef class Kernel:
     @staticmethod
     cdef Kernel of(
         Forecast forecast, Absorb absorb, Weights weights, Believe believe, bint scale_up=*, bint learns_extra=*,
-        Describe describe=*, Weigh weigh=*,
+        Describe describe=*, Weigh weigh=*, MayMix may_mix=*,
     )
     cdef Kernel in_blocks(self)
 

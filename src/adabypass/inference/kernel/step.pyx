@@ -26,6 +26,7 @@ cdef class Kernel:
     cdef Kernel of(
         Forecast forecast, Absorb absorb, Weights weights, Believe believe, bint scale_up=False,
         bint learns_extra=False, Describe describe=NULL, Weigh weigh=NULL,
+        MayMix may_mix=NULL,
     ):
         cdef Kernel kernel = Kernel.__new__(Kernel)
         kernel.forecast = forecast
@@ -34,6 +35,7 @@ cdef class Kernel:
         kernel.believe = believe
         kernel.describe = describe
         kernel.weigh = weigh
+        kernel.may_mix = may_mix
         kernel.scale_up = scale_up
         kernel.learns_extra = learns_extra
         return kernel

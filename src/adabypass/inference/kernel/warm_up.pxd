@@ -1,7 +1,6 @@
 # The first observations, which set the units.
 
 from adabypass.inference.kernel.bank_state cimport Bank
-from adabypass.inference.kernel.step cimport Step
 from adabypass.model.component cimport Component
 
 
@@ -13,4 +12,4 @@ cdef void center_and_scale(
 cdef void reset(Bank* bank, double widening) noexcept nogil
 cdef void start_over(Bank* bank) noexcept nogil
 cdef bint is_milestone(const Bank* bank) noexcept nogil
-cdef void remember(Bank* bank, const Step* step, double y) noexcept nogil
+cdef void remember(Bank* bank, const double* x, double scale, double y) noexcept nogil

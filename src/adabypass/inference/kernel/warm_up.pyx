@@ -18,7 +18,7 @@ from adabypass.inference.kernel.bank_state cimport (
     SCALE_SLOPE_SQ_START, SETTLED, SHOCKS, UNSCALED, WARMING, WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN,
     Y_RUNNING_VAR, Y_SCALE, setting, var_at,
 )
-from adabypass.inference.kernel.step cimport LARGEST, Step
+from adabypass.inference.kernel.step cimport LARGEST
 from adabypass.inference.kernel.units cimport standardise
 
 from adabypass.model import limits
@@ -37,13 +37,13 @@ cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexce
     cdef double n = bank.row[N_SEEN], c = bank.row[Y_CENTER], size = bank.constants[CHANGE_SCALE] * fabs(c), ratio
     cdef double extra = smaller(bank.extra[k % LANES], LARGEST) if bank.extra != NULL else 0.0          # (66)
     if n == 0.0 or c == 0.0:
-        out[0] = Component(1.0 / bank.n_filters, NAN, extra, INFINITY, 0.0, GAUSSIAN)
+        out[0] = Component(1.0 / bank.n_filters, NAN, extra, INFINITY, 0.0, GAUSSIAN, 0)
         return
     if k == 0:
-        out[0] = Component(n / (n + 1.0), c, extra, larger(size / n, 1.0 / LARGEST), 0.0, MODERATE)
+        out[0] = Component(n / (n + 1.0), c, extra, larger(size / n, 1.0 / LARGEST), 0.0, MODERATE, 0)
         return
     ratio = exp(-bank.constants[CHANGE_TAIL] * log(2.0))
-    out[0] = Component(1.0 / (n + 1.0), c, extra, smaller(size, LARGEST), 0.0, MODERATE)
+    out[0] = Component(1.0 / (n + 1.0), c, extra, smaller(size, LARGEST), 0.0, MODERATE, 0)
     out.weight *= ratio ** (k - 1) * (1.0 - ratio) / (1.0 - ratio ** (bank.n_filters - 1))      # (82)
     out.noise_scale = smaller(larger(ldexp(out.noise_scale, <int>k - 1), 1.0 / LARGEST), LARGEST)
 
@@ -182,7 +182,7 @@ cdef bint is_milestone(const Bank* bank) noexcept nogil:
     return False
 
 
-cdef void remember(Bank* bank, const Step* step, double y) noexcept nogil:
+cdef void remember(Bank* bank, const double* x, double scale, double y) noexcept nogil:
     """Keep an observation of the warm-up, the oldest making room if there is none."""
     cdef Py_ssize_t i, n = bank.n, last = bank.n_warm_up - 1
     cdef double* slot
@@ -194,7 +194,7 @@ cdef void remember(Bank* bank, const Step* step, double y) noexcept nogil:
         bank.row[N_WARM] = last
     slot = bank.warm_x + <Py_ssize_t>bank.row[N_WARM] * n
     for i in range(n):
-        slot[i] = step.scale * step.x[i]
+        slot[i] = scale * x[i]
     bank.warm_y[<Py_ssize_t>bank.row[N_WARM]] = y
     bank.row[LAST_Y] = y
     bank.row[N_WARM] += 1.0

@@ -1,0 +1,1 @@
+# AutoBypass: the bank of y itself and those of its log and its root.

@@ -1,0 +1,234 @@
+"""AutoBypass of y, its log and its root obeys the reference, which mixes three banks by equations (218)-(222)."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytest import approx
+from scipy import integrate
+
+from adabypass import AutoBypass, Mixture
+from adabypass.inference.reference import bank as reference_bank
+from adabypass.inference.reference import transformed as reference
+from adabypass.model.bank import TRANSFORMED, AutoBypassSpec
+from adabypass.model.component import Target
+from adabypass.validation import Floats
+
+N_FEATURES = 2
+
+
+def positive_stream(n: int, seed: int) -> tuple[Floats, Floats]:
+    """Return a stream of products, with features of either sign, missing values and an outlier."""
+    rng = np.random.default_rng(seed)
+    X = np.exp(rng.normal(size=(n, N_FEATURES))) * [1e-3, -50.0]
+    y = 7.0 * (X[:, 0] * 1e3) ** 0.8 * (-X[:, 1]) ** 0.3 * np.exp(0.2 * rng.standard_t(4, n))
+    y[rng.random(n) < 0.1] = np.nan
+    y[n // 2] *= 20
+    return X, y
+
+
+def assert_follows_reference(
+    X: Floats, y: Floats, period: int = 1, relative: float = 1e-6
+) -> tuple[AutoBypass, reference.State]:
+    model, state = AutoBypass(period=period), reference.nothing_seen(X.shape[1])
+    spec = model._spec
+    for x, target in zip(X, y, strict=True):
+        share = reference.shares(state, x)
+        parts = model.predict(x).components
+        found = [parts["weight"][parts["target"] == each].sum() for each in Target]
+        assert found == approx(share, rel=relative, abs=1e-9)
+        score = model.run(x[None], [target]).log_score[0]
+        state, log_density = reference.update(state, x, float(target), spec)
+        assert score == approx(log_density, rel=relative, abs=relative, nan_ok=True)
+    row, dims = model.__getstate__()["row"], spec.dims(X.shape[1])
+    if state.is_followed:
+        assert spec.layout.view(row, "target_evidence", **dims) == approx(state.evidence, rel=1e-5, abs=1e-6)
+        assert spec.layout.view(row, "target_unit", **dims) == approx(state.units)
+    return model, state
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_positive_streams_equal_reference(seed: int) -> None:
+    X, y = positive_stream(90, seed)
+    model, state = assert_follows_reference(X, y)
+    row = model.__getstate__()["row"]
+    for name, bank in zip(TRANSFORMED, state.banks[1:], strict=True):
+        part, spec = model._spec.view(row, name, N_FEATURES), model._spec.transformed
+        assert bank.bank is not None
+        assert spec.view(part, "filter_share", N_FEATURES) == approx(bank.bank.shares, rel=1e-5, abs=1e-9)
+        assert (
+            approx(np.array([each.weights.mean for each in bank.bank.walks]), rel=1e-5, abs=1e-6)
+            == spec.view(part, "walk_mean", N_FEATURES).T
+        )
+
+
+@pytest.mark.parametrize("last", [-3.0, 0.0, -1e-300])
+def test_after_a_value_that_is_not_positive_the_bank_of_y_is_alone(last: float) -> None:
+    X, y = positive_stream(80, 3)
+    y[45] = last
+    _, state = assert_follows_reference(X, y)
+    assert not state.is_positive
+
+
+def test_a_feature_that_loses_its_sign_is_taken_as_it_is() -> None:
+    X, y = positive_stream(110, 4)
+    X[40, 0] = -2.0
+    X[41, 1] = 0.0
+    _, state = assert_follows_reference(X, y)
+    assert state.units is not None
+    assert state.units[1:] == approx([0.0, 0.0])
+    assert reference.shares(state, X[0])[1:].sum() > 0  # both have settled again
+
+
+def test_a_season_goes_on_in_all_banks() -> None:
+    X, y = positive_stream(100, 5)
+    y[:2] = np.nan
+    X[60, 0] = 0.0
+    assert_follows_reference(X, y, period=7)
+
+
+@pytest.mark.parametrize("constant", [1.0, 5.0])
+def test_a_constant_start_equals_reference(constant: float) -> None:
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.full(8, constant), constant * np.exp(0.1 * rng.normal(size=60))])
+    assert_follows_reference(rng.normal(size=(68, 2)), y, relative=1e-5)
+
+
+def mixed_forecast(seed: int) -> tuple[AutoBypass, Floats]:
+    X, y = positive_stream(120, seed)
+    model = AutoBypass()
+    model.run(X[:-1], y[:-1])
+    return model, X[-1]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_moments_are_those_of_normals_on_the_transformed_scale(seed: int) -> None:
+    """Mean and variance of the mixture, from those of each bank and its share: (221)."""
+    X, y = positive_stream(120, seed)
+    model, state = assert_follows_reference(X[:-1], y[:-1])
+    x, spec, means, variances = X[-1], model._spec, [], []
+    assert state.units is not None
+    for target, bank in zip(Target, state.banks, strict=True):
+        own, unit = (spec, 1.0) if target is Target.IDENTITY else (spec.transformed, state.units[0])
+        z = x if target is Target.IDENTITY else reference.features(target, x, state.units)
+        assert bank.bank is not None
+        assert z is not None
+        mean, var = bank_moments(bank.bank, z, own)
+        mean, var = reference.moments(target, mean, var)
+        means.append(mean * unit)
+        variances.append(var * unit**2)
+    share = reference.shares(state, x)
+    expected = float(share @ means)
+    forecast = model.predict(x)
+    assert forecast.mean == approx(expected, rel=1e-6)
+    assert forecast.var == approx(share @ (np.array(variances) + (np.array(means) - expected) ** 2), rel=1e-5)
+
+
+def bank_moments(bank: reference_bank.Bank, x: Floats, spec: AutoBypassSpec) -> tuple[float, float]:
+    parts = np.array(reference_bank.forecast(bank, x, spec))
+    noise = np.array(
+        [each.unit_var(setting, bank.shared) for each, setting in zip(bank.filters, spec.filters(), strict=True)]
+    )
+    mean = bank.shares @ parts[:, 0]
+    var = bank.shares @ (parts[:, 1] + parts[:, 2] ** 2 * noise + (parts[:, 0] - mean) ** 2)
+    return bank.units.y_center + bank.units.y_scale * mean, bank.units.y_scale**2 * var
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_distribution_is_one(seed: int) -> None:
+    """The density integrates to differences of the distribution function, whose inverse gives quantiles."""
+    model, x = mixed_forecast(seed)
+    forecast = model.predict(x)
+    levels = np.array([0.001, 0.05, 0.3, 0.5, 0.9, 0.999])
+    points = forecast.quantile(levels)
+    assert forecast.cdf(points) == approx(levels, abs=1e-9)
+    assert forecast.sf(points) == approx(1 - levels, abs=1e-9)
+    for low, high, mass in zip(points, points[1:], np.diff(levels), strict=False):
+        assert integrate.quad(forecast.pdf, low, high, epsabs=1e-10)[0] == approx(mass, abs=1e-7)
+    low, high = forecast.interval(0.9)
+    assert (low, high) == approx((forecast.quantile(0.05), forecast.quantile(0.95)), rel=1e-6)
+    start = np.array([-1.0, 1.0])
+    for _ in range(3):
+        found = forecast.interval(0.9, start=start)
+    assert found == approx((low, high), rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_scores_and_draws_are_those_of_the_distribution(seed: int) -> None:
+    model, x = mixed_forecast(seed)
+    forecast = model.predict(x)
+    draws = forecast.sample(np.random.default_rng(0), 200_000)
+    assert (np.sort(draws)[[1000, 100_000, 199_000]]) == approx(forecast.quantile([0.005, 0.5, 0.995]), rel=0.1)
+    y = float(forecast.quantile(0.8))
+    tail = 10.0 ** -np.arange(1, 12)
+    points = np.sort(np.append(forecast.quantile([*tail, 0.3, 0.5, 0.7, *(1 - tail)]), y))
+    expected = sum(
+        integrate.quad(lambda v: (forecast.cdf(v) if v < y else forecast.sf(v)) ** 2, low, high)[0]
+        for low, high in pairwise(points)
+    )
+    assert forecast.crps(y) == approx(expected, rel=2e-3)  # far out the log has heavy tails
+    assert forecast.entropy() == approx(-np.mean(forecast.logpdf(draws)), abs=0.02)
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 1000), unit=st.floats(-100, 100), x_unit=st.floats(-100, 100), sign=st.sampled_from([-1, 1]))
+def test_units_do_not_matter(seed: int, unit: float, x_unit: float, sign: int) -> None:
+    X, y = positive_stream(60, seed)
+    plain = AutoBypass().run(X, y)
+    other = AutoBypass().run(X * sign * 10.0**x_unit, y * 10.0**unit)
+    assert other.mean / 10.0**unit == approx(plain.mean, rel=1e-5, nan_ok=True)
+    assert other.log_score + unit * np.log(10) == approx(plain.log_score, abs=1e-5, nan_ok=True)
+
+
+def test_products_are_learned_as_such() -> None:
+    """Where the log of y is linear in the logs of the features, and only there, its bank takes over."""
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.normal(size=(1000, 2)))
+    y = X[:, 0] ** 1.5 / X[:, 1] * np.exp(0.1 * rng.normal(size=1000))
+    auto, none = AutoBypass().run(X, y), AutoBypass(transform="none").run(X, y)
+    assert auto.log_score[20:].mean() > none.log_score[20:].mean() + 1.0
+    truth = -0.5 * np.log(2 * np.pi * 0.01) - np.log(y) - 0.5 * (np.log(y / X[:, 0] ** 1.5 * X[:, 1]) / 0.1) ** 2
+    assert auto.log_score[200:].mean() > truth[200:].mean() - 0.02
+
+
+def test_one_by_one_and_as_a_stream_are_the_same() -> None:
+    X, y = positive_stream(200, 8)
+    y[150] = -1.0
+    one, many = AutoBypass(), AutoBypass()
+    trace = many.run(X, y)
+    for t, (x, target) in enumerate(zip(X, y, strict=True)):
+        forecast = one.step(x, target)
+        assert (forecast.mean, forecast.var) == approx((trace.mean[t], trace.var[t]), rel=0, abs=0, nan_ok=True)
+        if t in (5, 100, 149, 150, 151, 199):
+            same = trace.predictive[t]
+            assert isinstance(same, Mixture)
+            assert np.array_equal(forecast.components, same.components[: len(forecast.components)])
+            assert forecast.quantile(0.3) == approx(same.quantile(0.3), rel=1e-12)
+    assert np.array_equal(one.__getstate__()["row"], many.__getstate__()["row"], equal_nan=True)
+
+
+def test_features_can_be_added() -> None:
+    X, y = positive_stream(80, 9)
+    model = AutoBypass()
+    model.run(X[:, :1], y)
+    before = model.predict(X[0, :1])
+    model.add_features(1)
+    assert model.predict(X[0]).quantile(0.5) == approx(before.quantile(0.5), rel=1e-9)
+    model.run(X, y)
+    assert model.n_features == N_FEATURES
+
+
+def test_many_features_are_not_transformed() -> None:
+    model = AutoBypass(n_features=51)
+    assert not model._spec.is_transformed
+    late = AutoBypass()
+    late.predict(np.ones(51))
+    assert not late._spec.is_transformed
+
+
+@pytest.mark.parametrize("wrong", ["log", None, True])
+def test_a_wrong_transform_is_refused(wrong: object) -> None:
+    with pytest.raises(ValueError, match="must be 'auto' or 'none'"):
+        AutoBypass(transform=wrong)  # type: ignore[arg-type]
