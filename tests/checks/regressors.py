@@ -32,6 +32,7 @@ REGRESSORS: dict[str, Make] = {
     "AutoBypass": AutoBypass,
     "AutoBypass, no intercept": lambda: AutoBypass(intercept=False),
     "AutoBypass, diagonal": lambda: AutoBypass(covariance="diagonal"),
+    "AutoBypass, season": lambda: AutoBypass(period=5),
     "AdaBypass, aggressive": lambda: AdaBypass(aggressiveness=10.0),
 }
 # Ten thousand times the paper's aggressiveness is there to be survived, not to learn well.

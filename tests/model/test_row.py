@@ -53,7 +53,7 @@ def test_fields_fill_the_row_without_a_gap_or_an_overlap(spec: Spec) -> None:
     layout, dims = spec.layout, spec.dims(3)
     row = np.arange(layout.size(**dims), dtype=float)
     views = [layout.view(row, field.name, **dims) for field in layout.fields]
-    assert all(np.shares_memory(view, row) for view in views)
+    assert all(np.shares_memory(view, row) for view in views if view.size)
     assert np.array_equal(np.concatenate([view.ravel() for view in views]), row)
     assert [layout.scalar(row, name) for name in layout.scalars] == list(range(1, len(layout.scalars) + 1))
     assert len(spec.new_row(3)) == len(row)

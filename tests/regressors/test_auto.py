@@ -384,6 +384,40 @@ def test_a_season_is_known_many_steps_ahead() -> None:
     assert np.sqrt(paths.var) == approx(sd[:3], rel=0.15)
 
 
+def test_a_mean_with_a_season_is_learned_where_the_period_is_given() -> None:
+    """Features explain a part; what a truth that knows the season scores is nearly reached."""
+    rng = np.random.default_rng(3)
+    X, season = rng.normal(size=(2000, 2)), np.tile(rng.normal(size=12) * 3.0, 167)[:2000]
+    y = X @ [1.0, -2.0] + season + rng.normal(size=2000)
+    told, untold = AutoBypass(period=12).run(X, y), AutoBypass().run(X, y)
+    truth = -0.5 * np.log(2 * np.pi) - 0.5 * (y - X @ [1.0, -2.0] - season) ** 2
+    late = slice(500, None)
+    assert told.log_score[late].mean() > truth[late].mean() - 0.05
+    assert told.log_score[late].mean() > untold.log_score[late].mean() + 0.5
+
+
+def test_a_period_without_a_season_costs_little() -> None:
+    X, y = stream(n=3000, seed=5)
+    told, untold = AutoBypass(period=10).run(X, y), AutoBypass().run(X, y)
+    assert told.log_score[20:].sum() > untold.log_score[20:].sum() - 20
+    low, high = told.predictive.interval(0.9)
+    assert 0.88 < np.mean((low <= y) & (y <= high)) < 0.92
+
+
+def test_a_season_of_the_mean_is_in_every_part_of_the_forecast() -> None:
+    """The log score is that of the density, and the mean that of the components."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(300, 1))
+    y = 20 + np.tile([5.0, 0.0, -5.0], 100) + X[:, 0] + rng.normal(size=300)
+    trace = AutoBypass(period=3, transform="none").run(X, y)
+    predictive = trace.predictive
+    assert isinstance(predictive, Mixture)
+    assert predictive.logpdf(y)[20:] == approx(trace.log_score[20:], abs=1e-9)
+    parts = predictive.components
+    assert (parts["weight"] * parts["mean"]).sum(axis=1)[20:] == approx(trace.mean[20:], rel=1e-9)
+    assert np.abs(y - trace.mean)[100:].mean() < 1.2
+
+
 @pytest.mark.parametrize("period", [0, -1, 1.5, True, "12", 10**6])
 def test_a_period_is_a_count(period: object) -> None:
     with pytest.raises(ParameterError, match=r"period is .*, but must be a whole number from 1 to"):

@@ -99,7 +99,9 @@ def test_a_header_says_what_is_in_the_file() -> None:
     header = container.from_bytes(forecaster.to_bytes()).header
     assert header["version"] == adabypass.__version__
     assert header["kind"] == "Forecaster"
-    assert header["model"]["hyperparameters"] == {"intercept": True, "period": 1, "transform": "none"}
+    assert header["model"]["hyperparameters"] == {
+        "intercept": True, "period": 1, "seasonal_mean": False, "transform": "none"
+    }  # fmt: skip
     assert header["feature_names"] == ["lag 1", "rain", "wind"]
     assert header["n_seen"] == forecaster.n_seen
     assert ["model.n_seen", []] in header["layout"]

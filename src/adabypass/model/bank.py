@@ -62,6 +62,8 @@ class AutoBypassSpec(Spec):
     """Whether features are mostly 0, which is then what they are measured from; covariances are not full."""
     rank: int = field(default=10, kw_only=True)
     """Of covariances of low rank."""
+    seasonal_mean: bool = field(default=True, kw_only=True)
+    """Whether the season, if there is one, adds to the forecast, not to the noise alone."""
     transform: Transform = field(default="auto", kw_only=True)
     """Whether the log and the root of y are learned too, while y is positive."""
 
@@ -84,9 +86,9 @@ class AutoBypassSpec(Spec):
     change_tail: ClassVar[float] = 3.0
     """The probability of a change beyond t falls as t to the power of minus this."""
 
-    switching_rates: ClassVar[tuple[float, ...]] = (0.05, 0.005, 0.0005)
+    switching_rates: ClassVar[tuple[float, ...]] = (0.05, 0.005, 0.0001)
     """Rates at which the best filter may give way to another, beside one over the number of observations,"""
-    hyper_switching_rate: ClassVar[float] = 0.0005
+    hyper_switching_rate: ClassVar[float] = 0.0001
     """and the rate at which the best of these rates may."""
     failure_margin: ClassVar[float] = 1.1
     """A walk has failed if its share is at most this many times what switching alone gives it;"""
@@ -152,6 +154,10 @@ class AutoBypassSpec(Spec):
     """faster at first, as if so many periods had been seen;"""
     largest_season_log: ClassVar[float] = 6.0
     """it lies within plus and minus this, and so do the sizes of the wave's cosine and sine."""
+    shift_rate: ClassVar[float] = 0.05
+    """Rate of what a step of the season adds to the forecast,"""
+    shift_prior: ClassVar[float] = 2.0
+    """faster at first, as if so many periods had been seen."""
 
     shock_distance: ClassVar[float] = 6.0
     """An observation so many standard deviations off is a shock;"""
@@ -187,6 +193,8 @@ class AutoBypassSpec(Spec):
             Field("season_wave", lambda **_: (2,)),
             Field("season_wave_prec", lambda **_: (2,)),
             *vectors("season_log", size="period"),
+            *vectors("season_shift", "season_shift_var", size="n_shifts"),
+            Field("season_sums", lambda n_shifts, **_: (4 if n_shifts > 0 else 0,)),
             *vectors("rate_share", size="n_rates"),
             Field("rated_share", lambda n_rates, n_filters, **_: (n_rates, n_filters)),
             *vectors("walk_failures", "walk_strikes", size="n_walks"),
@@ -200,13 +208,14 @@ class AutoBypassSpec(Spec):
     it, and `effect` how the fast part of each of its filters' noise depends on it; there is room for more noise models.
     `newest_center` and `move_var` are the features of the newest observation, and the running mean square of their
     moves, in standard units. `season_wave` is what a cosine and a sine over the season add to the log of the noise's
-    scale, `season_log` what each of its steps adds besides. `rated_share` is the share of each filter under each
+    scale, `season_log` what each of its steps adds besides; `season_shift` what each adds to the forecast, and
+    `season_sums` what these have in common (223)-(225). `rated_share` is the share of each filter under each
     switching rate; `warm_x` and `warm_y` are the observations of the warm-up, of which there are `n_warm`; the weights
     of a walk begin with the intercept, if there is one. Filter k is of walk k modulo their number; `walks_of` returns
     what belongs to walks walk by walk."""
     constant_names: ClassVar[tuple[str, ...]] = (
         "n_filters", "n_flexible", "n_drifts", "n_fixed_rates", "n_milestones", "n_warm_up",
-        "intercept", "period",
+        "intercept", "period", "n_shifts",
         "prior_var", "most_wide_slopes", "warm_up_widening", "change_scale", "change_tail",
         "hyper_switching_rate", "failure_margin", "max_failures", "jump_distance", "max_strikes",
         "anchor_rate", "smallest_anchor_var", "least_size",
@@ -218,7 +227,7 @@ class AutoBypassSpec(Spec):
         "normal_share_rate", "normal_share_prior", "normal_share_pull",
         "season_rate", "season_prior", "largest_season_log",
         "shock_distance", "shock_decay", "max_shocks", "distance_after_shocks", "max_repeats",
-        "target_discount", "least_evidence", "transformed_at",
+        "shift_rate", "shift_prior", "target_discount", "least_evidence", "transformed_at",
     )  # fmt: skip
     """What compiled code reads, in this order, before the switching rates, the milestones and the filters' settings;
     then those of the banks of the log and the root, if there are any."""
@@ -244,6 +253,8 @@ class AutoBypassSpec(Spec):
             object.__setattr__(self, "layout", SPARSE_LAYOUT)
         if self.prior_shares is not None:
             object.__setattr__(self, "prior_shares", check_shares(self.prior_shares, len(filters(self.intercept))))
+        if not isinstance(self.seasonal_mean, bool):
+            raise ParameterError(f"seasonal_mean is {shown(self.seasonal_mean)}, but must be True or False.")
         if not isinstance(self.transform, str) or self.transform not in get_args(Transform):
             raise ParameterError(f"transform is {shown(self.transform)}, but must be 'auto' or 'none'.")
         if self.is_transformed:
@@ -257,7 +268,7 @@ class AutoBypassSpec(Spec):
     @property
     def transformed(self) -> "TransformedSpec":
         """The bank of the log, or of the root."""
-        return _transformed(self.period)
+        return _transformed(self.period, self.seasonal_mean)
 
     def filters(self) -> tuple[Setting, ...]:
         """Return the settings of every filter, in the kernel's order."""
@@ -276,10 +287,13 @@ class AutoBypassSpec(Spec):
             del values["rank"]
         if self.transform == "auto":
             del values["transform"]
+        if self.seasonal_mean:
+            del values["seasonal_mean"]
         return values
 
     def changed(self) -> dict[str, Any]:
-        return {name: value for name, value in super().changed().items() if name != "prior_shares"}  # too many to show
+        hidden = ("prior_shares", "seasonal_mean")  # too many to show, and nothing that a user says
+        return {name: value for name, value in super().changed().items() if name not in hidden}
 
     @property
     def is_full(self) -> bool:
@@ -299,8 +313,8 @@ class AutoBypassSpec(Spec):
         return low_rank_layout(WALK_MEAN, self.rank)
 
     def for_lags(self) -> Self:
-        """Return the spec of a model whose features are lags: what is many steps ahead is linear in y."""
-        return replace(self, transform="none")
+        """Return the spec of a model whose features are lags: what is many steps ahead is linear in these."""
+        return replace(self, transform="none", seasonal_mean=False)
 
     def for_features(self, n_features: int) -> Self:
         """Return the spec of a model with so many features: if its covariances are to be chosen, beyond 200 diagonal.
@@ -310,6 +324,11 @@ class AutoBypassSpec(Spec):
         chosen = replace(self, transform="none") if n_features > MOST_TRANSFORMED else self
         is_chosen = self.covariance == "auto" and n_features > MOST_FULL
         return replace(chosen, covariance="diagonal") if is_chosen else chosen
+
+    @property
+    def n_shifts(self) -> int:
+        """Number of steps of the season that add to the forecast."""
+        return self.period if self.period > 1 and self.seasonal_mean and not self.sparse else 0
 
     @property
     def n_filters(self) -> int:
@@ -403,7 +422,7 @@ class AutoBypassSpec(Spec):
     def dims(self, n_features: int) -> dict[str, int]:
         n_slopes, n_features = (n_features, 0) if self.sparse else (0, n_features)
         n_weights = n_features + self.intercept
-        beside = _beside(self.period, n_features) if self.is_transformed else {}
+        beside = _beside(self.period, self.seasonal_mean, n_features) if self.is_transformed else {}
         return beside | {
             "n_slopes": n_slopes,
             "walk_size": self.walk_layout.size(n_features=n_slopes + self.intercept) if self.is_low_rank else 0,
@@ -415,6 +434,7 @@ class AutoBypassSpec(Spec):
             "n_noises": LANES,
             "n_normals": self.n_normals,
             "period": self.period,
+            "n_shifts": self.n_shifts,
             "n_rates": self.n_rates,
             "n_warm_up": self.n_warm_up,
         }
@@ -422,7 +442,7 @@ class AutoBypassSpec(Spec):
     def n_scratch(self, n_features: int) -> int:
         n_weights = n_features + self.intercept
         of_walks, of_filters = self.n_walks * (8 + n_weights), 12 * self.n_filters
-        own = 8 * n_weights + of_walks + of_filters + self.n_normals * self.n_flexible
+        own = 8 * n_weights + of_walks + of_filters + self.n_normals * self.n_flexible + self.n_walks
         if not self.is_transformed:
             return own
         return own + LINE + 2 * self.n_walks + 2 * (self.transformed.n_scratch(n_features) + n_features)
@@ -558,17 +578,18 @@ LOW_RANK_LAYOUT = Layout((*SPARSE_FIELDS, Field("walk_weights", lambda n_walks, 
 
 
 @lru_cache(maxsize=64)
-def _transformed(period: int) -> TransformedSpec:
-    return TransformedSpec(period=period, transform="none")
+def _transformed(period: int, seasonal_mean: bool) -> TransformedSpec:
+    return TransformedSpec(period=period, seasonal_mean=seasonal_mean, transform="none")
 
 
 @lru_cache(maxsize=256)
-def _beside(period: int, n_features: int) -> dict[str, int]:
+def _beside(period: int, seasonal_mean: bool, n_features: int) -> dict[str, int]:
     """Return the size of the transformed banks' rows, and what is left free so that each is aligned as the first.
 
     `walk_mean` of each begins a cache line where that of the first does.
     """
-    bank, own = _transformed(period), AutoBypassSpec(period=period, transform="none")
+    bank = _transformed(period, seasonal_mean)
+    own = AutoBypassSpec(period=period, seasonal_mean=seasonal_mean, transform="none")
     size, end = bank.row_size(n_features), own.row_size(n_features) + N_TARGETS + 1 + n_features
     offset = own.aligned_at(n_features) - bank.aligned_at(n_features)
     before_log = (offset - end) % LINE

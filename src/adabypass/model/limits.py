@@ -60,3 +60,6 @@ LARGEST_COUNT = 2.0**53
 
 LARGEST_LOG_VAR = 1.0
 """Variance of a log that a mean is computed with, at most: a wider lognormal has its mean where hardly a value is."""
+
+LARGEST_SHIFT = 1e100
+"""Bound of what a season adds to a forecast of AutoBypass, in standard units."""

@@ -34,8 +34,9 @@ class AutoBypass(Regressor):
         Whether the model has an intercept of its own. Without one, nothing is centred, and forecasts are proportional
         to x.
     period : int
-        Of a season of the noise, in observations, missing ones included: 24 where the same hour of every day is as
-        uncertain as that of the day before. What each step of the season adds to the noise is learned. 1 for none.
+        Of a season, in observations, missing ones included: 24 where the same hour of every day is as high, or as
+        uncertain, as that of the day before. What each step of the season adds to the forecast and to the noise is
+        learned. 1 for none.
     covariance : "auto", "full", "diagonal" or "low-rank"
         What is kept of the covariance of the weights. Diagonal, they are taken for uncorrelated: memory and time
         are linear in the features, and forecasts are worse where features are correlated. By default full up to 200

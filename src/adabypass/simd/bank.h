@@ -42,7 +42,8 @@ enum {
     N_MILESTONES,
     N_WARM_UP,
     INTERCEPT,
-    PERIOD,             /* of the noise's season; 1 if it has none */
+    PERIOD,             /* of the season; 1 if there is none */
+    N_SHIFTS,           /* steps of the season that shift the forecast: all, or none */
     PRIOR_VAR,
     MOST_WIDE_SLOPES,   /* features up to which each slope has that variance */
     WARM_UP_WIDENING,
@@ -87,6 +88,8 @@ enum {
     MAX_SHOCKS,
     DISTANCE_AFTER_SHOCKS,
     MAX_REPEATS,
+    SHIFT_RATE,
+    SHIFT_PRIOR,
     TARGET_DISCOUNT,
     LEAST_EVIDENCE,
     TRANSFORMED_AT,
@@ -171,6 +174,9 @@ typedef struct Bank {
     double* season_wave;            /* what a cosine and a sine over the season add to the log of the noise's scale, */
     double* season_wave_prec;       /* how much was seen of them, */
     double* season_log;             /* and what each step of the season adds besides */
+    double* season_shift;           /* what each step adds to the forecast, in standard units, but for a common factor, */
+    double* season_shift_var;       /* its variance, in units of that of an error, */
+    double* season_sums;            /* and what they have in common: `SHIFT_SHARE` ... */
     double* rate_share;             /* of each switching rate */
     double* rated_share;            /* of each filter under each switching rate */
     double* m;                      /* means of the walks' weights */
@@ -207,6 +213,7 @@ typedef struct Bank {
     double* epsilon_slope;
     double* term;                   /* scratch: what is summed; between the two steps of learning, the slopes of (54) */
     double* responsibility;         /* scratch: of each normal for y, [normal][lane], of the blocks with flexible noise */
+    double* newest;                 /* scratch: mean and variance of the newest forecast */
     const double* extra;            /* variance of x'w of every walk because x is not known exactly, in the user's units;
                                        or NULL */
 } Bank;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define OPENED 96           /* numbers whose memory holds a Bank */
+#define OPENED 104          /* numbers whose memory holds a Bank */
 #define LANES 8             /* a bank has so many random walks; components of a mixture stand in blocks of so many */
 #define MOST_NORMALS 8
 

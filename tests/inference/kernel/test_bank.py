@@ -55,6 +55,7 @@ def assert_follows_reference(model: AutoBypass, X: Floats, y: Floats, relative: 
         parts = model.predict(x).components
         if state.bank is not None:
             expected, units = expected_parts(state.bank, x, spec), state.bank.units
+            expected["mean"] += warm_up.shift(state._replace(n_steps=state.n_steps + 1), spec)
             assert parts["weight"] == approx(expected["weight"], rel=10 * relative, abs=1e-9)
             assert parts["mean"] == approx(expected["mean"], rel=relative, abs=relative * units.y_scale)
             assert parts["signal_var"] == approx(expected["signal_var"], rel=relative, abs=EXPLAINED * units.y_scale**2)
@@ -116,6 +117,23 @@ def test_noise_with_a_season_equals_reference(period: int, seed: int) -> None:
     assert spec.layout.view(row, "season_wave", **spec.dims(2)) == approx(waves, rel=1e-6, abs=1e-9)
     assert spec.layout.scalar(row, "season_step") == bank.season.step == 90 % period
     assert spec.layout.view(row, "normal_share", **spec.dims(2)) == approx(bank.normal_shares, rel=1e-6)
+
+
+@pytest.mark.parametrize(("period", "seed"), [(3, 0), (12, 1)])
+def test_a_season_of_the_mean_equals_reference(period: int, seed: int) -> None:
+    X, y = stream(120, 2, seed)
+    y += 30.0 * np.sin(2 * np.pi * np.arange(120) / period)
+    model = AutoBypass(period=period, transform="none")
+    state = assert_follows_reference(model, X, y)
+    assert state.shifts is not None
+    assert state.shifts.share > 0.1
+    row, spec = model.__getstate__()["row"], model._spec
+    assert spec.view(row, "season_shift", 2) == approx(state.shifts.values, rel=1e-6, abs=1e-9)
+    assert spec.view(row, "season_shift_var", 2) == approx(state.shifts.variances, rel=1e-9)
+    squares, variances = float(np.sum(state.shifts.values**2)), float(state.shifts.variances.sum())
+    assert spec.view(row, "season_sums", 2) == approx(
+        [state.shifts.share, state.shifts.noise, squares, variances], rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("intercept", [True, False])

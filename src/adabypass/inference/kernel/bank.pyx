@@ -3,17 +3,18 @@
 Inside, everything is in standard units: features and y less their centre, over their scale, both from the warm-up.
 """
 
-from libc.math cimport isnan
+from libc.math cimport isnan, sqrt
 from libc.string cimport memcpy
 
 from adabypass.model.component cimport Component
 from adabypass.model.families cimport MODERATE, noise_of
 from adabypass.model.packing cimport Record, open_record
-from adabypass.model.special cimport smaller
+from adabypass.model.special cimport larger, smaller
 from adabypass.simd.dispatch cimport KERNELS, FilterForecasts, MOST_FLEXIBLE
 
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DIFFERENCED, LANES, LOG_SCORE, N_SEEN, NOISE_VAR, PHASE, SEASON_STEP, SETTLED, SLOPES_DRIFT,
+    ANCHORED, Bank, DIFFERENCED, LANES, LARGEST_ERROR, LEVEL_RATE, LOG_SCORE, N_SEEN, N_SHIFTS, NOISE_VAR, PHASE,
+    SEASON_STEP, SETTLED, SHIFT_NOISE, SHIFT_PRIOR, SHIFT_RATE, SHIFT_SHARE, SHIFT_SQUARES, SHIFT_VARS, SLOPES_DRIFT,
     UNSCALED, Y_SCALE, drift_of_walk, open_bank, setting, share_of_walk, var_at,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Linear, Step, saturate
@@ -25,6 +26,7 @@ from adabypass.inference.kernel.warm_up cimport (
 from adabypass.model import limits
 
 cdef double LARGEST_UNIT = limits.LARGEST_UNIT
+cdef double LARGEST_SHIFT = limits.LARGEST_SHIFT
 
 
 cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept nogil:
@@ -48,6 +50,48 @@ cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean,
         return
     standardise(bank, x, scale)
     KERNELS.bank_forecast(bank, mean, var)
+    bank.newest[0], bank.newest[1] = mean[0], var[0]
+    if has_shift(bank):
+        mean[0] = saturate(mean[0] + shift(bank))
+
+
+cdef inline bint has_shift(const Bank* bank) noexcept nogil:
+    """Whether the season shifts the forecast."""
+    return bank.constants[N_SHIFTS] > 0.0 and bank.row[PHASE] == SETTLED
+
+
+cdef inline double shift(const Bank* bank) noexcept nogil:
+    """What the season adds to the forecast at this step, in the units of y: equation (223)."""
+    return (
+        bank.row[Y_SCALE] * (bank.season_sums[SHIFT_SHARE] * bank.season_shift[<Py_ssize_t>bank.row[SEASON_STEP]])
+    )
+
+
+cdef void learn_shift(Bank* bank, double y) noexcept nogil:
+    """Learn what the season adds to the forecast, from y less what it was taken to add: equations (223)-(225)."""
+    cdef Py_ssize_t step = <Py_ssize_t>bank.row[SEASON_STEP]
+    cdef const double* constants = bank.constants
+    cdef double* sums = bank.season_sums
+    cdef double unit = bank.row[Y_SCALE], largest = constants[LARGEST_ERROR] * sqrt(bank.newest[1]) / unit
+    cdef double error = smaller(larger((y - bank.newest[0]) / unit, -largest), largest)
+    cdef double rate = larger(
+        constants[SHIFT_RATE], 1.0 / (constants[SHIFT_PRIOR] + bank.row[N_SEEN] / constants[N_SHIFTS])
+    )
+    cdef double noise_rate = larger(constants[LEVEL_RATE], 1.0 / (bank.row[N_SEEN] + 2.0))
+    cdef double old = bank.season_shift[step], old_var = bank.season_shift_var[step], new, new_var
+    new = old + rate * (error + sums[SHIFT_SHARE] * old - old)                                  # (223)
+    new = smaller(larger(new, -LARGEST_SHIFT), LARGEST_SHIFT)
+    new_var = (1.0 - rate) * (1.0 - rate) * old_var + rate * rate                               # (224)
+    bank.season_shift[step], bank.season_shift_var[step] = new, new_var
+    error = smaller(error * error, LARGEST_SHIFT)
+    if sums[SHIFT_NOISE] == 0.0:
+        noise_rate = 1.0
+    sums[SHIFT_NOISE] += noise_rate * (error - sums[SHIFT_NOISE])
+    sums[SHIFT_SQUARES] = larger(sums[SHIFT_SQUARES] + new * new - old * old, new * new)
+    sums[SHIFT_VARS] = larger(sums[SHIFT_VARS] + new_var - old_var, new_var)
+    sums[SHIFT_SHARE] = 0.0
+    if sums[SHIFT_SQUARES] > 0.0:
+        sums[SHIFT_SHARE] = larger(1.0 - sums[SHIFT_NOISE] * sums[SHIFT_VARS] / sums[SHIFT_SQUARES], 0.0)   # (225)
 
 
 cdef void absorb_bank(Bank* bank, const double* x, double scale, double y) noexcept nogil:
@@ -59,7 +103,12 @@ cdef void absorb_bank(Bank* bank, const double* x, double scale, double y) noexc
     else:
         if bank.row[PHASE] == SETTLED or isnan(y):
             find_scales(bank, x, scale)
-        KERNELS.bank_learn(bank, y)
+        if has_shift(bank) and not isnan(y):
+            y = saturate(y - shift(bank))
+            KERNELS.bank_learn(bank, y)
+            learn_shift(bank, y)
+        else:
+            KERNELS.bank_learn(bank, y)
     if bank.row[PHASE] != SETTLED and not isnan(y):
         remember(bank, x, scale, y)
         if is_milestone(bank):
@@ -76,6 +125,8 @@ cdef void describe_bank(const Bank* bank, double base, double* record) noexcept 
         _describe_start(bank, base, &out)
         return
     out.common_family[0] = -1.0
+    if has_shift(bank):
+        base += shift(bank)
     places = FilterForecasts(out.weight, out.mean, out.signal_var, out.noise_scale, out.epsilon)
     KERNELS.bank_describe(bank, base, &places)
 

@@ -42,6 +42,7 @@ cdef extern from "bank.h" nogil:
         N_WARM_UP
         INTERCEPT
         PERIOD
+        N_SHIFTS
         PRIOR_VAR
         MOST_WIDE_SLOPES
         WARM_UP_WIDENING
@@ -86,6 +87,8 @@ cdef extern from "bank.h" nogil:
         MAX_SHOCKS
         DISTANCE_AFTER_SHOCKS
         MAX_REPEATS
+        SHIFT_RATE
+        SHIFT_PRIOR
         TARGET_DISCOUNT
         LEAST_EVIDENCE
         TRANSFORMED_AT
@@ -157,6 +160,9 @@ cdef extern from "bank.h" nogil:
         double* season_wave
         double* season_wave_prec
         double* season_log
+        double* season_shift
+        double* season_shift_var
+        double* season_sums
         double* rate_share
         double* rated_share
         double* m
@@ -193,6 +199,7 @@ cdef extern from "bank.h" nogil:
         double* epsilon_slope
         double* term
         double* responsibility
+        double* newest
         const double* extra
 
 
@@ -204,6 +211,13 @@ cdef enum:      # PHASE
     WARMING = 1             # scales are known, but not yet final
     SETTLED = 2
 
+cdef enum:      # of `season_sums`
+    SHIFT_SHARE             # the common factor of what the steps add
+    SHIFT_NOISE             # running mean square of an error
+    SHIFT_SQUARES           # sum of the squares of what they add,
+    SHIFT_VARS              # and of their variances
+    N_SUMS
+
 cdef Limits LIMITS
 
 
@@ -213,7 +227,7 @@ cdef inline Learned _learned(double* first) noexcept nogil:
 
 cdef inline Py_ssize_t n_scratch(Py_ssize_t n_filters, Py_ssize_t n_flexible, Py_ssize_t size) noexcept nogil:
     """Count the numbers of the scratch memory of a bank whose walks have `size` weights."""
-    return LANES * (8 + size) + 12 * n_filters + MOST_FLEXIBLE * n_flexible + 8 * size
+    return LANES * (8 + size) + 12 * n_filters + MOST_FLEXIBLE * n_flexible + 8 * size + LANES
 
 
 cdef inline void lay_scratch(Bank* bank, double* scratch) noexcept nogil:
@@ -249,6 +263,7 @@ cdef inline void lay_scratch(Bank* bank, double* scratch) noexcept nogil:
     bank.moved_diagonal = bank.moved_slope + bank.size
     bank.moved_cross = bank.moved_diagonal + bank.size
     bank.direction = bank.moved_cross + bank.size
+    bank.newest = bank.direction + bank.size
 
 
 cdef inline Bank open_bank(Step* step) noexcept nogil:
@@ -293,7 +308,10 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.season_wave = bank.normal_share + MOST_FLEXIBLE
     bank.season_wave_prec = bank.season_wave + 2
     bank.season_log = bank.season_wave_prec + 2
-    bank.rate_share = bank.season_log + bank.period
+    bank.season_shift = bank.season_log + bank.period
+    bank.season_shift_var = bank.season_shift + <Py_ssize_t>step.constants[N_SHIFTS]
+    bank.season_sums = bank.season_shift_var + <Py_ssize_t>step.constants[N_SHIFTS]
+    bank.rate_share = bank.season_sums + (N_SUMS if step.constants[N_SHIFTS] > 0.0 else 0)
     bank.rated_share = bank.rate_share + bank.n_rates
     bank.failures = bank.rated_share + bank.n_rates * K
     bank.strikes = bank.failures + LANES

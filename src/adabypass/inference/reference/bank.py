@@ -131,6 +131,14 @@ def forecast(bank: Bank, x: Floats, spec: AutoBypassSpec) -> list[FilterForecast
     ]
 
 
+def moments(bank: Bank, x: Floats, spec: AutoBypassSpec) -> tuple[float, float]:
+    """Return mean and variance of the mixture, in standard units."""
+    parts, shared = np.array(forecast(bank, x, spec)), bank.shared
+    noise = [each.unit_var(setting, shared) for each, setting in zip(bank.filters, spec.filters(), strict=True)]
+    mean = inner(bank.shares, parts[:, 0])
+    return mean, inner(bank.shares, parts[:, 1] + parts[:, 2] ** 2 * noise + (parts[:, 0] - mean) ** 2)
+
+
 def level_of(bank: Bank, mean: float, setting: Setting, spec: AutoBypassSpec) -> float:
     """Return the level of a forecast, if the filter's noise follows it; else 0."""
     return bank.level.of(mean, spec) if setting.follows_level else 0.0

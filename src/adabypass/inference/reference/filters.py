@@ -117,6 +117,29 @@ class Season(NamedTuple):
         return Season(np.zeros(spec.period), (wave, wave), step)
 
 
+class Shifts(NamedTuple):
+    """What the steps of a season add to the forecast, in standard units, but for a common factor."""
+
+    values: Floats
+    variances: Floats  # in units of that of an error
+    noise: float  # running mean square of an error; 0 before the first
+
+    @property
+    def share(self) -> float:
+        """Return the common factor: as far as the values are more than noise."""
+        size = float(np.mean(self.values**2))
+        return max(0.0, 1 - self.noise * float(np.mean(self.variances)) / size) if size > 0 else 0.0  # (225)
+
+    def moved(self, step: int, error: float, n_seen: int, spec: AutoBypassSpec) -> "Shifts":
+        """Return them after an error, which is less what this step was taken to add."""
+        rate = max(spec.shift_rate, 1 / (spec.shift_prior + n_seen / spec.period))
+        values, variances = self.values.copy(), self.variances.copy()
+        values[step] += rate * (error + self.share * values[step] - values[step])  # (223)
+        variances[step] = (1 - rate) ** 2 * variances[step] + rate**2
+        noise_rate = max(spec.level_rate, 1 / (n_seen + 2)) if self.noise > 0 else 1.0
+        return Shifts(values, variances, self.noise + noise_rate * (error**2 - self.noise))  # (224)
+
+
 class Shared(NamedTuple):
     """What the noise of all filters has in common at the next step."""
 

@@ -8,7 +8,7 @@ import numpy as np
 from adabypass.inference.reference import bank as bank_of_filters
 from adabypass.inference.reference.bank import Bank
 from adabypass.inference.reference.evidence import normals
-from adabypass.inference.reference.filters import Season, Units
+from adabypass.inference.reference.filters import Season, Shifts, Units
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.limits import RESOLUTION, SMALLEST_SIGNAL
 from adabypass.model.noise import NORMALS, Family
@@ -40,6 +40,7 @@ class State(NamedTuple):
     n_seen: int  # up to the end of the warm-up
     bank: Bank | None  # None while the scale of y is not known
     n_steps: int  # observations, missing ones included
+    shifts: Shifts | None = None  # None if the season adds nothing to the forecast, or before the units are final
 
     @property
     def is_settled(self) -> bool:
@@ -78,12 +79,31 @@ def update(state: State, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Sta
         moved = state.bank
         if np.isnan(y) or state.is_settled:
             moved = moved._replace(units=first_moves(moved.units, x))
-        bank, log_density = bank_of_filters.update(moved, x, y, spec)
-        state = state._replace(bank=bank)
+        less = shift(state, spec)
+        bank, log_density = bank_of_filters.update(moved, x, y - less, spec)
+        state = state._replace(bank=bank, shifts=_learn_shift(state, moved, x, y - less, spec))
     if np.isnan(y) or state.is_settled:
         return state, log_density
     state = _remember(state, x, y, spec)
     return _set_units(state, spec) if len(state.y) in spec.milestones else state, log_density
+
+
+def shift(state: State, spec: AutoBypassSpec) -> float:
+    """Return what the season adds to the forecast of the observation that is counted last, in the units of y."""
+    if state.shifts is None or state.bank is None:
+        return 0.0
+    step = (state.n_steps - 1) % spec.period
+    return state.bank.units.y_scale * state.shifts.share * float(state.shifts.values[step])
+
+
+def _learn_shift(state: State, before: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> Shifts | None:
+    """Return what is known of it after y, from which it was taken."""
+    if state.shifts is None or np.isnan(y):
+        return state.shifts
+    mean, var = bank_of_filters.moments(before, x, spec)
+    largest, units = spec.largest_error * sqrt(var), before.units
+    error = min(max((y - units.y_center) / units.y_scale - mean, -largest), largest)
+    return state.shifts.moved((state.n_steps - 1) % spec.period, error, before.n_seen + 1, spec)
 
 
 def standard_units(X: Floats, y: Floats, intercept: bool) -> Units:
@@ -129,4 +149,7 @@ def _set_units(state: State, spec: AutoBypassSpec) -> State:
     season = state.bank.season if state.bank is not None else None
     if season is None and spec.period > 1:
         season = Season.unknown(state.n_steps % spec.period, spec)
-    return state._replace(bank=bank._replace(n_seen=state.n_seen, season=season))
+    state = state._replace(bank=bank._replace(n_seen=state.n_seen, season=season))
+    if state.is_settled and spec.n_shifts > 0:
+        state = state._replace(shifts=Shifts(np.zeros(spec.period), np.zeros(spec.period), 0.0))
+    return state
