@@ -120,3 +120,17 @@ def test_what_comes_later_does_not_change_a_forecast() -> None:
     usual, changed = Forecaster(lags=2).run(y), Forecaster(lags=2).run(later)
     np.testing.assert_array_equal(usual.mean, changed.mean)
     np.testing.assert_array_equal(usual.var, changed.var)
+
+
+@every_model
+def test_a_look_far_ahead_leaves_the_next_forecast_as_it_was(make: Callable[[], Regressor]) -> None:
+    forecaster = Forecaster(make(), lags=[1, 2])
+    forecaster.run(autoregression([0.6, 0.2], 80, 0))
+    before = forecaster.predict()
+    forecaster.forecast(5)
+    after = forecaster.predict()
+    assert before is not None
+    assert after is not None
+    assert after.mean == before.mean
+    if not forecaster.is_point:
+        assert after.sd == before.sd

@@ -8,6 +8,7 @@ from pytest import approx
 
 from adabypass import AutoBypass, Bypass, Forecaster, Mixture, load_dataset
 from adabypass.errors import NotReadyError, ParameterError
+from adabypass.model.bank import AutoBypassSpec
 from adabypass.validation import Floats
 from tests.strategies import powers
 
@@ -402,6 +403,18 @@ def test_a_period_without_a_season_costs_little() -> None:
     assert told.log_score[20:].sum() > untold.log_score[20:].sum() - 20
     low, high = told.predictive.interval(0.9)
     assert 0.88 < np.mean((low <= y) & (y <= high)) < 0.92
+
+
+@pytest.mark.parametrize(("slope", "jump"), [(0.05, 0.0), (0.2, 0.0), (0.0, 1e4), (0.0, 1e12)])
+def test_a_trend_or_a_jump_is_no_season(slope: float, jump: float) -> None:
+    """What all steps have in common belongs to the level, and a jump passes."""
+    rng = np.random.default_rng(0)
+    y = slope * np.arange(3000) + rng.normal(size=3000)
+    y[:300] += jump
+    X = rng.normal(size=(3000, 1))
+    specs = (AutoBypassSpec(period=7, transform="none", seasonal_mean=each) for each in (True, False))
+    told, untold = (AutoBypass._of_spec(spec).run(X, y).log_score[1500:].mean() for spec in specs)
+    assert told > untold - 0.005
 
 
 def test_a_season_of_the_mean_is_in_every_part_of_the_forecast() -> None:

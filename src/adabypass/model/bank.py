@@ -54,7 +54,7 @@ class AutoBypassSpec(Spec):
 
     intercept: bool = True
     period: int = 1
-    """Of the noise's season, in observations; 1 if it has none."""
+    """Of the season, in observations; 1 if there is none."""
     prior_shares: tuple[float, ...] | None = None
     """Shares of the filters before anything is learned; those of the design if None."""
     covariance: BankCovariance = field(default="auto", kw_only=True)
@@ -69,7 +69,7 @@ class AutoBypassSpec(Spec):
 
     noise_models: ClassVar[tuple[NoiseModel, ...]] = NOISE_MODELS
     forecast_type: ClassVar[type] = Mixture
-    bounded_by: ClassVar[Mapping[str, str]] = {"n_warm": "n_warm_up", "season_step": "period"}
+    bounded_by: ClassVar[Mapping[str, str]] = {"n_warm": "n_warm_up", "season_step": "last_step"}
     drift_logs: ClassVar[tuple[float, ...]] = DRIFT_LOGS
     prior_var: ClassVar[float] = 10.0
     """Variance of the weights before anything is learned, in standard units:"""
@@ -194,7 +194,7 @@ class AutoBypassSpec(Spec):
             Field("season_wave_prec", lambda **_: (2,)),
             *vectors("season_log", size="period"),
             *vectors("season_shift", "season_shift_var", size="n_shifts"),
-            Field("season_sums", lambda n_shifts, **_: (4 if n_shifts > 0 else 0,)),
+            Field("season_sums", lambda n_shifts, **_: (5 if n_shifts > 0 else 0,)),
             *vectors("rate_share", size="n_rates"),
             Field("rated_share", lambda n_rates, n_filters, **_: (n_rates, n_filters)),
             *vectors("walk_failures", "walk_strikes", size="n_walks"),
@@ -434,6 +434,7 @@ class AutoBypassSpec(Spec):
             "n_noises": LANES,
             "n_normals": self.n_normals,
             "period": self.period,
+            "last_step": self.period - 1,
             "n_shifts": self.n_shifts,
             "n_rates": self.n_rates,
             "n_warm_up": self.n_warm_up,

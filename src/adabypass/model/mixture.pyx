@@ -4,7 +4,7 @@ A forecast is an array of components (component.py); one about which nothing is 
 everything about it is nan. All functions take forecasts of shape (n, n_components) and release the interpreter's lock.
 """
 
-from libc.math cimport INFINITY, M_PI, NAN, erf, exp, expm1, hypot, isnan, log, sqrt
+from libc.math cimport INFINITY, M_PI, NAN, erf, exp, expm1, fabs, hypot, isnan, log, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
@@ -69,7 +69,7 @@ cdef double mix_log_density(const Component* parts, Py_ssize_t n, double y) noex
 
 cdef void back_moments(int64_t target, double mean, double var, double* out_mean, double* out_var) noexcept nogil:
     """Mean and variance of y, if its log or its root is normal with these: equation (221)."""
-    cdef double sd, ratio, fourth
+    cdef double sd, ratio, fourth, unit
     if target == IDENTITY:
         out_mean[0], out_var[0] = mean, var
         return
@@ -78,15 +78,20 @@ cdef void back_moments(int64_t target, double mean, double var, double* out_mean
         out_mean[0] = exp(smaller(mean + 0.5 * var, LARGEST_LOG))
         out_var[0] = smaller(out_mean[0] * out_mean[0] * expm1(var), LARGEST)
         return
-    sd, out_mean[0] = sqrt(var), smaller(mean * mean + var, LARGEST)
-    ratio = mean / sd if sd > 0.0 else INFINITY
+    unit = larger(fabs(mean), sqrt(var))        # of the root, so that no power of it can overflow
+    if unit == 0.0:
+        out_mean[0] = out_var[0] = 0.0
+        return
+    mean, sd = mean / unit, sqrt(var) / unit
+    var, ratio = sd * sd, mean / sd if sd > 0.0 else INFINITY
+    out_mean[0], out_var[0] = mean * mean + var, 4.0 * mean * mean * var + 2.0 * var * var
     if ratio < FAR_FROM_ZERO:
         out_mean[0] *= erf(ratio * sqrt(0.5))
         out_mean[0] += 2.0 * mean * sd * exp(-0.5 * ratio * ratio) / sqrt(2.0 * M_PI)
         fourth = mean * mean * mean * mean + 6.0 * mean * mean * var + 3.0 * var * var
-        out_var[0] = smaller(larger(fourth - out_mean[0] * out_mean[0], 0.0), LARGEST)
-        return
-    out_var[0] = smaller(4.0 * mean * mean * var + 2.0 * var * var, LARGEST)
+        out_var[0] = larger(fourth - out_mean[0] * out_mean[0], 0.0)
+    out_mean[0] = smaller(larger(out_mean[0] * unit * unit, -LARGEST), LARGEST)
+    out_var[0] = smaller(out_var[0] * unit * unit * unit * unit, LARGEST)
 
 
 cdef double _log_density(const Component* parts, Py_ssize_t n, double y, Room* room) noexcept nogil:
@@ -105,6 +110,8 @@ cdef void _moments(const Component* parts, Py_ssize_t n, double* mean, double* v
         share[target] = _target_moments(parts, n, target, &means[target], &variances[target])
         mean[0] += share[target] * means[target]
     for target in range(N_TARGETS):
+        if share[target] == 0.0:
+            continue
         deviation = means[target] - mean[0]
         var[0] += share[target] * (variances[target] + deviation * deviation)
     var[0] = smaller(larger(var[0], 1.0 / LARGEST), LARGEST)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
 from adabypass.errors import NotANumberError, ParameterError, ShapeError
 from adabypass.model import crps, entropy, mixture, noise, quantiles
 from adabypass.model.component import COMPONENT, Components, Target, check_components
-from adabypass.model.crps_integral import LEVELS, N_LEVELS, integrate_crps
 from adabypass.model.limits import LARGEST, LARGEST_HYPERPARAMETER
 from adabypass.model.moments import MixtureMoments
 from adabypass.model.noise import Family
@@ -24,37 +24,60 @@ def _quantile_each(forecasts: Any, q: Floats, packing: Packing | None = None) ->
     return quantiles.quantile(forecasts, q, packing, 1)
 
 
+DEVIATES = np.linspace(-6.0, 6.0, 241)
+"""Normal deviates of the levels between which a function of quantiles is integrated, by the trapezoidal rule."""
+CRPS_REACH = 3.0
+"""Deviates up to which the CRPS counts where the log of y has a share: further out a log may have no mean."""
+NEGLIGIBLE_SHARE = 1e-6
+"""Of the log and the root, below which they move no score."""
+
+
 def _crps(table: Components, y: Floats) -> Floats:
-    """Return the score: in closed form, or by integration where the log or the root of y has a share."""
-    return _by_target(crps.crps, _integrated_crps, table, y)
+    """Return the score: in closed form, or by quantiles where the log or the root of y has a share."""
+    return _by_target(crps.crps, _crps_of_quantiles, table, y)
 
 
-def _integrated_crps(table: Components, y: Floats) -> Floats:
-    tail = 10.0 ** -np.arange(5, 11)  # of a log, far from where most of it is
-    levels = np.concatenate([tail[::-1], LEVELS, 1.0 - tail])
-    points = [quantiles.quantile(table, np.full(len(table), level)) for level in levels]
-    return integrate_crps(lambda x: quantiles.cdf(table, x), np.array(points), y)
+def _crps_of_quantiles(table: Components, y: Floats) -> Floats:
+    """Return twice the integral of the quantile loss over the levels up to `CRPS_REACH` deviates."""
+    deviates, total = DEVIATES[np.abs(DEVIATES) <= CRPS_REACH], np.zeros(len(table))
+    for level, weight in zip(*_levels(deviates), strict=True):
+        error = y - quantiles.quantile(table, np.full(len(table), level))
+        total += 2.0 * weight * np.where(error > 0.0, level * error, (level - 1.0) * error)
+    return total
 
 
 def _entropy(table: Components, _: Floats) -> Floats:
-    """Return the entropy, which of a transformed variable is that of the variable and the mean log of its slope."""
-    return _by_target(lambda own, _: entropy.entropy(own), _mean_log_density, table, np.zeros(len(table)))
+    """Return the expected negative log density: by quantiles where the log or the root of y has a share."""
+    return _by_target(lambda own, _: entropy.entropy(own), _entropy_of_quantiles, table, np.zeros(len(table)))
 
 
-def _mean_log_density(table: Components, _: Floats) -> Floats:
-    """Return the mean negative log density at quantiles."""
-    levels = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
-    points = [quantiles.quantile(table, np.full(len(table), level)) for level in levels]
-    return np.asarray(-np.mean([mixture.logpdf(table, each) for each in points], axis=0))
+def _entropy_of_quantiles(table: Components, _: Floats) -> Floats:
+    total = np.zeros(len(table))
+    for level, weight in zip(*_levels(DEVIATES), strict=True):
+        total -= weight * mixture.logpdf(table, quantiles.quantile(table, np.full(len(table), level)))
+    return total
+
+
+def _levels(deviates: Floats) -> tuple[Floats, Floats]:
+    """Return the levels of normal deviates, and the weights with which they stand for all levels between."""
+    weight = np.exp(-0.5 * deviates**2) / np.sqrt(2.0 * np.pi) * (deviates[1] - deviates[0])
+    weight[[0, -1]] *= 0.5
+    return np.asarray(ndtr(deviates)), weight
 
 
 def _by_target(plain: Any, transformed: Any, table: Components, at: Floats) -> Floats:
     """Call one function with the forecasts that are about y itself alone, another with the rest."""
-    is_transformed = ((table["target"] != Target.IDENTITY) & (table["weight"] > 0.0)).any(axis=1)
-    found = np.empty(len(table))
-    for function, chosen in ((plain, ~is_transformed), (transformed, is_transformed)):
-        if chosen.any():
-            found[chosen] = function(np.ascontiguousarray(table[chosen]), at[chosen])
+    is_own, found = table["target"] == Target.IDENTITY, np.empty(len(table))
+    if is_own.all():
+        return np.asarray(plain(table, at))
+    is_plain = np.where(is_own, 0.0, table["weight"]).sum(axis=1) <= NEGLIGIBLE_SHARE
+    if is_plain.any():
+        own = table[is_plain]
+        own["weight"] = np.where(is_own[is_plain], own["weight"], 0.0)
+        own["weight"] /= own["weight"].sum(axis=1, keepdims=True)
+        found[is_plain] = plain(own, at[is_plain])
+    if not is_plain.all():
+        found[~is_plain] = transformed(table[~is_plain], at[~is_plain])
     return found
 
 
@@ -88,7 +111,7 @@ class Mixture(MixtureMoments):
     is_point = False
 
     def __init__(self, components: Components) -> None:
-        self._fill_from(check_components(components))
+        self._fill_from(check_components(components).copy())  # compiled code relies on what was checked
 
     @staticmethod
     def of(

@@ -44,7 +44,7 @@ cdef enum:
 
 cdef inline bint is_present(const double* record) noexcept nogil:
     """Whether the record of the log or of the root has a share in the forecast."""
-    return record[0] != ABSENT
+    return record[0] >= -1.0
 
 
 cdef inline Record open_record(

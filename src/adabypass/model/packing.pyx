@@ -108,7 +108,7 @@ cdef class Packing:
         if self.transformed is None:
             return False
         first = records[..., [self.n_own, self.n_own + self.transformed.size]]
-        return bool((first != ABSENT).any())
+        return bool((first >= -1.0).any())
 
     def expand(self, records):
         """Return the components, (n_components,) or (n, n_components), of records (size,) or (n, size).

@@ -33,7 +33,6 @@ cdef enum:
 cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
 cdef double LARGEST = limits.LARGEST
 cdef double LARGEST_LOG = log(limits.LARGEST)
-cdef double SMALLEST_POSITIVE = 1.0 / limits.LARGEST
 cdef double LARGEST_SD = sqrt(1.0 / limits.SMALLEST_SIGNAL)
 cdef double HUGE_SD = 1e140          # beyond it squares could overflow
 cdef double SETTLED = 1e-4          # miss, as a normal deviate, after which a step is the last; it is cubed by that
@@ -339,12 +338,11 @@ cdef void _add_tail(const MixtureLanes* lanes, int target, double y, double sign
     cdef double slope, curve
     if lanes.n_normals + lanes.n_shaped == 0:
         return
-    if not has_target(target, y):       # no value of y is there, or but one
-        y = SMALLEST_POSITIVE
+    if not has_target(target, y):       # below all of a log, and a single point of a root: without density
+        values.tail += KERNELS.mixture_tail(lanes, -LARGEST if target == LOG else 0.0, sign).tail
+        return
     here = KERNELS.mixture_tail(lanes, to_target(target, y), sign)
     values.tail += here.tail
-    if y <= SMALLEST_POSITIVE and target == LOG:
-        return
     slope = exp(log_slope(target, y))
     curve = -slope * slope if target == LOG else -0.5 * slope / y
     values.density += here.density * slope

@@ -53,7 +53,7 @@ class AutoBypass(Regressor):
         While every y is positive, the log and the square root of y are learned too, from the same functions of those
         features that keep their sign, and have shares in the forecast by evidence: noise that grows with the level, and
         products instead of sums. The forecast is about y, whichever has the larger share. By default so with up to 50
-        features, an intercept and full covariances; with "none" y itself is all that is learned.
+        features to begin with, an intercept and full covariances; with "none" y itself is all that is learned.
     n_features : int, optional
         Taken from the first x if not given.
 

@@ -14,7 +14,8 @@ from adabypass.simd.dispatch cimport KERNELS, FilterForecasts, MOST_FLEXIBLE
 
 from adabypass.inference.kernel.bank_state cimport (
     ANCHORED, Bank, DIFFERENCED, LANES, LARGEST_ERROR, LEVEL_RATE, LOG_SCORE, N_SEEN, N_SHIFTS, NOISE_VAR, PHASE,
-    SEASON_STEP, SETTLED, SHIFT_NOISE, SHIFT_PRIOR, SHIFT_RATE, SHIFT_SHARE, SHIFT_SQUARES, SHIFT_VARS, SLOPES_DRIFT,
+    SEASON_STEP, SETTLED, SHIFT_NOISE, SHIFT_PRIOR, SHIFT_RATE, SHIFT_SHARE, SHIFT_SQUARES, SHIFT_SUM, SHIFT_VARS,
+    SLOPES_DRIFT,
     UNSCALED, Y_SCALE, drift_of_walk, open_bank, setting, share_of_walk, var_at,
 )
 from adabypass.inference.kernel.step cimport LARGEST, Linear, Step, saturate
@@ -62,9 +63,13 @@ cdef inline bint has_shift(const Bank* bank) noexcept nogil:
 
 cdef inline double shift(const Bank* bank) noexcept nogil:
     """What the season adds to the forecast at this step, in the units of y: equation (223)."""
-    return (
-        bank.row[Y_SCALE] * (bank.season_sums[SHIFT_SHARE] * bank.season_shift[<Py_ssize_t>bank.row[SEASON_STEP]])
-    )
+    return bank.row[Y_SCALE] * standard_shift(bank, <Py_ssize_t>bank.row[SEASON_STEP])
+
+
+cdef inline double standard_shift(const Bank* bank, Py_ssize_t step) noexcept nogil:
+    """The same in standard units."""
+    cdef const double* sums = bank.season_sums
+    return sums[SHIFT_SHARE] * (bank.season_shift[step] - sums[SHIFT_SUM] / bank.constants[N_SHIFTS])
 
 
 cdef void learn_shift(Bank* bank, double y) noexcept nogil:
@@ -72,26 +77,44 @@ cdef void learn_shift(Bank* bank, double y) noexcept nogil:
     cdef Py_ssize_t step = <Py_ssize_t>bank.row[SEASON_STEP]
     cdef const double* constants = bank.constants
     cdef double* sums = bank.season_sums
-    cdef double unit = bank.row[Y_SCALE], largest = constants[LARGEST_ERROR] * sqrt(bank.newest[1]) / unit
-    cdef double error = smaller(larger((y - bank.newest[0]) / unit, -largest), largest)
-    cdef double rate = larger(
-        constants[SHIFT_RATE], 1.0 / (constants[SHIFT_PRIOR] + bank.row[N_SEEN] / constants[N_SHIFTS])
-    )
-    cdef double noise_rate = larger(constants[LEVEL_RATE], 1.0 / (bank.row[N_SEEN] + 2.0))
-    cdef double old = bank.season_shift[step], old_var = bank.season_shift_var[step], new, new_var
-    new = old + rate * (error + sums[SHIFT_SHARE] * old - old)                                  # (223)
+    cdef double unit = bank.row[Y_SCALE], most = constants[LARGEST_ERROR], n = constants[N_SHIFTS]
+    cdef double largest = most * sqrt(bank.newest[1]) / unit, error, rate, noise_rate, new
+    if sums[SHIFT_NOISE] > 0.0:
+        largest = smaller(largest, most * sqrt(sums[SHIFT_NOISE]))
+    error = smaller(larger((y - bank.newest[0]) / unit, -largest), largest)
+    rate = larger(constants[SHIFT_RATE], 1.0 / (constants[SHIFT_PRIOR] + bank.row[N_SEEN] / n))
+    noise_rate = larger(constants[LEVEL_RATE], 1.0 / (bank.row[N_SEEN] + 2.0)) if sums[SHIFT_NOISE] > 0.0 else 1.0
+    new = bank.season_shift[step] + rate * (error + standard_shift(bank, step) - bank.season_shift[step])   # (223)
     new = smaller(larger(new, -LARGEST_SHIFT), LARGEST_SHIFT)
-    new_var = (1.0 - rate) * (1.0 - rate) * old_var + rate * rate                               # (224)
-    bank.season_shift[step], bank.season_shift_var[step] = new, new_var
-    error = smaller(error * error, LARGEST_SHIFT)
-    if sums[SHIFT_NOISE] == 0.0:
-        noise_rate = 1.0
-    sums[SHIFT_NOISE] += noise_rate * (error - sums[SHIFT_NOISE])
-    sums[SHIFT_SQUARES] = larger(sums[SHIFT_SQUARES] + new * new - old * old, new * new)
-    sums[SHIFT_VARS] = larger(sums[SHIFT_VARS] + new_var - old_var, new_var)
-    sums[SHIFT_SHARE] = 0.0
-    if sums[SHIFT_SQUARES] > 0.0:
-        sums[SHIFT_SHARE] = larger(1.0 - sums[SHIFT_NOISE] * sums[SHIFT_VARS] / sums[SHIFT_SQUARES], 0.0)   # (225)
+    sums[SHIFT_SUM] += new - bank.season_shift[step]
+    sums[SHIFT_SQUARES] += (new - bank.season_shift[step]) * (new + bank.season_shift[step])
+    sums[SHIFT_VARS] -= bank.season_shift_var[step]
+    bank.season_shift[step] = new
+    bank.season_shift_var[step] = (1.0 - rate) * (1.0 - rate) * bank.season_shift_var[step] + rate * rate   # (224)
+    sums[SHIFT_VARS] += bank.season_shift_var[step]
+    sums[SHIFT_NOISE] += noise_rate * (smaller(error * error, LARGEST_SHIFT) - sums[SHIFT_NOISE])
+    if step == 0:
+        sum_season(bank)
+    share_season(bank)
+
+
+cdef void sum_season(Bank* bank) noexcept nogil:
+    """Sum what the steps add anew, once a season, so that rounding does not add up."""
+    cdef double* sums = bank.season_sums
+    cdef Py_ssize_t step
+    sums[SHIFT_SUM] = sums[SHIFT_SQUARES] = sums[SHIFT_VARS] = 0.0
+    for step in range(<Py_ssize_t>bank.constants[N_SHIFTS]):
+        sums[SHIFT_SUM] += bank.season_shift[step]
+        sums[SHIFT_SQUARES] += bank.season_shift[step] * bank.season_shift[step]
+        sums[SHIFT_VARS] += bank.season_shift_var[step]
+
+
+cdef void share_season(Bank* bank) noexcept nogil:
+    """How much of what the steps add is more than noise: equation (225)."""
+    cdef double* sums = bank.season_sums
+    cdef double squares = sums[SHIFT_SQUARES] - sums[SHIFT_SUM] * sums[SHIFT_SUM] / bank.constants[N_SHIFTS]
+    cdef double noise = sums[SHIFT_NOISE] * sums[SHIFT_VARS]
+    sums[SHIFT_SHARE] = 1.0 - noise / squares if squares > noise else 0.0
 
 
 cdef void absorb_bank(Bank* bank, const double* x, double scale, double y) noexcept nogil:

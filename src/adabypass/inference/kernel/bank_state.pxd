@@ -214,7 +214,8 @@ cdef enum:      # PHASE
 cdef enum:      # of `season_sums`
     SHIFT_SHARE             # the common factor of what the steps add
     SHIFT_NOISE             # running mean square of an error
-    SHIFT_SQUARES           # sum of the squares of what they add,
+    SHIFT_SUM               # sum of what they add,
+    SHIFT_SQUARES           # of its squares,
     SHIFT_VARS              # and of their variances
     N_SUMS
 

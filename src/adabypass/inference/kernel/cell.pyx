@@ -50,7 +50,7 @@ BLOCKS_FROM = 700
 """Number of features from which on `run` takes observations in blocks: docs/decisions/0015."""
 
 
-class Beside:
+class TransformedRecords:
     """What forecasts of a part of a run say about the log and the root of y: apart, as of many streams none does."""
 
     def __init__(self, first, stop, size):
@@ -187,7 +187,7 @@ cdef class Cell(RowCell):
             first, stop = t, min(t + rows_between_signals(self._row.shape[0]), n_rows)
             may_mix = keep_records and self.may_mix()
             if may_mix:
-                piece = Beside(first, stop, self.n_record - self.maker.n_own)
+                piece = TransformedRecords(first, stop, self.n_record - self.maker.n_own)
                 pieces.append(piece)
                 beside, mixed = piece.numbers, piece.is_mixed
             with nogil:

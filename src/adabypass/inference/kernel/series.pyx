@@ -295,6 +295,7 @@ cdef class SeriesCell(RowCell):
         """Return the shares of the linear models so many steps ahead."""
         cdef Horizon ahead = self.new_horizon(max(step, 1))
         cdef Py_ssize_t k
+        self.is_current = False
         self._begin(&self.newest)
         self.kernel.believe(&self.newest, &ahead.belief)
         if self.design.n_horizons > 0:
@@ -315,6 +316,7 @@ cdef class SeriesCell(RowCell):
     cdef bint forecast_ahead(self, Horizon ahead, const double* x, Component* parts) noexcept nogil:
         if not is_ready(&self.past, &self.design):
             return False
+        self.is_current = False
         self._begin(&self.newest)
         self.kernel.believe(&self.newest, &ahead.belief)
         if self.design.n_horizons > 0:

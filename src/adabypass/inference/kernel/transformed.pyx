@@ -22,6 +22,9 @@ from adabypass.inference.kernel.step cimport LARGEST, LINE, Kernel, Step, satura
 from adabypass.simd.dispatch cimport MOST_FLEXIBLE, OPENED
 
 
+cdef double FEW_UNITS = 30.0        # a log or a root up to which neither y nor its square in such units is extreme
+
+
 ctypedef struct Targets:
     # The banks of a row.
     Bank[N_TARGETS] bank
@@ -136,6 +139,7 @@ cdef void mix_banks(Step* step, Targets* targets) noexcept nogil:
     cdef double* x
     cdef Bank* bank
     cdef int target
+    cdef bint is_settled = targets.bank[IDENTITY].row[PHASE] == SETTLED     # values differ by more than rounding
     mean[IDENTITY], var[IDENTITY], targets.share[IDENTITY] = step.mean, step.var, 1.0
     best = targets.evidence[IDENTITY]
     for target in range(LOG, N_TARGETS):
@@ -144,12 +148,10 @@ cdef void mix_banks(Step* step, Targets* targets) noexcept nogil:
         targets.fits[target] = transform_features(targets, step, target, x)
         if targets.fits[target] == 0.0:
             continue
-        targets.share[target] = bank.row[PHASE] == SETTLED and spread_extra(step, targets, target)
+        targets.share[target] = spread_extra(step, targets, target) and is_settled and bank.row[PHASE] == SETTLED
         forecast_bank(bank, x, 1.0, &mean[target], &var[target])
         if targets.share[target] > 0.0:
-            back_moments(target, mean[target], var[target], &mean[target], &var[target])
-            mean[target] = saturate(targets.unit[0] * mean[target])
-            var[target] = smaller(targets.unit[0] * var[target] * targets.unit[0], LARGEST)
+            bring_back(target, targets.unit[0], &mean[target], &var[target])
             best = larger(best, targets.evidence[target])
     for target in range(N_TARGETS):
         if targets.share[target] > 0.0:
@@ -162,9 +164,21 @@ cdef void mix_banks(Step* step, Targets* targets) noexcept nogil:
         targets.share[target] /= total
         center += targets.share[target] * mean[target]
     for target in range(N_TARGETS):
-        spread += targets.share[target] * (var[target] + (mean[target] - center) * (mean[target] - center))
+        if targets.share[target] > 0.0:
+            spread += targets.share[target] * (var[target] + (mean[target] - center) * (mean[target] - center))
     step.mean, step.var = saturate(center), smaller(larger(spread, 1.0 / LARGEST), LARGEST)
     step.is_mixed = True
+
+
+cdef void bring_back(int target, double unit, double* mean, double* var) noexcept nogil:
+    """From mean and variance of the log or the root over its unit to those of y: equation (221)."""
+    if fabs(mean[0]) < FEW_UNITS:       # which keeps most digits of a y that is far from 0
+        back_moments(target, mean[0], var[0], mean, var)
+        mean[0], var[0] = saturate(unit * mean[0]), smaller(unit * var[0] * unit, LARGEST)
+    elif target == LOG:
+        back_moments(target, mean[0] + log(unit), var[0], mean, var)
+    else:
+        back_moments(target, mean[0] * sqrt(unit), var[0] * unit, mean, var)
 
 
 cdef bint may_mix(Step* step) noexcept nogil:

@@ -127,14 +127,21 @@ class Shifts(NamedTuple):
     @property
     def share(self) -> float:
         """Return the common factor: as far as the values are more than noise."""
-        size = float(np.mean(self.values**2))
+        size = float(np.var(self.values))
         return max(0.0, 1 - self.noise * float(np.mean(self.variances)) / size) if size > 0 else 0.0  # (225)
+
+    def added(self, step: int) -> float:
+        """Return what a step adds."""
+        return self.share * float(self.values[step] - self.values.mean())
 
     def moved(self, step: int, error: float, n_seen: int, spec: AutoBypassSpec) -> "Shifts":
         """Return them after an error, which is less what this step was taken to add."""
+        if self.noise > 0:
+            largest = spec.largest_error * sqrt(self.noise)
+            error = min(max(error, -largest), largest)
         rate = max(spec.shift_rate, 1 / (spec.shift_prior + n_seen / spec.period))
         values, variances = self.values.copy(), self.variances.copy()
-        values[step] += rate * (error + self.share * values[step] - values[step])  # (223)
+        values[step] += rate * (error + self.added(step) - values[step])  # (223)
         variances[step] = (1 - rate) ** 2 * variances[step] + rate**2
         noise_rate = max(spec.level_rate, 1 / (n_seen + 2)) if self.noise > 0 else 1.0
         return Shifts(values, variances, self.noise + noise_rate * (error**2 - self.noise))  # (224)

@@ -58,7 +58,7 @@ def features(target: Target, x: Floats, units: Floats) -> Floats | None:
 def shares(state: State, x: Floats) -> Floats:
     """Return the share of each bank in the forecast at x."""
     has_share = np.array([True, False, False])
-    if state.is_followed and state.units is not None:
+    if state.is_followed and state.units is not None and state.banks[0].is_settled:
         for target in (Target.LOG, Target.ROOT):
             has_share[target] = state.banks[target].is_settled and features(target, x, state.units) is not None
     weight = np.where(has_share, np.exp(state.evidence - state.evidence[has_share].max()), 0.0)

@@ -93,7 +93,7 @@ def shift(state: State, spec: AutoBypassSpec) -> float:
     if state.shifts is None or state.bank is None:
         return 0.0
     step = (state.n_steps - 1) % spec.period
-    return state.bank.units.y_scale * state.shifts.share * float(state.shifts.values[step])
+    return state.bank.units.y_scale * state.shifts.added(step)
 
 
 def _learn_shift(state: State, before: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> Shifts | None:
