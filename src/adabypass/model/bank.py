@@ -37,6 +37,9 @@ Transform = Literal["auto", "none"]
 MOST_TRANSFORMED = 50
 """Features up to which the log and the root of y are learned too, if it is not said whether to."""
 
+LONGEST_KEPT_ROW = 20_000
+"""Numbers up to which the row of a model that has seen nothing is kept, to be copied."""
+
 BankCovariance = Literal["auto", "full", "diagonal", "low-rank"]
 MOST_FULL = 200
 """Features up to which the filters' covariances are full, if it is not said what they are to be."""
@@ -453,6 +456,10 @@ class AutoBypassSpec(Spec):
         return int(place.start)  # the covariances, which are nearly all of a long row, are whole blocks further on
 
     def new_row(self, n_features: int) -> Floats:
+        is_short = self.row_size(n_features) <= LONGEST_KEPT_ROW
+        return _blank(self, n_features).copy() if is_short else self._new_row(n_features)
+
+    def _new_row(self, n_features: int) -> Floats:
         row, dims = super().new_row(n_features), self.dims(n_features)
         for name in TRANSFORMED if self.is_transformed else ():
             self.view(row, name, n_features)[:] = self.transformed.new_row(n_features)
@@ -576,6 +583,12 @@ SPARSE_LAYOUT = Layout(
 WALK_MEAN = vectors("mean")
 LOW_RANK_LAYOUT = Layout((*SPARSE_FIELDS, Field("walk_weights", lambda n_walks, walk_size, **_: (n_walks, walk_size))))
 """That of a bank without features, and then the weights of every walk: `walk_layout` says where what of them is."""
+
+
+@lru_cache(maxsize=64)
+def _blank(spec: AutoBypassSpec, n_features: int) -> Floats:
+    """Return the row of a model that has seen nothing: to make it takes as long as to learn a hundred observations."""
+    return spec._new_row(n_features)
 
 
 @lru_cache(maxsize=64)
