@@ -91,6 +91,9 @@ CHUNK = 64
 class Mixture(MixtureMoments):
     """A forecast that mixes components: each a Gaussian plus insensitive, Gaussian or heavy-tailed noise.
 
+    A component may be the distribution of the log or the root of y: then mean and variance are those that y would have
+    if all such components together were a normal, whose variance, of a log, counts up to 1.
+
     Parameters
     ----------
     components : array of `COMPONENT` (n_components,), or (n, n_components) for many forecasts
@@ -250,7 +253,11 @@ class Mixture(MixtureMoments):
         return self.quantile(low), self.quantile(high)
 
     def crps(self, y: Number) -> Any:
-        """Return the continuous ranked probability score at `y`: smaller is better, in the units of y."""
+        """Return the continuous ranked probability score at `y`: smaller is better, in the units of y.
+
+        Where the log or the root of y has a share, it counts quantiles within three normal deviates: further out the
+        tail of a log, however improbable, would be all of the score.
+        """
         return self._each(_crps, y)
 
     def pit(self, y: Number) -> Any:
