@@ -8,10 +8,15 @@ from pytest import approx
 from scipy import integrate
 
 from adabypass import AutoBypass, Mixture
+from adabypass.inference.kernel.series import SeriesCell
+from adabypass.inference.kernel.transformed import KERNEL
 from adabypass.inference.reference import bank as reference_bank
 from adabypass.inference.reference import transformed as reference
-from adabypass.model.bank import TRANSFORMED
+from adabypass.model.bank import AutoBypassSpec
+from adabypass.model.bank_layout import TRANSFORMED
 from adabypass.model.component import Target
+from adabypass.model.past import Design
+from adabypass.model.series_spec import SeriesSpec
 from adabypass.validation import Floats
 
 N_FEATURES = 2
@@ -254,6 +259,32 @@ def test_one_by_one_and_as_a_stream_are_the_same() -> None:
             assert np.array_equal(forecast.components, same.components[: len(forecast.components)])
             assert forecast.quantile(0.3) == approx(same.quantile(0.3), rel=1e-12)
     assert np.array_equal(one.__getstate__()["row"], many.__getstate__()["row"], equal_nan=True)
+
+
+def test_unknown_features_widen_every_bank_by_its_own_slope() -> None:
+    """Equation (222): after a gap the newest lag is a forecast, and its variance counts in the units of each target."""
+    rng = np.random.default_rng(0)
+    y = np.exp(0.3 * np.cumsum(rng.normal(size=150)) / np.sqrt(np.arange(1, 151)) + 0.1 * rng.normal(size=150))
+    spec = SeriesSpec(AutoBypassSpec(), Design((1,)), is_judged=False)
+    cell = SeriesCell(KERNEL, spec, spec.new_row(0), 0)
+    for value in y:
+        cell.step(value, None)
+    before = cell.predict(None)
+    assert isinstance(before, Mixture)
+    filled = before.mean
+    cell.step(np.nan, None)
+    known = AutoBypass()._from_row(cell.row[-spec.model.row_size(1) :], 1).predict([filled]).components
+    after = cell.predict(None)
+    assert isinstance(after, Mixture)
+    unknown = after.components
+    assert np.array_equal(unknown["mean"], known["mean"])
+    more = unknown["signal_var"] - known["signal_var"]
+    walk_more = more[known["target"] == Target.IDENTITY][:96:12]  # flexible noise comes first: 12 normals of each walk
+    own = known[known["target"] == Target.IDENTITY]
+    level = (own["weight"] * own["mean"]).sum() / own["weight"].sum()
+    assert walk_more.max() > 0
+    for target, slope in ((Target.LOG, 1 / level), (Target.ROOT, 0.5 / np.sqrt(level))):
+        assert more[known["target"] == target][:96:12] == approx(walk_more * slope**2, rel=1e-6, abs=1e-12)
 
 
 def test_features_can_be_added() -> None:
