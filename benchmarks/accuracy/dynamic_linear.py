@@ -1,6 +1,10 @@
-"""Dynamic linear models with discount factors, each with those that prove best in hindsight."""
+"""Dynamic linear models with discount factors: those that prove best in hindsight, or averaged."""
 
 import logging
+import os
+from functools import partial
+from importlib import import_module
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -65,6 +69,77 @@ def pydlm(stream: Stream) -> Record | None:
 
     with np.errstate(all="ignore"):
         return max((run(discount) for discount in DISCOUNTS), key=lambda record: total_score(record, stream))
+
+
+FORGETTING = (0.9, 0.99, 1.0)
+"""Powers of the averaged models' weights, each step; the first is what awen-dlmax takes where nothing is said."""
+LEAST_SHARE = 1e-8
+"""Of all models together: scales are averaged too, and at its usual 0.001 models gone astray widen all forecasts."""
+
+
+def awen(stream: Stream) -> Record | None:
+    """Forecast with awen-dlmax: models of each discount of the weights and of the noise's variance, averaged.
+
+    As it does, quantiles are averaged: locations, scales and, nearly so, degrees of freedom. The averaging forgets at
+    the rate that proves best in hindsight. Discounts are given where it expects those of damping, because it would
+    lessen others as long as a weight is near zero, which scored worse. For the same reason y is not centred.
+    """
+    os.environ.setdefault("NPROC", "16")  # of threads: with one for each of two cores it comes to wait for itself
+    try:
+        core: Any = import_module("DLMAX.dlm_core")
+    except ImportError:
+        return None
+    jax: Any = import_module("jax")
+    devices: Any = import_module("DLMAX.ffs.devices")
+    core.enable_x64()
+    units = standardise(stream)
+    size, level = units.X.shape[1], units.center / units.scale
+    discounts = list(product(DISCOUNTS, repeat=2))
+    as_jax = jax.numpy.asarray
+
+    def model(of_weights: float, of_noise: float) -> Any:
+        return core.uv_dlm(
+            series_ids=["y"], F=as_jax(np.ones(1)), G=as_jax(np.eye(1)), n_regressors=size - 1,
+            m0=as_jax(level * np.eye(1, size)), C0=as_jax(np.eye(size)[None]), V0=as_jax([0.25]), nu0=as_jax([2.0]),
+            disc_rates_norm=as_jax(np.ones(size)), disc_rates_damped=as_jax(np.full(size, of_weights)),
+            variance_disc=of_noise, regressors_0=as_jax(np.zeros(size - 1)), device=devices.dlm_compute,
+        )  # fmt: skip
+
+    models = core.multi_model_dlm({f"{each}": model(*each) for each in discounts})
+    y = units.y[:, None] + level
+    forecasts = models.scan_filter(y, models.format_exog_yts(units.X[:, None, 1:]), monitor=False)
+    mean, scale = (np.asarray(each)[:, :, 0] for each in (forecasts.loc, forecasts.sd))
+    degrees = _degrees_of_freedom(np.array([of_noise for _, of_noise in discounts]), ~np.isnan(units.y))
+
+    def run(forgetting: float) -> Record:
+        rule = partial(core.PowerLawUpdate, dma_pdr=forgetting, dma_mdr=forgetting, c=LEAST_SHARE)
+        group = jax.numpy.ones((len(discounts), 1), dtype=int)
+        allocator = core.Allocator(core.LogScore, rule, model_indicator=group, device=devices.allocation_compute)
+        allocator.init(len(discounts), 1, 1, group)
+        update = allocator.prepared_step()
+
+        def step(state: Any, seen: Any) -> Any:
+            mean, var, target = seen
+            state, shares = update(state, core.ForecastBundle(mean[..., None], var[..., None]), target)
+            return state, shares[:, 0, 0]
+
+        _, after = jax.lax.scan(step, allocator.state, (forecasts.loc, forecasts.var, y))
+        shares = np.vstack([np.full(len(discounts), 1 / len(discounts)), np.asarray(after)[:-1]])
+        average = [(shares * each).sum(axis=1) for each in (mean, scale, degrees)]
+        return student_record(average[0] - level, average[1], np.maximum(average[2], 1.01), units)
+
+    with np.errstate(all="ignore"):
+        return max((run(forgetting) for forgetting in FORGETTING), key=lambda record: total_score(record, stream))
+
+
+def _degrees_of_freedom(discounts: Floats, is_seen: Any) -> Floats:
+    """Return the degrees of freedom before each observation, a column for each discount of the noise's variance."""
+    degrees = np.full(len(discounts), 2.0)
+    rows = []
+    for seen in is_seen:
+        rows.append(degrees)
+        degrees = discounts * degrees + 1.0 if seen else degrees
+    return np.array(rows)
 
 
 def _column(values: Any) -> Floats:

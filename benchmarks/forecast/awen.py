@@ -1,5 +1,6 @@
 """awen-dlmax: dynamic linear models averaged over discount factors, in JAX."""
 
+import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,11 @@ LONGEST = {12: 120, 4: 64}
 """By period, how many of the newest values are learned from: ten years of months, sixteen of quarters."""
 STEP = {12: 12, 4: 8}
 """By period, what lengths of series are cut to multiples of."""
+MOST = 16
+"""So many series are given at once, so that some come back while others are waited for."""
+
+Key = tuple[int, int, int]
+"""Period, horizon and length of series that are forecast at once."""
 
 
 def run(problems: Sequence[Problem]) -> Iterator[tuple[Problem, Outlook | None]]:
@@ -24,13 +30,13 @@ def run(problems: Sequence[Problem]) -> Iterator[tuple[Problem, Outlook | None]]
     It compiles for every period and length of a series anew, for some 20 seconds; so the oldest few values of a series
     are left out where that makes lengths equal. The time is shared among the series of a batch.
     """
-    batches: dict[tuple[int, int, int], list[Problem]] = defaultdict(list)
+    batches: dict[Key, list[Problem]] = defaultdict(list)
     for problem in problems:
         if problem.period in LONGEST:
             step = STEP[problem.period]
             length = min(len(problem.train), LONGEST[problem.period]) // step * step
             batches[problem.period, problem.horizon, length].append(problem)
-    for (period, horizon, length), batch in batches.items():
+    for (period, horizon, length), batch in _parts(batches):
         start = time.process_time()
         try:
             found = _forecast(batch, period, horizon, length)
@@ -43,9 +49,16 @@ def run(problems: Sequence[Problem]) -> Iterator[tuple[Problem, Outlook | None]]
             yield problem, Outlook(point, quantiles, seconds) if is_finite else None
 
 
+def _parts(batches: dict[Key, list[Problem]]) -> Iterator[tuple[Key, list[Problem]]]:
+    for key, problems in batches.items():
+        for at in range(0, len(problems), MOST):
+            yield key, problems[at : at + MOST]
+
+
 def _forecast(batch: Sequence[Problem], period: int, horizon: int, length: int) -> list[tuple[Floats, Floats]]:
     import pandas as pd  # noqa: PLC0415  (extras of the benchmark)
 
+    os.environ.setdefault("NPROC", "16")  # of threads: with one for each of two cores it comes to wait for itself
     jax: Any = import_module("jax")
     jax.config.update("jax_enable_x64", True)
     from DLMAX import AutoFFS  # noqa: PLC0415

@@ -5,6 +5,7 @@ than `--minutes` is stopped, and given a tenth of the series.
 """
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -78,6 +79,7 @@ def awen(y: Floats) -> Answer:
     """Return forecasts by awen-dlmax."""
     import pandas as pd  # noqa: PLC0415
 
+    os.environ.setdefault("NPROC", "16")  # of threads: with one for each of two cores it comes to wait for itself
     jax: Any = import_module("jax")
     jax.config.update("jax_enable_x64", True)
     from DLMAX import AutoFFS  # noqa: PLC0415
