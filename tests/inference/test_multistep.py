@@ -40,6 +40,7 @@ def cases(draw: st.DrawFn) -> tuple[LinearMixture, Design, Past, int, np.random.
         level_slope=rng.normal(size=n_parts) * 0.3,
         level_center=float(rng.normal()),
         level_unit=rng.uniform(0.5, 2.0),
+        level_linear=rng.integers(0, 2, n_parts).astype(float) if draw(st.booleans()) else np.zeros(0),
         x_center=rng.normal(size=n_features) if intercept else np.zeros(n_features),
         y_center=float(rng.normal()) if intercept else 0.0,
         intercept=intercept,

@@ -62,7 +62,7 @@ class AutoBypassRegressor(MiniBatchRegressor):
     0.19
     >>> x, y = next(iter(datasets.TrumpApproval()))
     >>> round(model.predict_one(x)), round(model.predict_one(x, with_dist=True).quantile(0.5))
-    (42, 41)
+    (43, 43)
     """
 
     def __init__(self, learn_intercept: bool = True) -> None:

@@ -43,7 +43,7 @@ class AutoBypass:
     >>> model = AutoBypass(lags=2).fit(load_dataset("nile").y)
     >>> ahead = model.predict(h=2, level=[90])
     >>> list(ahead), ahead["mean"].round(1).tolist()
-    (['mean', 'lo-90', 'hi-90'], [11.2, 11.4])
+    (['mean', 'lo-90', 'hi-90'], [11.2, 11.3])
     """
 
     uses_exog = True

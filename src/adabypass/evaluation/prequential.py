@@ -188,7 +188,7 @@ def evaluate(
     >>> from adabypass import Forecaster, load_dataset
     >>> result = evaluate(Forecaster(lags=1), load_dataset("nile").y)
     >>> round(result.scores()["coverage_90"], 3), result.n_scored()
-    (0.927, 642)
+    (0.922, 642)
     """
     check_function(progress, "progress")
     copy = as_forecaster(forecaster).copy()

@@ -62,7 +62,7 @@ class Forecaster(Savable, metaclass=ByArguments):
     >>> trace = forecaster.run(load_dataset("nile").y)
     >>> forecast = forecaster.forecast(horizon=3)
     >>> forecast.mean.round(1)
-    array([11.3, 11.4, 11.5])
+    array([11.2, 11.4, 11.5])
     """
 
     def __init__(

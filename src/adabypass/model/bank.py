@@ -30,7 +30,7 @@ from adabypass.model.bank_layout import (
 )
 from adabypass.model.bank_shares import check_shares, shared
 from adabypass.model.covariance import LARGEST_RANK, check_columns, low_rank_layout, start_low_rank
-from adabypass.model.linear_mixture import LARGEST_LEVEL
+from adabypass.model.linear_mixture import LARGEST_LEVEL, LEVEL_FLOOR
 from adabypass.model.noise import FLEXIBLE_NORMALS, Family
 from adabypass.model.packing import Packing, packing_of
 from adabypass.model.predictive import Mixture, Normal, Predictive
@@ -149,14 +149,17 @@ class AutoBypassSpec(Spec):
     largest_level: ClassVar[float] = LARGEST_LEVEL
     """it counts up to so many standard deviations,"""
     largest_level_slope: ClassVar[float] = 3.0
-    """and moves the log of the noise's scale by up to this for each."""
+    """and moves the log of the noise's scale, or the scale over that at the mean of y, by up to this for each."""
+    level_floor: ClassVar[float] = LEVEL_FLOOR
 
     normal_share_rate: ClassVar[float] = 0.002
     """Rate at which the shares of the normals of flexible noise follow what is seen,"""
     normal_share_prior: ClassVar[float] = 20.0
-    """faster at first, as if what they start from had been seen so many times;"""
+    """as if what they start from had been seen so many times;"""
+    normal_share_speed: ClassVar[float] = 6.0
+    """faster at first: by so many times what counting would do, because neighbouring normals give way slowly;"""
     normal_share_pull: ClassVar[float] = 0.001
-    """they are drawn back to it by this share of the rate, so that none is lost."""
+    """they are drawn back to what they start from by this share of the rate at least, so that none is lost."""
 
     season_rate: ClassVar[float] = 0.005
     """Rate of what a step of the season adds to the log of the noise's scale, besides a wave,"""
@@ -196,8 +199,8 @@ class AutoBypassSpec(Spec):
         "slope_rate", "scale_slope_sq_start", "epsilon_slope_sq_start", "largest_epsilon_slope",
         "prior_prec", "prec_decay", "largest_error", "largest_leverage", "smallest_fast_log", "largest_fast_log",
         "smallest_fading_log", "largest_fading_log", "largest_fast_decay",
-        "level_rate", "largest_level", "largest_level_slope",
-        "normal_share_rate", "normal_share_prior", "normal_share_pull",
+        "level_rate", "largest_level", "largest_level_slope", "level_floor",
+        "normal_share_rate", "normal_share_prior", "normal_share_speed", "normal_share_pull",
         "season_rate", "season_prior", "largest_season_log",
         "shock_distance", "shock_decay", "max_shocks", "distance_after_shocks", "max_repeats",
         "shift_rate", "shift_prior", "target_discount", "least_evidence", "transformed_at",

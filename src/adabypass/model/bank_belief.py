@@ -4,6 +4,7 @@ import numpy as np
 
 from adabypass.model import covariance
 from adabypass.model.bank import AutoBypassSpec
+from adabypass.model.bank_design import LevelLaw
 from adabypass.model.limits import LARGEST, LARGEST_UNIT, RESOLUTION
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.noise import Family
@@ -103,6 +104,7 @@ def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> Linear
         fading=fast,
         fade=_fade(spec, spec.view(row, "noise_fading_log", n_features)),
         level_slope=level_slope,
+        level_linear=np.array([float(setting.level_law is LevelLaw.LINEAR) for setting in settings]),
         level_center=spec.layout.scalar(row, "y_center") + y_scale * spec.layout.scalar(row, "y_running_mean"),
         level_unit=y_scale * max(spec.layout.scalar(row, "y_running_var"), 0.0) ** 0.5,
         x_center=spec.view(row, "x_center", n_features).copy(),

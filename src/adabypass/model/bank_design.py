@@ -26,6 +26,17 @@ class DriftKind(IntEnum):
     Without an intercept the slopes move until they explain it."""
 
 
+class LevelLaw(IntEnum):
+    """How the scale of the noise follows the level of the forecast: equation (106)."""
+
+    NONE = 0
+    """Not at all."""
+    EXPONENTIAL = 1
+    """Its log is linear in the level: of the log of y, it is a power of y."""
+    LINEAR = 2
+    """The scale itself is, like noise that is proportional to what is measured from some point."""
+
+
 class NoiseModel(NamedTuple):
     """How a filter of the bank sees the noise, and how fast it lets its scale move."""
 
@@ -36,8 +47,7 @@ class NoiseModel(NamedTuple):
     """Rate of the part that fades, before anything is learned,"""
     fast_decay: float
     """and the share of it that is left a step later."""
-    follows_level: bool
-    """Whether it learns how the scale follows the level of the forecast."""
+    level_law: LevelLaw
     largest_slope: float
     """Bound of a normalised slope, so that an outlier moves the log of the scale by no more than this many rates."""
 
@@ -87,21 +97,24 @@ class Setting(NamedTuple):
     """Whether the slopes drift, not the level alone."""
     differenced: bool
     """Whether the weights explain the newest observation, and drift about it."""
-    follows_level: bool
+    level_law: LevelLaw
     largest_slope: float
     prior_share: float
     """Share in the mixture before anything is learned."""
 
 
 NOISE_MODELS = (
-    NoiseModel(Family.FLEXIBLE, 0.002, 0.05, 0.9, follows_level=True, largest_slope=3.0),
-    NoiseModel(Family.INSENSITIVE, 0.06, 0.03, 0.9, follows_level=False, largest_slope=3.0),
-    NoiseModel(Family.MODERATE, 0.005, 0.1, 0.96, follows_level=True, largest_slope=3.0),
-    NoiseModel(Family.HEAVY, 0.002, 0.05, 0.85, follows_level=True, largest_slope=3.0),
-    NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, follows_level=False, largest_slope=10.0),
+    NoiseModel(Family.FLEXIBLE, 0.002, 0.05, 0.9, LevelLaw.LINEAR, largest_slope=3.0),
+    NoiseModel(Family.INSENSITIVE, 0.06, 0.03, 0.9, LevelLaw.NONE, largest_slope=3.0),
+    NoiseModel(Family.MODERATE, 0.005, 0.1, 0.96, LevelLaw.EXPONENTIAL, largest_slope=3.0),
+    NoiseModel(Family.HEAVY, 0.002, 0.05, 0.85, LevelLaw.EXPONENTIAL, largest_slope=3.0),
+    NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, LevelLaw.NONE, largest_slope=10.0),
 )
 """Each learns from the rates of its fast part that stand here, unless these are 0."""
-TRANSFORMED_NOISE_MODELS = tuple(each for each in NOISE_MODELS if each.family in (Family.FLEXIBLE, Family.GAUSSIAN))
+TRANSFORMED_NOISE_MODELS = (
+    NoiseModel(Family.FLEXIBLE, 0.002, 0.05, 0.9, LevelLaw.EXPONENTIAL, largest_slope=3.0),
+    NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, LevelLaw.NONE, largest_slope=10.0),
+)
 """Those of the banks that learn the log and the root of y: the others gain next to nothing there."""
 DIFFERENCED_LOG = 3.5
 """What counts for the drift of a regression in differences, whatever its slopes do."""
@@ -183,7 +196,7 @@ def filters(
             anchored=drift.kind is DriftKind.ANCHORED,
             slopes_drift=drift.kind is not DriftKind.LEVEL,
             differenced=drift.kind is DriftKind.DIFFERENCED,
-            follows_level=noise.follows_level,
+            level_law=noise.level_law,
             largest_slope=noise.largest_slope,
             prior_share=odd / total,
         )

@@ -12,6 +12,8 @@ from adabypass.validation import Floats, Integers, check_array
 
 LARGEST_LEVEL = 3.0
 """The noise follows the level of a forecast up to so many of its units from its centre."""
+LEVEL_FLOOR = 0.1
+"""What is left of noise that is proportional to a level where that is 0, beside that at the level's centre."""
 
 
 NO_SEASON = np.zeros(1)
@@ -43,7 +45,7 @@ class LinearMixture(NamedTuple):
     fade: Floats
     """and the share of it that is left a step later."""
     level_slope: Floats
-    """By how much the log of the noise's scale rises with the level of the forecast,"""
+    """By how much the log of the noise's scale, or the scale, rises with the level of the forecast,"""
     level_center: float
     """less this,"""
     level_unit: float
@@ -51,6 +53,8 @@ class LinearMixture(NamedTuple):
     x_center: Floats
     y_center: float
     intercept: bool
+    level_linear: Floats = NO_COMPONENT
+    """1 for components of which the noise's scale, not its log, is linear in the level, else 0; empty for none."""
     normal_shares: Floats = noise.FLEXIBLE_NORMALS.start
     """Shares of the normals of flexible noise."""
     differenced: Floats = NO_COMPONENT
@@ -76,9 +80,12 @@ class LinearMixture(NamedTuple):
         """Return the scale of the noise where the weights of the chosen components explain `mean`."""
         with np.errstate(over="ignore"):
             level = np.clip((mean - self.level_center) / self.level_unit, -LARGEST_LEVEL, LARGEST_LEVEL)
-        return np.asarray(
-            self.noise_scale[chosen] * np.exp(self.level_slope[chosen] * level + self.season_logs[0])
-        )  # (106), (113)
+        along = self.level_slope[chosen] * level
+        rises = np.exp(along)
+        if len(self.level_linear):
+            proportional = np.hypot(1.0 + along, LEVEL_FLOOR) / np.hypot(1.0, LEVEL_FLOOR)
+            rises = np.where(self.level_linear[chosen] > 0, proportional, rises)
+        return np.asarray(self.noise_scale[chosen] * rises * np.exp(self.season_logs[0]))  # (106), (113)
 
     def regressors(self, x: Floats) -> Floats:
         """Return what the weights multiply, for features (..., n_features)."""

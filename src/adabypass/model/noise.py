@@ -75,10 +75,10 @@ class FlexibleNormals(NamedTuple):
 
 FLEXIBLE_NORMALS = FlexibleNormals(
     # Side by side where most of the noise lies, wider and further apart from there; the last is for glitches.
-    centers=np.array([-12.0, -5.0, -2.4, -1.3, -0.6, 0.0, 0.6, 1.3, 2.4, 5.0, 12.0, 0.0]),
-    sds=np.array([6.0, 2.0, 0.9, 0.55, 0.4, 0.35, 0.4, 0.55, 0.9, 2.0, 6.0, 30.0]),
+    centers=np.array([-9.5, -3.8, -2.05, -1.18, -0.56, 0.0, 0.56, 1.18, 2.05, 3.8, 9.5, 0.0]),
+    sds=np.array([4.8, 1.6, 0.8, 0.48, 0.36, 0.33, 0.36, 0.48, 0.8, 1.6, 4.8, 30.0]),
     # Close to Student's t with 4 degrees of freedom.
-    start=np.array([0.0003, 0.0075, 0.054, 0.136, 0.197, 0.2103, 0.197, 0.136, 0.054, 0.0075, 0.0003, 0.0001]),
+    start=np.array([0.0011, 0.0142, 0.0731, 0.133, 0.1748, 0.2075, 0.1748, 0.133, 0.0731, 0.0142, 0.0011, 0.0001]),
 )
 
 START_SCALE = {

@@ -77,8 +77,10 @@ enum {
     LEVEL_RATE,
     LARGEST_LEVEL,
     LARGEST_LEVEL_SLOPE,
+    LEVEL_FLOOR,
     NORMAL_SHARE_RATE,
     NORMAL_SHARE_PRIOR,
+    NORMAL_SHARE_SPEED,
     NORMAL_SHARE_PULL,
     SEASON_RATE,
     SEASON_PRIOR,
@@ -111,11 +113,14 @@ enum {
     ANCHORED,
     SLOPES_DRIFT,       /* not the level alone */
     DIFFERENCED,        /* the weights explain the newest observation, and drift about it */
-    FOLLOWS_LEVEL,
+    LEVEL_LAW,          /* how its scale follows the level: `LevelLaw` in bank_design.py */
     LARGEST_SLOPE,
     PRIOR_SHARE,
     N_SETTINGS
 };
+
+/* How the scale of the noise follows the level: `LevelLaw` in bank_design.py. */
+enum { NO_LAW, EXPONENTIAL_LAW, LINEAR_LAW };
 
 /* The range of every number that a bank keeps: model/limits.py. */
 typedef struct {
@@ -158,7 +163,7 @@ typedef struct Bank {
     double* newest_center;          /* features of the newest observation; 0 without an intercept */
     double* move_var;               /* running mean square of their moves */
     double* share;                  /* of each filter in the mixture */
-    double* slow;                   /* log of a filter's noise scale: slow + fast + level_slope * level + season_log */
+    double* slow;                   /* log of a filter's noise scale: slow + fast + what the level adds, by level_slope, + season_log */
     double* fast;
     double* epsilon;
     double* scale_slope_sq;

@@ -53,12 +53,30 @@ static inline double season_effect(const Bank* bank)
     return *season_log(bank) + (bank->season_wave[0] * wave[0] + bank->season_wave[1] * wave[1]);
 }
 
+/* Which of the filters from k on have noise whose scale, not its log, is linear in the level. */
+static inline mask is_linear(const Bank* bank, ptrdiff_t k)
+{
+    return equal(load(setting(bank, LEVEL_LAW) + k), fill(LINEAR_LAW));
+}
+
+/* The scale of such noise over that at level 0, squared, where slope times level is `along`: equation (106). */
+static inline vec linear_square(const Bank* bank, vec along)
+{
+    double floor = bank->constants[LEVEL_FLOOR];
+    return ((1.0 + along) * (1.0 + along) + floor * floor) / (1.0 + floor * floor);
+}
+
 /* The noise of the filters from k on, when the levels of their forecasts are known. */
 static inline void find_noise(Bank* bank, ptrdiff_t k, double least, double season)
 {
-    vec log_scale = load(bank->slow + k) + load(bank->fast + k);
-    log_scale += load(bank->level_slope + k) * load(bank->level + k % LANES) + season;          /* (106), (113) */
-    store(bank->scale + k, larger(exponential(log_scale), fill(least)));                        /* (85) */
+    vec along = load(bank->level_slope + k) * load(bank->level + k % LANES), times = fill(1.0);
+    mask linear = is_linear(bank, k);
+    if (any(linear)) {
+        times = select(linear, root(linear_square(bank, along)), times);
+        along = select(linear, fill(0.0), along);
+    }
+    vec log_scale = load(bank->slow + k) + load(bank->fast + k) + (along + season);             /* (106), (113) */
+    store(bank->scale + k, larger(exponential(log_scale) * times, fill(least)));                /* (85) */
     store(bank->noise_var + k, noise_var(bank, k));
 }
 
@@ -208,7 +226,13 @@ static inline void learn_scale(Bank* bank, ptrdiff_t k, const Observation* seen)
     store(bank->term + k, slope);
     slow += larger(load(setting(bank, SLOW_RATE) + k), fill(seen->slow_rate)) * slope;          /* (55) */
     store(bank->slow + k, clamp(slow, seen->least_log, bank->limits->largest_log_scale));
-    vec level = load(bank->level + k % LANES) * load(setting(bank, FOLLOWS_LEVEL) + k);
+    vec level = zero_unless(less(fill(NO_LAW), load(setting(bank, LEVEL_LAW) + k)), load(bank->level + k % LANES));
+    mask linear = is_linear(bank, k);
+    if (any(linear)) {
+        vec here = 1.0 + load(bank->level_slope + k) * level;
+        double floor = bank->constants[LEVEL_FLOOR];
+        level = select(linear, level * here / (here * here + floor * floor), level);            /* slope of (106) */
+    }
     learn(bank, bank->level_slope + k, bank->level_prec + k, slope * level, level * level, -steepest, steepest);
 }
 

@@ -84,9 +84,10 @@ static void learn_shape(Bank* bank)
     const double* constants = bank->constants;
     double* share = bank->normal_share;
     ptrdiff_t n = bank->n_flexible;
-    double rate = 1.0 / (bank->row[N_SEEN] + 1.0 + constants[NORMAL_SHARE_PRIOR]), pull = constants[NORMAL_SHARE_PULL];
-    double total = 0.0, inverse;
+    double seen = bank->row[N_SEEN], prior = constants[NORMAL_SHARE_PRIOR], speed = constants[NORMAL_SHARE_SPEED];
+    double rate = speed / (seen + 1.0 + speed * prior), pull = prior / (seen + prior), total = 0.0, inverse;
     rate = rate > constants[NORMAL_SHARE_RATE] ? rate : constants[NORMAL_SHARE_RATE];
+    pull = pull > constants[NORMAL_SHARE_PULL] ? pull : constants[NORMAL_SHARE_PULL];
     for (ptrdiff_t k = 0; k < n; k++) total += bank->term[k] = bank->share[k] * bank->mass[k];
     if (!(total > 1e-280)) return;      /* no filter of flexible noise has any share in what was seen */
     inverse = 1.0 / total;
@@ -178,7 +179,10 @@ static void summarise(Bank* bank)
                 shaped_share[part] += shaped_weight;
                 epsilon[part] += shaped_weight * load(bank->epsilon + k);
             }
-            log_sd += load(bank->slow + k) + load(bank->fast + k) + load(bank->level_slope + k) * load(bank->level + k % LANES);
+            vec along = load(bank->level_slope + k) * load(bank->level + k % LANES);
+            mask linear = is_linear(bank, k);
+            if (any(linear)) along = select(linear, 0.5 * logarithm(linear_square(bank, along)), along);
+            log_sd += load(bank->slow + k) + load(bank->fast + k) + along;
             scale_log[part] += weight * log_sd;
         }
     if (bank->n_flexible > 0) flexible_share = sum(share, bank->n_flexible);

@@ -7,9 +7,9 @@ from typing import Any
 from adabypass.errors import StateError
 from adabypass.snapshots.container import Snapshot
 
-FORMAT = 10
+FORMAT = 11
 """Number of the format; it grows when a row's layout or meaning changes, or the header does."""
-OLDEST_FORMAT = 10
+OLDEST_FORMAT = 11
 """The oldest that can be read. Formats 1 to 9 were of versions before the first release."""
 UPGRADES: Mapping[int, Callable[[Snapshot], Snapshot]] = {}
 """For each older format, the function that makes a snapshot of the next one of it."""

@@ -11,7 +11,7 @@ from adabypass.inference.kernel import bank_state
 from adabypass.inference.reference import bank as reference
 from adabypass.inference.reference import warm_up
 from adabypass.model.bank import LANES, AutoBypassSpec, BankCovariance
-from adabypass.model.bank_design import Setting
+from adabypass.model.bank_design import LevelLaw, Setting
 from adabypass.model.component import COMPONENT, Components, split_flexible
 from adabypass.model.noise import Family
 from adabypass.model.row import pack
@@ -220,3 +220,5 @@ def test_compiled_names_are_those_of_the_spec() -> None:
     assert len(scalars) == first_drift_share + spec.n_drifts
     assert len(spec.constant_names) == bank_state.N_CONSTANTS
     assert len(Setting._fields) == bank_state.N_SETTINGS
+    laws = [getattr(bank_state, name) for name in ("NO_LAW", "EXPONENTIAL_LAW", "LINEAR_LAW")]
+    assert laws == [LevelLaw.NONE, LevelLaw.EXPONENTIAL, LevelLaw.LINEAR]

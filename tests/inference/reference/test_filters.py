@@ -1,14 +1,15 @@
-"""Filters in differences are regressions in differences: equations (117)-(121)."""
+"""Noise that follows the level: (106). Filters in differences are regressions in differences: (117)-(121)."""
 
 import numpy as np
 import pytest
 from pytest import approx
 from scipy import stats
 
-from adabypass.inference.reference.filters import Anchor
+from adabypass.inference.reference.filters import Anchor, level_log, level_log_slope
 from adabypass.inference.reference.linear_gaussian import Weights
 from adabypass.inference.reference.walks import direction, explain
 from adabypass.model.bank import AutoBypassSpec
+from adabypass.model.bank_design import LevelLaw
 from adabypass.validation import Floats
 
 ROUNDING = 1e-9
@@ -63,3 +64,19 @@ def test_without_an_intercept_small_features_hardly_move_the_slopes() -> None:
         assert np.abs(u).max() <= np.abs(z).max() / (spec.least_size * 2) + ROUNDING
     large = np.array([3.0, -1.0])
     assert large @ direction(large, anchor, spec) == approx(1.0)
+
+
+@pytest.mark.parametrize("law", [LevelLaw.EXPONENTIAL, LevelLaw.LINEAR])
+@pytest.mark.parametrize("slope", [-0.4, 0.0, 1 / 3, 2.0])
+@pytest.mark.parametrize("level", [-3.0, -0.7, 0.0, 1.9])
+def test_the_slope_by_which_the_level_is_learned_is_the_derivative(law: LevelLaw, slope: float, level: float) -> None:
+    step = 1e-6
+    difference = level_log(slope + step, level, law) - level_log(slope - step, level, law)
+    assert level_log_slope(slope, level, law) == approx(difference / (2 * step), rel=1e-6, abs=1e-8)
+
+
+def test_linear_noise_is_proportional_to_the_distance_from_a_point() -> None:
+    scale = [np.exp(level_log(0.5, level, LevelLaw.LINEAR)) for level in (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0)]
+    assert scale[3] == 1.0
+    assert scale == approx([0.5, 0.0, 0.5, 1.0, 1.5, 2.0], abs=0.1)
+    assert scale[1] == approx(0.1 / np.hypot(1.0, 0.1))

@@ -6,7 +6,7 @@ propagated from step to step, for each component of the mixture by itself. Value
 their slot to a new one, so that a far horizon takes no more memory than a near one.
 """
 
-from libc.math cimport INFINITY, NAN, exp, isnan, sqrt
+from libc.math cimport INFINITY, NAN, exp, hypot, isnan, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 from libc.stdint cimport int64_t
@@ -26,11 +26,13 @@ import numpy as np
 
 from adabypass.model.limits import MOST_UNKNOWN
 from adabypass.model.linear_mixture import LARGEST_LEVEL as LARGEST_LEVEL_
+from adabypass.model.linear_mixture import LEVEL_FLOOR as LEVEL_FLOOR_
 from adabypass.model.noise import Family
 
 cnp.import_array()
 
 cdef double LARGEST_LEVEL = LARGEST_LEVEL_
+cdef double LEVEL_FLOOR = LEVEL_FLOOR_
 cdef int64_t FLEXIBLE = Family.FLEXIBLE
 
 cdef class Horizon:
@@ -82,7 +84,7 @@ cdef class Horizon:
         cdef Py_ssize_t T = W * (W + 1) // 2, n_values = self.design.n_values + self.n_steps, S = self.n_slots
         cdef Py_ssize_t n_impulse = 0 if n_lags < 2 else max(max(self.n_steps, 2 * self.design.n_values), LEAST_STEPS)
         cdef Py_ssize_t n_doubles = (
-            K * (9 + 2 * W + 2 * T) + 2 * self.belief.n_features + 3 * W + n_values + S * S + S * W + S
+            K * (10 + 2 * W + 2 * T) + 2 * self.belief.n_features + 3 * W + n_values + S * S + S * W + S
             + self.n_positions + n_lags * (self.stride + 1) + self.stride * (n_impulse + 2) + self.n_steps * K
         )
         cdef Py_ssize_t n_whole = K + n_values + self.n_positions + n_lags
@@ -98,7 +100,8 @@ cdef class Horizon:
         belief.fading = belief.epsilon + K
         belief.fade = belief.fading + K
         belief.level_slope = belief.fade + K
-        belief.differenced = belief.level_slope + K
+        belief.level_linear = belief.level_slope + K
+        belief.differenced = belief.level_linear + K
         self.shrink = belief.differenced + K
         belief.mean = self.shrink + K
         self.stable = belief.mean + K * W
@@ -208,9 +211,13 @@ cdef class Horizon:
             mean = finite(own + base)
             level = (finite(own) - belief.level_center) / belief.level_unit
             level = belief.level_slope[k] * larger(smaller(level, LARGEST_LEVEL), -LARGEST_LEVEL)
+            noise = scale                                                                               # (106), (113)
+            if belief.level_linear[k] != 0.0:
+                noise *= hypot(1.0 + level, LEVEL_FLOOR) / hypot(1.0, LEVEL_FLOOR)
+                level = 0.0
             if belief.season_log != NULL:
                 level += season_effect(belief, (belief.season_step + t) % belief.period)
-            noise = scale * exp(level)                                                                  # (106), (113)
+            noise *= exp(level)
             var = noise * noise * belief.unit_var[k]
             self.values[n_values + t] = mean
             self._append(self.slot[n_values + t], self.shrink[k] if t == 0 else 1.0)

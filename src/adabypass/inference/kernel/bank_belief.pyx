@@ -5,8 +5,9 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DIFFERENCED, FAMILY, FAST_DECAY, LANES, LARGEST_FAST_DECAY, LAST_Y, LEAST_SIZE, PHASE, SEASON_STEP,
-    SLOPES_DRIFT, UNSCALED, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, drift_of_walk, open_bank, setting,
+    ANCHORED, Bank, DIFFERENCED, FAMILY, FAST_DECAY, LANES, LARGEST_FAST_DECAY, LAST_Y, LEAST_SIZE, LEVEL_LAW,
+    LINEAR_LAW, PHASE, SEASON_STEP, SLOPES_DRIFT, UNSCALED, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE,
+    drift_of_walk, open_bank, setting,
 )
 from adabypass.inference.kernel.step cimport LARGEST, saturate
 from adabypass.inference.kernel.warm_up cimport start_component
@@ -63,6 +64,7 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
         out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.fading_log.value[k // LANES])   # (102)
         out.fade[k] = larger(smaller(out.fade[k], bank.constants[LARGEST_FAST_DECAY]), 0.0)
         out.level_slope[k], out.differenced[k] = bank.level_slope[k], setting(&bank, DIFFERENCED)[k]
+        out.level_linear[k] = setting(&bank, LEVEL_LAW)[k] == LINEAR_LAW
         _believe_weights(&bank, k, unit, out)
 
 
@@ -111,6 +113,6 @@ cdef void _believe_start(const Bank* bank, Belief* out) noexcept nogil:
             part.weight, part.noise_scale, part.epsilon, part.family
         )
         out.unit_var[k] = noise_of(part.family).var(noise_of(part.family), part.epsilon)
-        out.fading[k] = out.fade[k] = out.level_slope[k] = out.differenced[k] = 0.0
+        out.fading[k] = out.fade[k] = out.level_slope[k] = out.level_linear[k] = out.differenced[k] = 0.0
     out.level_center, out.level_unit, out.y_center = 0.0, 1.0, part.mean
     out.is_known = not isnan(part.mean)

@@ -76,8 +76,10 @@ cdef extern from "bank.h" nogil:
         LEVEL_RATE
         LARGEST_LEVEL
         LARGEST_LEVEL_SLOPE
+        LEVEL_FLOOR
         NORMAL_SHARE_RATE
         NORMAL_SHARE_PRIOR
+        NORMAL_SHARE_SPEED
         NORMAL_SHARE_PULL
         SEASON_RATE
         SEASON_PRIOR
@@ -108,10 +110,15 @@ cdef extern from "bank.h" nogil:
         ANCHORED
         SLOPES_DRIFT
         DIFFERENCED
-        FOLLOWS_LEVEL
+        LEVEL_LAW
         LARGEST_SLOPE
         PRIOR_SHARE
         N_SETTINGS
+
+    cpdef enum:
+        NO_LAW
+        EXPONENTIAL_LAW
+        LINEAR_LAW
 
     ctypedef struct Limits:
         double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding

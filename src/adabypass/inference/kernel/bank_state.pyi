@@ -59,8 +59,10 @@ LARGEST_FAST_DECAY: int
 LEVEL_RATE: int
 LARGEST_LEVEL: int
 LARGEST_LEVEL_SLOPE: int
+LEVEL_FLOOR: int
 NORMAL_SHARE_RATE: int
 NORMAL_SHARE_PRIOR: int
+NORMAL_SHARE_SPEED: int
 NORMAL_SHARE_PULL: int
 SEASON_RATE: int
 SEASON_PRIOR: int
@@ -89,9 +91,12 @@ FAST_DECAY: int
 ANCHORED: int
 SLOPES_DRIFT: int
 DIFFERENCED: int
-FOLLOWS_LEVEL: int
+LEVEL_LAW: int
 LARGEST_SLOPE: int
 PRIOR_SHARE: int
 N_SETTINGS: int
+NO_LAW: int
+EXPONENTIAL_LAW: int
+LINEAR_LAW: int
 
 def offsets(constants: Floats, row: Floats, n_features: int, is_diagonal: bool) -> tuple[dict[str, int], int, int]: ...

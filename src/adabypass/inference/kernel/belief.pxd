@@ -23,6 +23,7 @@ cdef struct Belief:
     double* fading              # out  (K,)  part of the log of noise_scale that fades,
     double* fade                # out  (K,)  and the share of it that is left a step later
     double* level_slope         # out  (K,)
+    double* level_linear        # out  (K,)  1 if the noise's scale, not its log, is linear in the level, else 0
     double* differenced         # out  (K,)  1 if the weights move until they explain each observation, else 0
     double* feature_size        # out  (n_features,)  then, without an intercept: their usual sizes,
     double least_size           # out  and how small their mean square over these may be, before they move less

@@ -28,7 +28,7 @@ cdef void believe_single(
     out.unit_var[0] = noise_of(family).var(noise_of(family), epsilon)
     out.n_flexible, out.season_log, out.period, out.season_step = 0, NULL, 1, 0
     out.season_wave[0] = out.season_wave[1] = 0.0
-    out.fading[0] = out.fade[0] = out.level_slope[0] = out.differenced[0] = 0.0
+    out.fading[0] = out.fade[0] = out.level_slope[0] = out.level_linear[0] = out.differenced[0] = 0.0
     out.level_center, out.level_unit, out.y_center = 0.0, 1.0, noise_mean
 
 

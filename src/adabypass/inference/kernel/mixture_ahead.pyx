@@ -53,6 +53,7 @@ def moments(Horizon ahead not None, mixture, past, const double[:, ::1] exog):
     _copy(mixture.fading, K, belief.fading)
     _copy(mixture.fade, K, belief.fade)
     _copy(mixture.level_slope, K, belief.level_slope)
+    _copy(mixture.level_linear if len(mixture.level_linear) else np.zeros(K), K, belief.level_linear)
     _copy(mixture.x_center, belief.n_features, belief.x_center)
     _copy(mixture.differenced if len(mixture.differenced) else np.zeros(K), K, belief.differenced)
     size = mixture.feature_size if len(mixture.feature_size) else np.zeros(belief.n_features)

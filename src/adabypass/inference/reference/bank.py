@@ -126,7 +126,7 @@ def forecast(bank: Bank, x: Floats, spec: AutoBypassSpec) -> list[FilterForecast
     z, shared = standardise(bank, x, spec), bank.shared
     signals = [walks.signal(prior, z) for prior in drifted(bank, spec)] * (spec.n_filters // spec.n_walks)
     return [
-        FilterForecast(*signal, each.noise_scale(level_of(bank, signal.mean, setting, spec), shared))
+        FilterForecast(*signal, each.noise_scale(level_of(bank, signal.mean, setting, spec), setting, shared))
         for signal, each, setting in zip(signals, bank.filters, spec.filters(), strict=True)
     ]
 
@@ -141,14 +141,14 @@ def moments(bank: Bank, x: Floats, spec: AutoBypassSpec) -> tuple[float, float]:
 
 def level_of(bank: Bank, mean: float, setting: Setting, spec: AutoBypassSpec) -> float:
     """Return the level of a forecast, if the filter's noise follows it; else 0."""
-    return bank.level.of(mean, spec) if setting.follows_level else 0.0
+    return bank.level.of(mean, spec) if setting.level_law else 0.0
 
 
 def noise_vars(bank: Bank, signals: list[Signal], spec: AutoBypassSpec) -> Floats:
     """Return the variance of every filter's noise."""
     return np.array(
         [
-            each.noise_scale(level_of(bank, signals[k % spec.n_walks].mean, setting, spec), bank.shared) ** 2
+            each.noise_scale(level_of(bank, signals[k % spec.n_walks].mean, setting, spec), setting, bank.shared) ** 2
             * each.unit_var(setting, bank.shared)
             for k, (each, setting) in enumerate(zip(bank.filters, spec.filters(), strict=True))
         ]
@@ -302,7 +302,9 @@ def learn_shape(bank: Bank, logs: Floats, responsibilities: list[Floats | None],
         return bank
     for weight, each in flexible:
         seen = seen + weight / total * each
-    rate, pull = max(spec.normal_share_rate, 1 / (bank.n_seen + 1 + spec.normal_share_prior)), spec.normal_share_pull
+    n, prior, speed = bank.n_seen, spec.normal_share_prior, spec.normal_share_speed
+    rate = max(spec.normal_share_rate, speed / (n + 1 + speed * prior))
+    pull = max(spec.normal_share_pull, prior / (n + prior))
     aim = (1 - pull) * seen + pull * FLEXIBLE_NORMALS.start
     return bank._replace(normal_shares=bank.normal_shares + rate * (aim - bank.normal_shares))  # (112)
 

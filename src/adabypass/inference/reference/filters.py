@@ -9,8 +9,9 @@ import numpy as np
 from adabypass.inference.reference.evidence import Evidence, evidence
 from adabypass.model import noise
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.bank_design import Setting
+from adabypass.model.bank_design import LevelLaw, Setting
 from adabypass.model.limits import RESOLUTION, SMALLEST_SIGNAL
+from adabypass.model.linear_mixture import LEVEL_FLOOR
 from adabypass.model.noise import FLEXIBLE_NORMALS, NORMALS, Family
 from adabypass.validation import Floats
 
@@ -53,6 +54,20 @@ class Level(NamedTuple):
     def of(self, forecast: float, spec: AutoBypassSpec) -> float:
         """Return where a forecast lies beside it, in its standard deviations."""
         return min(max((forecast - self.mean) / sqrt(self.var), -spec.largest_level), spec.largest_level)  # (105)
+
+
+def level_log(slope: float, level: float, law: LevelLaw) -> float:
+    """Return the log of the noise's scale at a level over that at level 0."""
+    if law is LevelLaw.LINEAR:
+        return 0.5 * log(((1 + slope * level) ** 2 + LEVEL_FLOOR**2) / (1 + LEVEL_FLOOR**2))  # (106)
+    return slope * level
+
+
+def level_log_slope(slope: float, level: float, law: LevelLaw) -> float:
+    """Return its derivative by the slope."""
+    if law is LevelLaw.LINEAR:
+        return level * (1 + slope * level) / ((1 + slope * level) ** 2 + LEVEL_FLOOR**2)
+    return level
 
 
 class Learned(NamedTuple):
@@ -166,10 +181,10 @@ class Filter(NamedTuple):
     effects: Effects
     level_slope: Learned
 
-    def noise_scale(self, level: float, shared: Shared) -> float:
+    def noise_scale(self, level: float, setting: Setting, shared: Shared) -> float:
         """Return the scale of the noise, in standard units."""
-        log_scale = self.slow + self.fast + self.level_slope.value * level + shared.season_log
-        return max(exp(log_scale), shared.least_scale)  # (85), (106), (113)
+        of_level = level_log(self.level_slope.value, level, setting.level_law)
+        return max(exp(self.slow + self.fast + of_level + shared.season_log), shared.least_scale)  # (85), (106), (113)
 
     def unit_var(self, setting: Setting, shared: Shared) -> float:
         """Return the variance of the noise, in units of its scale squared."""
@@ -191,7 +206,7 @@ class Seen(NamedTuple):
 
 def see(each: Filter, mean: float, signal_var: float, y: float, setting: Setting, level: float, shared: Shared) -> Seen:
     """Return what y, in standard units, says to a filter whose forecast of z'w has this mean and variance."""
-    scale = each.noise_scale(level, shared)
+    scale = each.noise_scale(level, setting, shared)
     d, v = (y - mean) / scale, max(signal_var / scale**2, SMALLEST_SIGNAL)
     says = evidence(setting.family, d, v, each.epsilon, shared.normal_shares)
     error = d / sqrt(v + each.unit_var(setting, shared))
@@ -222,11 +237,12 @@ def learn_noise(
     rate, says = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence
     slope, scale_sq = normalised_slope(each, setting, seen, n_seen, newest, spec)
     slow = each.slow + max(setting.slow_rate, 1 / (n_seen + 3)) * slope  # (55)
-    steepest, level = spec.largest_level_slope, seen.level
+    steepest = spec.largest_level_slope
+    by_slope = level_log_slope(each.level_slope.value, seen.level, setting.level_law)
     learned = follow_volatility(each, setting, volatility, slope, seen.error, spec)._replace(
         slow=max(slow, log(least)) if least > 0 else slow,  # (85)
         scale_slope_sq=scale_sq,
-        level_slope=each.level_slope.moved(slope * level, level**2, -steepest, steepest, spec),
+        level_slope=each.level_slope.moved(slope * by_slope, by_slope**2, -steepest, steepest, spec),
     )
     if setting.family is not Family.INSENSITIVE:
         return learned

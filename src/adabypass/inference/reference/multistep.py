@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adabypass.inference.reference.filters import level_log
 from adabypass.inference.reference.stability import stabilisation
+from adabypass.model.bank_design import LevelLaw
 from adabypass.model.linear_mixture import LARGEST_LEVEL, LinearMixture
 from adabypass.model.past import Design, Past
 from adabypass.validation import Floats
@@ -66,7 +68,9 @@ def _component(
         own = value - d @ mean  # what the weights explain, of differences if the series is differenced
         level = np.clip((own - mixture.level_center) / mixture.level_unit, -LARGEST_LEVEL, LARGEST_LEVEL)
         season_log = mixture.season_logs[step % len(mixture.season_logs)]
-        scale_here = scale * np.exp(mixture.level_slope[k] * level + season_log)  # (106), (113)
+        is_linear = len(mixture.level_linear) and mixture.level_linear[k]
+        law = LevelLaw.LINEAR if is_linear else LevelLaw.EXPONENTIAL
+        scale_here = scale * np.exp(level_log(mixture.level_slope[k], float(level), law) + season_log)  # (106), (113)
         noise_var = scale_here**2 * unit_var
         cov[here, here] = signal + noise_var
         if len(mixture.differenced) and mixture.differenced[k]:
