@@ -81,8 +81,9 @@ def awen(stream: Stream) -> Record | None:
     """Forecast with awen-dlmax: models of each discount of the weights and of the noise's variance, averaged.
 
     As it does, quantiles are averaged: locations, scales and, nearly so, degrees of freedom. The averaging forgets at
-    the rate that proves best in hindsight. Discounts are given where it expects those of damping, because it would
-    lessen others as long as a weight is near zero, which scored worse. For the same reason y is not centred.
+    the rate that proves best in hindsight, and pauses where y is missing. Discounts are given where it expects those
+    of damping, because it would lessen others as long as a weight is near zero, which scored worse. For the same
+    reason y is not centred.
     """
     os.environ.setdefault("NPROC", "16")  # of threads: with one for each of two cores it comes to wait for itself
     try:
@@ -120,11 +121,15 @@ def awen(stream: Stream) -> Record | None:
 
         def step(state: Any, seen: Any) -> Any:
             mean, var, target = seen
-            state, shares = update(state, core.ForecastBundle(mean[..., None], var[..., None]), target)
-            return state, shares[:, 0, 0]
+            new, shares = update(state[0], core.ForecastBundle(mean[..., None], var[..., None]), target)
+            new = jax.tree.map(
+                lambda old, each: jax.numpy.where(jax.numpy.isnan(target), old, each), state, (new, shares)
+            )
+            return new, new[1][:, 0, 0]
 
-        _, after = jax.lax.scan(step, allocator.state, (forecasts.loc, forecasts.var, y))
-        shares = np.vstack([np.full(len(discounts), 1 / len(discounts)), np.asarray(after)[:-1]])
+        equal = jax.numpy.full((len(discounts), 1, 1), 1 / len(discounts))
+        _, after = jax.lax.scan(step, (allocator.state, equal), (forecasts.loc, forecasts.var, y))
+        shares = np.vstack([np.asarray(equal)[:, 0, 0], np.asarray(after)[:-1]])
         average = [(shares * each).sum(axis=1) for each in (mean, scale, degrees)]
         return student_record(average[0] - level, average[1], np.maximum(average[2], 1.01), units)
 
@@ -133,11 +138,11 @@ def awen(stream: Stream) -> Record | None:
 
 
 def _degrees_of_freedom(discounts: Floats, is_seen: Any) -> Floats:
-    """Return the degrees of freedom before each observation, a column for each discount of the noise's variance."""
+    """Return the degrees of freedom of each forecast, a column for each discount of the noise's variance."""
     degrees = np.full(len(discounts), 2.0)
     rows = []
     for seen in is_seen:
-        rows.append(degrees)
+        rows.append(discounts * degrees)
         degrees = discounts * degrees + 1.0 if seen else degrees
     return np.array(rows)
 

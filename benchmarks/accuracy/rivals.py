@@ -209,7 +209,7 @@ RIVALS = (
     Rival("Viking", viking),
     Rival("PyBATS, best discount", dynamic_linear.pybats),
     Rival("PyDLM, best discount", dynamic_linear.pydlm),
-    Rival("awen-dlmax", dynamic_linear.awen),
+    Rival("awen-dlmax, best forgetting", dynamic_linear.awen),
     Rival("fitted Kalman (cheats)", fitted_kalman, is_cheater=True),
     Rival("fitted GARCH-t (cheats)", fitted_garch, is_cheater=True),
 )

@@ -9,7 +9,9 @@ from pytest import approx
 from adabypass.inference import multistep
 from adabypass.inference.reference import multistep as reference
 from adabypass.inference.reference import stability
-from adabypass.model.linear_mixture import LinearMixture
+from adabypass.inference.reference.filters import level_log
+from adabypass.model.bank_design import LevelLaw
+from adabypass.model.linear_mixture import LARGEST_LEVEL, LinearMixture
 from adabypass.model.noise import FLEXIBLE_NORMALS, Family
 from adabypass.model.past import Design, Past
 
@@ -149,3 +151,17 @@ def test_weights_that_explain_each_observation_agree_with_a_million_draws() -> N
     drawn = multistep.paths(mixture, Design((1,)), past, np.zeros((2, 1)), 200_000, rng)
     assert drawn.mean(axis=0) == approx(moments.mean, abs=5 * np.sqrt(var.max() / 200_000))
     assert drawn.var(axis=0) == approx(var, rel=0.02)
+
+
+@settings(max_examples=50, deadline=None)
+@given(cases(), st.floats(-10, 10))
+def test_the_noise_follows_the_level_as_the_reference_says(
+    case: tuple[LinearMixture, Design, Past, int, np.random.Generator], at: float
+) -> None:
+    mixture = case[0]
+    level = float(np.clip((at - mixture.level_center) / mixture.level_unit, -LARGEST_LEVEL, LARGEST_LEVEL))
+    linear = mixture.level_linear if len(mixture.level_linear) else np.zeros(len(mixture.share))
+    laws = [LevelLaw.LINEAR if each else LevelLaw.EXPONENTIAL for each in linear]
+    logs = [level_log(slope, level, law) for slope, law in zip(mixture.level_slope, laws, strict=True)]
+    expected = mixture.noise_scale * np.exp(np.array(logs) + mixture.season_logs[0])
+    assert mixture.scale_at(np.full(len(laws), at)) == approx(expected)

@@ -255,6 +255,17 @@ def test_nile_is_forecast_better_than_by_models_fitted_in_hindsight() -> None:
     assert trace.scores(skip=20)["coverage_90"] == approx(0.9, abs=0.03)  # two and a half standard errors
 
 
+def test_noise_in_proportion_to_a_level_that_comes_near_zero_is_learned() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(6000, 1))
+    level = 20 + 6 * X[:, 0]
+    y = level + 0.1 * np.abs(level) * rng.normal(size=6000)
+    ratio = AutoBypass().run(X, y).sd[3000:] / (0.1 * np.abs(level[3000:]))
+    order = np.argsort(level[3000:])
+    tenths = [np.median(part) for part in np.array_split(ratio[order], 10)]
+    assert tenths == approx(np.ones(10), abs=0.15)
+
+
 def test_the_largest_change_of_the_nile_is_in_the_early_eighth_century() -> None:
     """A new nilometer was built in 715; from about 740 on the level wanders as it did not before."""
     nile = load_dataset("nile")

@@ -151,6 +151,7 @@ class AutoBypassSpec(Spec):
     largest_level_slope: ClassVar[float] = 3.0
     """and moves the log of the noise's scale, or the scale over that at the mean of y, by up to this for each."""
     level_floor: ClassVar[float] = LEVEL_FLOOR
+    """What is left of a scale that is linear in the level where it would be 0, beside that at the mean of y."""
 
     normal_share_rate: ClassVar[float] = 0.002
     """Rate at which the shares of the normals of flexible noise follow what is seen,"""

@@ -163,7 +163,7 @@ typedef struct Bank {
     double* newest_center;          /* features of the newest observation; 0 without an intercept */
     double* move_var;               /* running mean square of their moves */
     double* share;                  /* of each filter in the mixture */
-    double* slow;                   /* log of a filter's noise scale: slow + fast + what the level adds, by level_slope, + season_log */
+    double* slow;                   /* log of a filter's noise scale: slow + fast + season_log + what the level adds */
     double* fast;
     double* epsilon;
     double* scale_slope_sq;

@@ -62,8 +62,8 @@ static inline mask is_linear(const Bank* bank, ptrdiff_t k)
 /* The scale of such noise over that at level 0, squared, where slope times level is `along`: equation (106). */
 static inline vec linear_square(const Bank* bank, vec along)
 {
-    double floor = bank->constants[LEVEL_FLOOR];
-    return ((1.0 + along) * (1.0 + along) + floor * floor) / (1.0 + floor * floor);
+    double least = bank->constants[LEVEL_FLOOR];
+    return ((1.0 + along) * (1.0 + along) + least * least) / (1.0 + least * least);
 }
 
 /* The noise of the filters from k on, when the levels of their forecasts are known. */
@@ -230,8 +230,8 @@ static inline void learn_scale(Bank* bank, ptrdiff_t k, const Observation* seen)
     mask linear = is_linear(bank, k);
     if (any(linear)) {
         vec here = 1.0 + load(bank->level_slope + k) * level;
-        double floor = bank->constants[LEVEL_FLOOR];
-        level = select(linear, level * here / (here * here + floor * floor), level);            /* slope of (106) */
+        double least = bank->constants[LEVEL_FLOOR];
+        level = select(linear, level * here / (here * here + least * least), level);            /* slope of (106) */
     }
     learn(bank, bank->level_slope + k, bank->level_prec + k, slope * level, level * level, -steepest, steepest);
 }

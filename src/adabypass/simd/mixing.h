@@ -85,7 +85,7 @@ static void learn_shape(Bank* bank)
     double* share = bank->normal_share;
     ptrdiff_t n = bank->n_flexible;
     double seen = bank->row[N_SEEN], prior = constants[NORMAL_SHARE_PRIOR], speed = constants[NORMAL_SHARE_SPEED];
-    double rate = speed / (seen + 1.0 + speed * prior), pull = prior / (seen + prior), total = 0.0, inverse;
+    double rate = speed / (seen + 1.0 + speed * prior), pull = prior / (seen + 1.0 + prior), total = 0.0, inverse;
     rate = rate > constants[NORMAL_SHARE_RATE] ? rate : constants[NORMAL_SHARE_RATE];
     pull = pull > constants[NORMAL_SHARE_PULL] ? pull : constants[NORMAL_SHARE_PULL];
     for (ptrdiff_t k = 0; k < n; k++) total += bank->term[k] = bank->share[k] * bank->mass[k];

@@ -10,7 +10,7 @@ from adabypass.snapshots.container import Snapshot
 FORMAT = 11
 """Number of the format; it grows when a row's layout or meaning changes, or the header does."""
 OLDEST_FORMAT = 11
-"""The oldest that can be read. Formats 1 to 9 were of versions before the first release."""
+"""The oldest that can be read. Formats 1 to 10 were of versions before the first release."""
 UPGRADES: Mapping[int, Callable[[Snapshot], Snapshot]] = {}
 """For each older format, the function that makes a snapshot of the next one of it."""
 

@@ -304,7 +304,7 @@ def learn_shape(bank: Bank, logs: Floats, responsibilities: list[Floats | None],
         seen = seen + weight / total * each
     n, prior, speed = bank.n_seen, spec.normal_share_prior, spec.normal_share_speed
     rate = max(spec.normal_share_rate, speed / (n + 1 + speed * prior))
-    pull = max(spec.normal_share_pull, prior / (n + prior))
+    pull = max(spec.normal_share_pull, prior / (n + 1 + prior))
     aim = (1 - pull) * seen + pull * FLEXIBLE_NORMALS.start
     return bank._replace(normal_shares=bank.normal_shares + rate * (aim - bank.normal_shares))  # (112)
 
