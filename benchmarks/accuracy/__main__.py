@@ -35,6 +35,8 @@ def score(stream: Stream, record: Record) -> Row:
     return row
 
 
+N_COLOURS = 10
+"""Of Matplotlib's cycle, after which markers change."""
 LINEAR = ("AdaBypass", "SequentialKalman", "River Bayesian", "River Bayesian 0.99", "River Bayesian 0.9", "Viking")
 """Linear rivals that look at nothing but the past."""
 
@@ -86,7 +88,8 @@ def picture(results: dict[str, dict[str, Row]], streams: dict[str, Stream], path
     figure = Figure(figsize=(12, 0.34 * len(names) + 1.8), layout="constrained")
     behind, coverage = figure.subplots(1, 2, sharey=True, width_ratios=[3, 2])
     for index, rival in enumerate(RIVALS):
-        style = {"marker": "x" if rival.is_cheater else "o", "color": f"C{index}", "linestyle": "", "markersize": 6}
+        marker = "x" if rival.is_cheater else "o" if index < N_COLOURS else "s"
+        style = {"marker": marker, "color": f"C{index % N_COLOURS}", "linestyle": "", "markersize": 6}
         gaps, held, at = [], [], []
         for height, name in enumerate(names):
             row = results[name].get(rival.name, {})
