@@ -1,7 +1,6 @@
 """Dynamic linear models with discount factors: those that prove best in hindsight, or averaged."""
 
 import logging
-import os
 from functools import partial
 from importlib import import_module
 from itertools import product
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adabypass.validation import Floats
+from benchmarks import dlmax
 from benchmarks.accuracy.records import Record, normal_record, standardise, student_record, total_score
 from benchmarks.accuracy.streams import Stream
 
@@ -85,14 +85,13 @@ def awen(stream: Stream) -> Record | None:
     of damping, because it would lessen others as long as a weight is near zero, which scored worse. For the same
     reason y is not centred.
     """
-    os.environ.setdefault("NPROC", "16")  # of threads: with one for each of two cores it comes to wait for itself
     try:
-        core: Any = import_module("DLMAX.dlm_core")
+        dlmax.load()
     except ImportError:
         return None
-    jax: Any = import_module("jax")
+    core: Any = import_module("DLMAX.dlm_core")
     devices: Any = import_module("DLMAX.ffs.devices")
-    core.enable_x64()
+    jax: Any = import_module("jax")
     units = standardise(stream)
     size, level = units.X.shape[1], units.center / units.scale
     discounts = list(product(DISCOUNTS, repeat=2))

@@ -1,15 +1,13 @@
 """awen-dlmax: dynamic linear models averaged over discount factors, in JAX."""
 
-import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 
 from adabypass.validation import Floats
+from benchmarks import dlmax
 from benchmarks.forecast.measures import Outlook
 from benchmarks.forecast.problems import Problem
 
@@ -17,7 +15,7 @@ LONGEST = {12: 120, 4: 64}
 """By period, how many of the newest values are learned from: ten years of months, sixteen of quarters."""
 STEP = {12: 12, 4: 8}
 """By period, what lengths of series are cut to multiples of."""
-MOST = 16
+LARGEST_BATCH = 16
 """So many series are given at once, so that some come back while others are waited for."""
 
 Key = tuple[int, int, int]
@@ -51,21 +49,16 @@ def run(problems: Sequence[Problem]) -> Iterator[tuple[Problem, Outlook | None]]
 
 def _parts(batches: dict[Key, list[Problem]]) -> Iterator[tuple[Key, list[Problem]]]:
     for key, problems in batches.items():
-        for at in range(0, len(problems), MOST):
-            yield key, problems[at : at + MOST]
+        for at in range(0, len(problems), LARGEST_BATCH):
+            yield key, problems[at : at + LARGEST_BATCH]
 
 
 def _forecast(batch: Sequence[Problem], period: int, horizon: int, length: int) -> list[tuple[Floats, Floats]]:
     import pandas as pd  # noqa: PLC0415  (extras of the benchmark)
 
-    os.environ.setdefault("NPROC", "16")  # of threads: with one for each of two cores it comes to wait for itself
-    jax: Any = import_module("jax")
-    jax.config.update("jax_enable_x64", True)
-    from DLMAX import AutoFFS  # noqa: PLC0415
-
     wide = np.column_stack([problem.train[-length:] for problem in batch])
     levels = list(range(10, 100, 10))
-    model = AutoFFS(season_length=period if period > 1 else None)
+    model = dlmax.load().AutoFFS(season_length=period if period > 1 else None)
     model.fit(pd.DataFrame(wide, columns=[f"{i:06d}" for i in range(len(batch))]), freq=1)
     table = model.forecast(h=horizon, level=levels).sort_values(["unique_id", "ds"])
     names = [f"AutoFFS-lo-{level}" for level in reversed(levels)] + ["AutoFFS"]

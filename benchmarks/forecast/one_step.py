@@ -52,7 +52,7 @@ def choices(period: int) -> list[list[int]]:
 
 def _accuracy(trace: Trace, first: int) -> Accuracy:
     """Return the accuracy of a trace that begins with observation `first`."""
-    keep = slice(SKIP - first, None) if first <= SKIP else slice(None)
+    keep = slice(max(SKIP - first, 0), None)
     missing = np.full(max(first - SKIP, 0), np.nan)  # of lags that reach further back
     error, score = (trace.y - trace.mean)[keep], trace.log_score[keep]
     return Accuracy(np.append(missing, error), np.append(missing, score))

@@ -5,13 +5,11 @@ than `--minutes` is stopped, and given a tenth of the series.
 """
 
 import json
-import os
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from rich.table import Table
 
 from adabypass import Forecaster, forecast
 from adabypass.validation import Floats
+from benchmarks import dlmax
 from benchmarks.forecast.problems import m_competitions
 
 N_LEARNED, HORIZON, PERIOD, LEVEL = 108, 12, 12, 90
@@ -79,12 +78,7 @@ def awen(y: Floats) -> Answer:
     """Return forecasts by awen-dlmax."""
     import pandas as pd  # noqa: PLC0415
 
-    os.environ.setdefault("NPROC", "16")  # of threads: with one for each of two cores it comes to wait for itself
-    jax: Any = import_module("jax")
-    jax.config.update("jax_enable_x64", True)
-    from DLMAX import AutoFFS  # noqa: PLC0415
-
-    model = AutoFFS(season_length=PERIOD)
+    model = dlmax.load().AutoFFS(season_length=PERIOD)
     model.fit(pd.DataFrame(y.T, columns=[f"{i:06d}" for i in range(len(y))]), freq=1)
     found = model.forecast(h=HORIZON, level=[LEVEL]).sort_values(["unique_id", "ds"])
     names = ("AutoFFS", f"AutoFFS-lo-{LEVEL}", f"AutoFFS-hi-{LEVEL}")

@@ -263,7 +263,7 @@ def test_noise_in_proportion_to_a_level_that_comes_near_zero_is_learned() -> Non
     ratio = AutoBypass().run(X, y).sd[3000:] / (0.1 * np.abs(level[3000:]))
     order = np.argsort(level[3000:])
     tenths = [np.median(part) for part in np.array_split(ratio[order], 10)]
-    assert tenths == approx(np.ones(10), abs=0.15)
+    assert tenths == approx(np.ones(10), abs=0.04)  # where the log of the scale follows the level, up to 0.1 off
 
 
 def test_the_largest_change_of_the_nile_is_in_the_early_eighth_century() -> None:

@@ -111,11 +111,13 @@ NOISE_MODELS = (
     NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, LevelLaw.NONE, largest_slope=10.0),
 )
 """Each learns from the rates of its fast part that stand here, unless these are 0."""
-TRANSFORMED_NOISE_MODELS = (
-    NoiseModel(Family.FLEXIBLE, 0.002, 0.05, 0.9, LevelLaw.EXPONENTIAL, largest_slope=3.0),
-    NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, LevelLaw.NONE, largest_slope=10.0),
+TRANSFORMED_NOISE_MODELS = tuple(
+    each._replace(level_law=min(each.level_law, LevelLaw.EXPONENTIAL))
+    for each in NOISE_MODELS
+    if each.family in (Family.FLEXIBLE, Family.GAUSSIAN)
 )
-"""Those of the banks that learn the log and the root of y: the others gain next to nothing there."""
+"""Those of the banks that learn the log and the root of y: the others gain next to nothing there, and so does a scale
+that is linear in a log, which has no point from which it is measured."""
 DIFFERENCED_LOG = 3.5
 """What counts for the drift of a regression in differences, whatever its slopes do."""
 DRIFTS = (
