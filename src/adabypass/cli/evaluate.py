@@ -75,7 +75,7 @@ def evaluate(
                 series.check_exog(0, options.FILL_MISSING)
             season = season_of(series.frequency) if period is None else period
             names = _default(series, season) if models is None else models
-            contest = {name: copy_for(series, options.contestant(name, season, make)) for name in names}
+            contest = {name: copy_for(series.frequency, options.contestant(name, season, make)) for name in names}
             return compare(
                 contest, series.y, series.exog, horizon=horizon, every=every, skip=skip, loss=loss, baselines=False,
                 progress=lambda _, done: advance(done),

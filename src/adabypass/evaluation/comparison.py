@@ -12,7 +12,9 @@ from adabypass.evaluation.observations import observations
 from adabypass.evaluation.prequential import LARGEST_SKIP, SKIP, Evaluation, check_loss, evaluate
 from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.model.trace import Scores
+from adabypass.panel.batch import copy_for
 from adabypass.panel.columns import TARGET
+from adabypass.panel.pipeline import as_forecaster
 from adabypass.regressors import Regressor
 from adabypass.tables import frames
 from adabypass.timegrid.freq import Freq
@@ -138,7 +140,8 @@ def compare(
     found = {}
     for name, each in (_with_baselines(contest, series, season_of(frequency)) if baselines else contest).items():
         report = None if progress is None else (lambda n, name=name: progress(name, n))
-        found[name] = evaluate(each, series, known, horizon=horizon, every=every, skip=0, progress=report)
+        twin = copy_for(frequency, as_forecaster(each))
+        found[name] = evaluate(twin, series, known, horizon=horizon, every=every, skip=0, progress=report)
     evaluations = _aligned(found, skip)
     base: Floats | None = None
     lines: list[Line] = []

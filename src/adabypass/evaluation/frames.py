@@ -72,7 +72,7 @@ def evaluate_frame(
     panel = SeriesTable(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
 
     def work(series: Series) -> dict[str, Floats]:
-        twin = copy_for(series, template)
+        twin = copy_for(series.frequency, template)
         return evaluate(twin, series.y, series.exog, horizon=horizon, every=every, skip=skip).columns()
 
     results, failures = each_series(panel, work, n_threads=n_threads)

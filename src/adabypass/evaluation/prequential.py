@@ -11,6 +11,7 @@ from adabypass.evaluation.observations import observations
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.model.predictive import concatenate
 from adabypass.model.trace import Scores, Trace
+from adabypass.panel.batch import copy_for
 from adabypass.panel.columns import TARGET
 from adabypass.panel.pipeline import as_forecaster
 from adabypass.regressors import Regressor
@@ -167,7 +168,8 @@ def evaluate(
     exog : array (n, n_exog), or names of columns, optional
         Their values at the targets are taken as known when the forecast is made.
     target, time : str
-        Columns of a frame: `y`, and `ds` if it is there, or an index of dates.
+        Columns of a frame: `y`, and `ds` if it is there, or an index of dates. A `Forecaster()` takes its periods from
+        the times.
     calendar : list of "day", "week", "year", or public holidays as in "holidays:DE"
         Cycles that a forecaster learns; they need a frame with times.
     freq : number, timedelta or text such as "month", optional
@@ -191,8 +193,8 @@ def evaluate(
     (0.922, 642)
     """
     check_function(progress, "progress")
-    copy = as_forecaster(forecaster).copy()
-    series, known, _ = observations(data, exog, target, time, calendar, freq)
+    series, known, frequency = observations(data, exog, target, time, calendar, freq)
+    copy = copy_for(frequency, as_forecaster(forecaster))
     steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
     skip = check_int(skip, "skip", minimum=0, maximum=LARGEST_SKIP)
     if steps == 1 and every is None:

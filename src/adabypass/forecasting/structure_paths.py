@@ -26,11 +26,12 @@ def draw_paths(
     counts = rng.multinomial(n_paths, share / share.sum())
     waves, columns = bank.regressors_ahead(exog)
     season, known = waves[:, : bank.spec.n_season], columns[:, : bank.spec.n_exog]
-    center = bank.moments_ahead(exog)[0]
+    center, var = bank.moments_ahead(exog)
     scale_var = bank.scales_ahead(horizon)[0]
+    sd = np.sqrt(var * scale_var[0][:, None])
     stretch = np.sqrt(scale_var / scale_var[0])
     drawn = [
-        draw(bank.spec, bank.row, k, season, known, int(n), rng, center[k], stretch[:, k])
+        draw(bank.spec, bank.row, k, season, known, int(n), rng, center[k], sd[k], stretch[:, k])
         for k, n in enumerate(counts)
         if n > 0
     ]

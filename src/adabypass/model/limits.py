@@ -3,8 +3,13 @@
 Reference and kernel read these from here: each is typed once. Why they are needed: docs/decisions/0001.
 """
 
+from math import log
+
 LARGEST = 1e300
 """Forecasts, errors, variances and log scores are kept within plus or minus this."""
+
+LARGEST_LOG = 300 * log(10)
+"""The log of that."""
 
 SMALLEST_PREC = 1e-100
 LARGEST_PREC = 1e100
@@ -60,6 +65,13 @@ LARGEST_COUNT = 2.0**53
 
 LARGEST_LOG_VAR = 1.0
 """Variance of a log that a mean is computed with, at most: a wider lognormal has its mean where hardly a value is."""
+
+MAX_SPREAD = 10.0
+"""Standard deviations of the likeliest part of a forecast, beyond which no other part counts as farther from it, or as
+wider, in the mean and the variance: a part of hardly any share may be anywhere."""
+
+LEAST_DOF = 2.5
+"""Degrees of freedom that a variance of Student's t is computed with, at least: with 2 or fewer there is none."""
 
 LARGEST_SHIFT = 1e100
 """Bound of what a season adds to a forecast of AutoBypass, in standard units."""

@@ -22,7 +22,7 @@ if sizeof(Component) != component.COMPONENT.itemsize:
     )
 
 cdef double LARGEST = limits.LARGEST
-cdef double LARGEST_LOG = log(limits.LARGEST)
+cdef double LARGEST_LOG = limits.LARGEST_LOG
 cdef double LARGEST_LOG_VAR = limits.LARGEST_LOG_VAR
 cdef double FAR_FROM_ZERO = 6.0     # standard deviations beyond which a root is as good as always of one sign
 

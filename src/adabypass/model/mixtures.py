@@ -13,6 +13,7 @@ from adabypass.model import crps, entropy, mixture, noise, quantiles
 from adabypass.model.component import COMPONENT, Components, Target, check_components
 from adabypass.model.limits import LARGEST, LARGEST_HYPERPARAMETER
 from adabypass.model.moments import MixtureMoments
+from adabypass.model.near import keep_near
 from adabypass.model.noise import Family
 from adabypass.model.packing import Packing
 from adabypass.model.protocol import Number, check_level, check_probability, check_values, plain
@@ -177,9 +178,13 @@ class Mixture(MixtureMoments):
 
     @staticmethod
     def made(components: Components) -> "Mixture":
-        """Return the mixture of components that the library made itself: nothing is checked."""
+        """Return the mixture of components that a model forecasts: nothing is checked.
+
+        A component of hardly any share does not carry its mean and variance away: equation (230).
+        """
         forecast = Mixture.__new__(Mixture)
         forecast._fill_from(components)
+        forecast._keep_moments_near()
         return forecast
 
     def _fill_from(self, components: Components) -> None:
@@ -187,6 +192,15 @@ class Mixture(MixtureMoments):
         many = components.ndim == 2
         mean, var = mixture.moments(np.ascontiguousarray(components if many else components[None]))
         self._fill_components(components, *((mean, var) if many else (mean[0], var[0])))
+
+    def _keep_moments_near(self) -> None:
+        """Keep means near where the forecasts are: equation (230)."""
+        table = np.atleast_2d(self.components)
+        likeliest = np.take_along_axis(table, table["weight"].argmax(axis=1)[:, None], axis=1)
+        mean, var = np.atleast_1d(self.mean, self.var)
+        many = Mixture.unchecked(table, mean, var)
+        mean, var = keep_near(many, mean, var, mixture.moments(np.ascontiguousarray(likeliest))[1])
+        self._fill_components(self.components, *((mean[0], var[0]) if self._is_single else (mean, var)))
 
     def __repr__(self) -> str:
         if not self._is_single:

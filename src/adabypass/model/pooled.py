@@ -8,6 +8,7 @@ import numpy as np
 from adabypass.errors import ParameterError
 from adabypass.model import quantiles, t_mixture
 from adabypass.model.crps_integral import LEVELS, N_LEVELS, integrate_crps
+from adabypass.model.limits import LARGEST
 from adabypass.model.mixtures import Mixture
 from adabypass.model.protocol import check_level, check_probability, check_values, plain
 from adabypass.model.student_mixture import StudentMixture
@@ -15,8 +16,8 @@ from adabypass.validation import Floats, check_rng, check_size
 
 CLOSEST = 1e-9
 """The search for a quantile ends when its probability is this near,"""
-MOST_ROUNDS = 200
-"""or after so many rounds."""
+MAX_TRIES = 60
+"""or after this many rounds of false position, and as many as there are halvings of a floating-point number."""
 CHUNK = 256
 """So many mixed forecasts are searched at a time, as each is copied for each level."""
 
@@ -136,8 +137,10 @@ class Pooled:
 
     def _var(self) -> Floats:
         mean, inner = self._mean(), self.structures.mean
-        apart = np.where(mean == inner, 0.0, (inner - mean) ** 2)
-        return self._mix(self.structures.var + apart, lambda each: each.var + (each.mean - mean[self.at]) ** 2)
+        with np.errstate(over="ignore"):
+            apart = np.where(mean == inner, 0.0, (inner - mean) ** 2)
+            var = self._mix(self.structures.var + apart, lambda each: each.var + (each.mean - mean[self.at]) ** 2)
+        return np.where(np.isinf(self.structures.var), var, np.minimum(var, LARGEST))
 
     @property
     def sd(self) -> Any:
@@ -198,7 +201,8 @@ class Pooled:
         """Return quantiles of forecasts that are all mixed, shape (n_levels, n), by the rule of false position.
 
         A mixture's quantile lies between the least and the largest of its parts'. An end of the bracket that stays
-        where it is for a second time counts for half as much (the Illinois rule).
+        where it is for a second time counts for half as much (the Illinois rule). What takes too long, where parts
+        differ by many orders of magnitude, is halved in the order of floating-point numbers.
         """
         m = len(self.at)
         parts = [of_structures, *self._quantiles(levels, of_structures)]
@@ -210,11 +214,12 @@ class Pooled:
         is_open = np.isfinite(low) & np.isfinite(high) & (np.minimum(np.abs(below), np.abs(above)) > CLOSEST)
         low, high = np.where(is_open, low, 0.0), np.where(is_open, high, 0.0)
         moved = np.zeros(len(found))  # which end moved last: -1 the lower, 1 the upper
-        for _ in range(MOST_ROUNDS):
+        for tries in range(MAX_TRIES + 66):
             if not is_open.any():
                 break
             step = np.where(is_open, below / np.where(is_open, below - above, 1.0), 0.0)
-            middle = np.where(is_open, np.clip(low + step * (high - low), low, high), found)
+            middle = np.clip(low + step * (high - low), low, high) if tries < MAX_TRIES else _halfway(low, high)
+            middle = np.where(is_open, middle, found)
             error = cdf(middle) - wanted
             side = np.where(error > 0.0, 1.0, -1.0)
             is_open &= (np.abs(error) > CLOSEST) & (low < middle) & (middle < high)
@@ -288,6 +293,16 @@ class Pooled:
             found[..., self.at] = np.where(which == 1 + k, drawn, found[..., self.at])
         found = found if size is not None else found[0]
         return plain(found[..., 0]) if self._is_single else found
+
+
+def _halfway(low: Floats, high: Floats) -> Floats:
+    """Return numbers with as many floating-point numbers between them and `low` as between them and `high`."""
+    first, last = (np.where((bits := each.view(np.int64)) < 0, _LOWEST - bits, bits) for each in (low, high))
+    middle = (first >> 1) + (last >> 1) + (first & last & 1)
+    return np.asarray(np.where(middle < 0, _LOWEST - middle, middle).view(np.float64))
+
+
+_LOWEST = np.iinfo(np.int64).min
 
 
 def _filled(forecasts: Mixture, has_share: Any) -> Mixture:

@@ -4,7 +4,7 @@ As in mixture.pyx, forecasts have shape (n, n_components), those about which not
 interpreter's lock is released. Forecasts with a packing are records, of shape (n, size): model/packing.pyx.
 """
 
-from libc.math cimport INFINITY, M_PI, NAN, exp, fabs, isnan, log, sqrt
+from libc.math cimport NAN, exp, fabs, isnan, log, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -20,6 +20,7 @@ from adabypass.model.component cimport (
 from adabypass.model.families cimport FLEXIBLE_NORMALS, Noise, is_normal, noise_of, part_sd, total_sd
 from adabypass.model.mixture cimport is_known
 from adabypass.model.packing cimport Packing, Record
+from adabypass.model.search cimport Search, find_quantile
 from adabypass.model.special cimport larger, smaller
 from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, MOST_NORMALS, MixtureLanes, TailValues
 
@@ -27,15 +28,12 @@ from adabypass.model import limits
 
 cnp.import_array()
 
-cdef enum:
-    MAX_STEPS = 2000        # a double has fewer than this many halvings
-
-cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
 cdef double LARGEST = limits.LARGEST
-cdef double LARGEST_LOG = log(limits.LARGEST)
+cdef double LARGEST_LOG = limits.LARGEST_LOG
 cdef double LARGEST_SD = sqrt(1.0 / limits.SMALLEST_SIGNAL)
 cdef double HUGE_SD = 1e140          # beyond it squares could overflow
 cdef double SETTLED = 1e-4          # miss, as a normal deviate, after which a step is the last; it is cubed by that
+cdef double SEEN = 1e-9             # the same where a root's density may be infinite: there no step tells how good it is
 cdef double NEARLY_SETTLED = 2e-2
 cdef double ROUGHLY_SETTLED = 0.2
 cdef double LARGE_WEIGHT = 1e-3     # of a component that takes part in the first steps of a search from nowhere
@@ -50,6 +48,12 @@ cdef struct Mix:
     double unit         # mean standard deviation of the parts: unlike that of the mixture, it hardly feels the widest
     double* memory
     Component* parts    # room for the components of a record
+
+
+cdef struct Part:
+    # What of a forecast is searched: all of it, or the components of large weight.
+    const Mix* mix
+    const MixtureLanes* lanes   # of the components about y
 
 
 cdef int _make_room(Mix* mix, Py_ssize_t n_components, Py_ssize_t n_transformed) except -1:
@@ -349,6 +353,76 @@ cdef void _add_tail(const MixtureLanes* lanes, int target, double y, double sign
     values.slope += here.slope * slope * slope + sign * here.density * curve
 
 
+cdef TailValues _tail_of_part(const void* part, double y, bint lower) noexcept nogil:
+    return _tail((<const Part*>part).mix, (<const Part*>part).lanes, y, lower)
+
+
+cdef void _bracket(const void* part, double wanted, bint lower, double* low, double* high) noexcept nogil:
+    """A mixture's quantile lies between the least and the largest of its components'."""
+    cdef const Mix* mix = (<const Part*>part).mix
+    cdef int target
+    low[0], high[0] = LARGEST, -LARGEST
+    _bracket_lanes((<const Part*>part).lanes, IDENTITY, wanted, lower, low, high)
+    if mix.is_transformed:
+        for target in range(LOG, N_TARGETS):
+            _bracket_lanes(&mix.lanes[target], target, wanted, lower, low, high)
+
+
+cdef void _bracket_lanes(
+    const MixtureLanes* lanes, int target, double wanted, bint lower, double* low, double* high
+) noexcept nogil:
+    """Widen a bracket by the quantiles of components about y, its log or its root."""
+    cdef double sign = -1.0 if lower else 1.0, deviate = -ndtri(wanted), half = -ndtri(0.5 * wanted), reach
+    cdef Py_ssize_t k
+    for k in range(lanes.n_normals):
+        if lanes.weight[k] > 0.0:
+            _widen(target, lanes.mean[k] + sign * deviate / lanes.inverse_sd[k], low, high)
+    for k in range(lanes.n_shaped):
+        if lanes.shaped_weight[k] > 0.0:
+            # P(N + E > a + b) <= P(N > a) + P(E > b), each at most half of what is wanted; both are symmetric.
+            reach = lanes.shaped_signal_sd[k] * half + lanes.shaped_epsilon[k] - log(wanted)
+            _widen(target, lanes.shaped_mean[k], low, high)
+            _widen(target, lanes.shaped_mean[k] + sign * reach / lanes.shaped_inverse_scale[k], low, high)
+
+
+cdef inline void _widen(int target, double value, double* low, double* high) noexcept nogil:
+    """Let a bracket hold a value of y, its log or its root."""
+    if target == LOG:
+        value = exp(smaller(value, LARGEST_LOG))
+    elif target == ROOT:
+        value *= fabs(value)
+    low[0] = smaller(larger(value, -LARGEST), low[0])
+    high[0] = larger(smaller(value, LARGEST), high[0])
+
+
+cdef double _grain(const Mix* mix, const MixtureLanes* lanes) noexcept nogil:
+    """About how wide the narrowest component is, in units of y."""
+    cdef double grain = mix.unit
+    cdef int target
+    _refine(lanes, IDENTITY, &grain)
+    if mix.is_transformed:
+        for target in range(LOG, N_TARGETS):
+            _refine(&mix.lanes[target], target, &grain)
+    return grain
+
+
+cdef void _refine(const MixtureLanes* lanes, int target, double* grain) noexcept nogil:
+    cdef double sd, slope = 1.0
+    cdef Py_ssize_t k
+    for k in range(lanes.n_normals):
+        if lanes.weight[k] == 0.0:
+            continue
+        sd = 1.0 / lanes.inverse_sd[k]
+        if target == LOG:
+            slope = exp(smaller(lanes.mean[k] - 2.0 * sd, LARGEST_LOG))
+        elif target == ROOT:
+            slope = 2.0 * fabs(lanes.mean[k]) + sd
+        grain[0] = smaller(sd * slope, grain[0])
+    for k in range(lanes.n_shaped):
+        if lanes.shaped_weight[k] > 0.0:
+            grain[0] = smaller(lanes.shaped_signal_sd[k] / lanes.shaped_inverse_scale[k], grain[0])
+
+
 cdef double _quantile_from_nowhere(Mix* mix, double q, bint has_largest, double* deviate) noexcept nogil:
     """Solve P(Y < y) = q: first for the components of large weight alone, which is soon done."""
     deviate[0] = larger(smaller(ndtri(q), 8.0), -8.0)
@@ -360,47 +434,16 @@ cdef double _quantile_from_nowhere(Mix* mix, double q, bint has_largest, double*
 cdef double _quantile(
     const Mix* mix, const MixtureLanes* lanes, double q, double* deviate, double settled
 ) noexcept nogil:
-    """Solve P(Y < y) = q by Halley's method on the scale of a normal deviate, where the function is nearly straight.
-
-    The nearer tail is the one that is solved for. `deviate` is where to begin, in units of `mix.unit` from the mean,
-    and afterwards where it ended; a miss below `settled` makes the next step the last.
-    """
-    cdef double low = -LARGEST, high = LARGEST, y, next_y, wanted, at, goal, step = mix.unit, rate, curved
-    cdef TailValues here
-    cdef int _step
-    cdef bint lower = q <= 0.5
-    if isnan(q):
-        return NAN
-    if q <= 0.0 or q >= 1.0:
-        return -INFINITY if q <= 0.0 else INFINITY
-    wanted = q if lower else 1.0 - q
-    goal = ndtri(wanted)
-    y = smaller(larger(mix.mean + deviate[0] * mix.unit, -LARGEST), LARGEST)
-    for _step in range(MAX_STEPS):
-        here = _tail(mix, lanes, y, lower)
-        if here.tail == wanted:
-            break
-        if (here.tail > wanted) == lower:
-            high = y
-        else:
-            low = y
-        at = ndtri(here.tail)
-        rate = here.density / (INV_SQRT_2PI * exp(-0.5 * at * at))      # of the deviate `at`, by y
-        curved = 1.0 + 0.5 * (goal - at) * (here.slope / (here.density * rate) + at)
-        next_y = (goal - at) / rate / smaller(larger(curved, 0.5), 2.0)
-        next_y = y + next_y if lower else y - next_y
-        if not low < next_y < high:         # a tail that vanished, or a step too far
-            next_y = y - step if low == -LARGEST else y + step if high == LARGEST else low + 0.5 * (high - low)
-            step *= 2.0
-            if not low < next_y < high:
-                y = smaller(larger(next_y, low), high)
-                break
-        elif fabs(goal - at) <= settled:
-            y = next_y
-            break
-        y = next_y
-    deviate[0] = (y - mix.mean) / mix.unit
-    return y
+    """Solve P(Y < y) = q, from a deviate on: see `find_quantile`."""
+    cdef Part part
+    cdef Search search
+    part.mix, part.lanes = mix, lanes
+    search.distribution, search.tail, search.bracket = &part, _tail_of_part, _bracket
+    search.center, search.unit, search.grain = mix.mean, mix.unit, mix.unit
+    if settled <= SETTLED:
+        search.grain = _grain(mix, lanes)
+        settled = SEEN if mix.is_transformed else settled
+    return find_quantile(&search, q, deviate, settled)
 
 
 cdef bint _any_target(const Component[:, ::1] parts):

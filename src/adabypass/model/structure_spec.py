@@ -7,7 +7,7 @@ import numpy as np
 
 from adabypass.errors import StateError
 from adabypass.model import structures as design
-from adabypass.model.limits import LARGEST_COUNT
+from adabypass.model.limits import LARGEST, LARGEST_COUNT
 from adabypass.model.row import Layout, check_count, scalars, triangle, vectors
 from adabypass.model.structures import Harmonic, Structure
 from adabypass.validation import Floats, Integers
@@ -16,6 +16,7 @@ LAYOUT = Layout(
     (
         *scalars("n_seen", "n_steps", "n_start", "n_values", "n_missing", "is_scaled", "is_positive"),
         *scalars("center", "unit", "log_center", "log_unit", "n_zero", "n_counted"),
+        *scalars("lowest", "highest", "log_lowest"),
         *vectors("start", size="n_start_numbers"),
         *vectors("values", "log_values", size="longest"),
         *vectors("exog_center", "exog_unit", "exog_mean", "exog_last", "exog_count", size="n_exog"),
@@ -31,7 +32,8 @@ LAYOUT = Layout(
 
 Observations seen; steps of time, the missing ones included; observations in `start`, from which units are set; values
 that lags can reach; missing ones since the last that was seen; whether units are known; whether every observation was
-above 0. Center and unit of the series and of its log; zeros, and observations, each discounted. The first observations
+above 0. Center and unit of the series and of its log; zeros, and observations, each discounted. The lowest and the
+highest observation, and the log of the lowest that is above 0 (1e300 before there is one). The first observations
 with their exogenous values; past values in units, newest first; of each structure its discounted evidence, sum of
 squares and degrees of freedom. Of each horizon the forecasts that were judged and the degrees of freedom, both
 discounted; of each horizon and structure the evidence and the sum of squares, and the forecast that is still to be
@@ -115,7 +117,13 @@ class StructureSpec:
 
     def new_row(self) -> Floats:
         """Return the memory of a forecaster that has seen nothing."""
-        return LAYOUT.new_row({"is_positive": 1.0, "unit": 1.0, "log_unit": 1.0}, **self.dims)
+        return LAYOUT.new_row(
+            {
+                "is_positive": 1.0, "unit": 1.0, "log_unit": 1.0,
+                "lowest": LARGEST, "highest": -LARGEST, "log_lowest": LARGEST,
+            },
+            **self.dims,
+        )  # fmt: skip
 
     def shapes(self) -> list[tuple[str, list[int]]]:
         """Return the name and the shape of every field of a row."""

@@ -62,6 +62,17 @@ REGRESSION_LAGS = ((1,), (1, 2), (1, 2, 3, 4, 5, 6))
 """Lags of the AutoBypass models in the forecast one step ahead; with a season there is one more."""
 REGRESSION_FROM = 5
 """After so many observations for each of its weights such a model has a share in the forecast."""
+RANGES_BEYOND = 2.0
+"""No mean of a structure lies beyond the values seen by more than this many times their range."""
+MOST_SPREAD = 3.0
+"""The standard deviation of a regression on lags grows at most to this times that of a random walk, or to
+`RANGES_BEYOND` ranges."""
+MAX_LOG_SCALE = 2.0
+MIN_LOG_DOF = 5.0
+"""Largest scale, and fewest degrees of freedom, of the forecast of a log: beyond them its quantiles are out of all
+proportion."""
+MAX_ZERO_SHARE = 0.999
+"""Largest probability of an exact 0: then the mean lies within the central interval of 99.9 %."""
 FARTHEST = 1e6
 """A value this many units from the first one starts the forecaster anew."""
 LARGEST_VALUE = 1e290

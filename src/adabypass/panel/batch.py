@@ -13,6 +13,7 @@ from adabypass.panel.panel import Panel
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.panel.threads import in_threads
 from adabypass.tables import Column
+from adabypass.timegrid.frequencies import Frequency
 from adabypass.timegrid.periods import periods_of
 from adabypass.validation import Floats
 
@@ -120,7 +121,7 @@ class Batch:
         failed: dict[str, AdabypassError] = {}
 
         def work(each: Ready) -> tuple[Forecast, dict[str, Floats]] | AdabypassError:
-            twin = copy_for(each.series, self._template)
+            twin = copy_for(each.series.frequency, self._template)
             try:
                 twin.run(each.series.y, each.series.exog, keep_predictive=False)
                 ahead = twin.forecast(self._horizon, each.exog_ahead)
@@ -151,9 +152,9 @@ class Batch:
         return self._following[key]
 
 
-def copy_for(series: Series, template: Forecaster | Baseline) -> Forecaster | Baseline:
-    """Return a copy of the template; an automatic one knows the periods that the series' times suggest."""
-    periods = periods_of(series.frequency)
-    if isinstance(template, AutoForecaster) and periods is not None:
+def copy_for(frequency: Frequency | None, template: Forecaster | Baseline) -> Forecaster | Baseline:
+    """Return a copy of the template; an automatic one that has seen nothing gets the periods that the times suggest."""
+    periods = periods_of(frequency)
+    if isinstance(template, AutoForecaster) and periods is not None and template.n_seen == 0:
         return template.with_period(periods)
     return template.copy()

@@ -125,7 +125,7 @@ enum { NO_LAW, EXPONENTIAL_LAW, LINEAR_LAW };
 /* The range of every number that a bank keeps: model/limits.py. */
 typedef struct {
     double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding;
-    double most_explained;
+    double most_explained, max_spread;
 } Limits;
 
 /* A number that every noise model learns, how much was seen of it, and how `fast` of each of its filters depends on it:

@@ -12,15 +12,33 @@ static inline double saturate(const Bank* bank, double a)
     return low < most ? low : most;
 }
 
-/* Mean and variance of the mixture, in the user's units, after `bank->z` is set: equation (58). */
+/* Which of n shares is the largest. */
+static ptrdiff_t best_of(const double* share, ptrdiff_t n)
+{
+    double top = largest(share, n);
+    ptrdiff_t k = 0;
+    while (k < n - WIDTH && !any(equal(load(share + k), fill(top)))) k += WIDTH;
+    while (k < n - 1 && share[k] != top) k++;
+    return k;
+}
+
+/* Mean and variance of the mixture, in the user's units, after `bank->z` is set: equation (58). No walk, however small its
+   share, counts as farther from the likeliest one, or as wider, than (228) says. */
 static void bank_forecast(Bank* bank, double* mean, double* var)
 {
-    double unit = bank->row[Y_SCALE], middle;
+    double unit = bank->row[Y_SCALE], center, spread, middle;
+    ptrdiff_t best;
     forecast_filters(bank);
-    middle = dot(bank->walk_share, bank->mean, LANES);
+    best = best_of(bank->walk_share, LANES);
+    center = bank->mean[best];
+    spread = bank->limits->max_spread * sqrt(bank->h[best] + bank->walk_noise[best]);
+    for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH)
+        store(bank->term + lane, clamp(load(bank->mean + lane), center - spread, center + spread));
+    middle = dot(bank->walk_share, bank->term, LANES);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
-        vec apart = load(bank->mean + lane) - middle;
-        store(bank->term + lane, load(bank->h + lane) + load(bank->walk_noise + lane) + apart * apart);
+        vec apart = load(bank->term + lane) - middle;
+        vec own = load(bank->h + lane) + load(bank->walk_noise + lane);
+        store(bank->term + lane, smaller(own, fill(spread * spread)) + apart * apart);
     }
     *mean = saturate(bank, bank->row[Y_CENTER] + unit * middle);
     *var = saturate(bank, unit * (unit * dot(bank->walk_share, bank->term, LANES)));
@@ -43,16 +61,6 @@ static void bank_describe(const Bank* bank, double base, const FilterForecasts* 
             memcpy(epsilon, bank->epsilon + block, LANES * sizeof(double));
             epsilon += LANES;
         }
-}
-
-/* Which of n shares is the largest. */
-static ptrdiff_t best_of(const double* share, ptrdiff_t n)
-{
-    double top = largest(share, n);
-    ptrdiff_t k = 0;
-    while (k < n - WIDTH && !any(equal(load(share + k), fill(top)))) k += WIDTH;
-    while (k < n - 1 && share[k] != top) k++;
-    return k;
 }
 
 /* Densities of the filters, in place of `mass`, in units of exp(top); return top. No logarithm is needed: the power of

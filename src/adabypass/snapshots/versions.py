@@ -7,10 +7,10 @@ from typing import Any
 from adabypass.errors import StateError
 from adabypass.snapshots.container import Snapshot
 
-FORMAT = 11
+FORMAT = 12
 """Number of the format; it grows when a row's layout or meaning changes, or the header does."""
-OLDEST_FORMAT = 11
-"""The oldest that can be read. Formats 1 to 10 were of versions before the first release."""
+OLDEST_FORMAT = 12
+"""The oldest that can be read. Formats 1 to 11 were of versions before the first release."""
 UPGRADES: Mapping[int, Callable[[Snapshot], Snapshot]] = {}
 """For each older format, the function that makes a snapshot of the next one of it."""
 

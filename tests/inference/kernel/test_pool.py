@@ -44,7 +44,7 @@ def judge(spec: PoolSpec, y: np.ndarray, exog: np.ndarray) -> tuple[np.ndarray, 
         counts = n_start >= 12 and cell.is_scaled and cell.zero_share == 0.0
         scores = np.full(len(evidence), np.nan)
         if counts and not np.isnan(value):
-            forecast = StudentMixture(*cell.describe(known), is_log)
+            forecast = StudentMixture(*cell.describe(known, is_limited=False), is_log)
             scores[0] = forecast.logpdf(float(value))
         cell.update(float(value), known)
         awake = np.ones(len(evidence), dtype=bool)

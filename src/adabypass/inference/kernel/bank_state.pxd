@@ -122,7 +122,7 @@ cdef extern from "bank.h" nogil:
 
     ctypedef struct Limits:
         double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding
-        double most_explained
+        double most_explained, max_spread
 
     ctypedef struct Learned:
         double* value

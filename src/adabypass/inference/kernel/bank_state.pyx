@@ -11,6 +11,7 @@ LIMITS = Limits(
     resolution=limits.RESOLUTION,
     rounding=limits.ROUNDING,
     most_explained=covariance.MOST_EXPLAINED,
+    max_spread=limits.MAX_SPREAD,
 )
 
 

@@ -14,20 +14,25 @@ from adabypass.inference.kernel.cell cimport rows_between_signals
 from adabypass.inference.kernel.running cimport Running, check_idle
 from adabypass.inference.kernel.step cimport saturate
 from adabypass.inference.kernel.structure_ahead cimport Future, ahead_size, forecast_ahead
-from adabypass.inference.kernel.structure_bank cimport Table, describe, in_units, is_counted, observe, zero_share
+from adabypass.inference.kernel.structure_bank cimport (
+    Table, describe, in_units, is_counted, keep_near, observe, zero_share,
+)
 from adabypass.inference.kernel.structure_filter cimport Filter
 from adabypass.inference.kernel.structure_horizons cimport evidence_ahead, scale_ahead
 from adabypass.inference.kernel.structure_shares cimport fill_season, fill_shares, has_share
 from adabypass.inference.kernel.structure_state cimport (
-    CENTER, IS_SCALED, LOG_CENTER, LOG_UNIT, N_STEPS, UNIT, Bank,
+    CENTER, IS_SCALED, LOG_CENTER, LOG_UNIT, N_STEPS, UNIT, Bank, limits_of,
 )
 from adabypass.model.special cimport larger
 
 import numpy as np
 
+from adabypass.model import structures as design
 from adabypass.model.structure_spec import LAYOUT, SETTINGS
 
 cnp.import_array()
+
+cdef double RANGES_BEYOND = design.RANGES_BEYOND
 
 
 cdef class StructureCell(Running):
@@ -149,15 +154,18 @@ cdef class StructureCell(Running):
         """Probability that the next observation is exactly 0."""
         return zero_share(&self.bank)
 
-    def describe(self, const double[::1] exog):
-        """Return shares, means, scales and degrees of freedom of the forecast of the next observation."""
+    def describe(self, const double[::1] exog, bint is_limited=True):
+        """Return shares, means, scales and degrees of freedom of the forecast of the next observation.
+
+        It stays near the data; without limits it is what evidence judges: equations (226) and (229).
+        """
         cdef Table table
         tables = [np.empty(self.bank.n_structures) for _ in range(4)]
         cdef double[::1] shares = tables[0], means = tables[1], scales = tables[2], dofs = tables[3]
         if exog.shape[0] != self.bank.n_exog:
             raise ValueError("exog must have a number for each exogenous column")
         table.shares, table.means, table.scales, table.dofs = &shares[0], &means[0], &scales[0], &dofs[0]
-        describe(&self.bank, &exog[0] if self.bank.n_exog else NULL, &table)
+        describe(&self.bank, &exog[0] if self.bank.n_exog else NULL, is_limited, &table)
         return tuple(tables)
 
     def update(self, double y, const double[::1] exog):
@@ -204,7 +212,7 @@ cdef class StructureCell(Running):
                     if keep:
                         table.shares, table.means, table.scales = &shares[t, 0], &means[t, 0], &scales[t, 0]
                         table.dofs = &dofs[t, 0]
-                        describe(&self.bank, x, &table)
+                        describe(&self.bank, x, True, &table)
                     counted[t] = is_counted(&self.bank)
                     scores[t] = observe(&self.bank, y[t], x)
                     t += 1
@@ -249,6 +257,7 @@ cdef class StructureCell(Running):
             if not has_share(bank, f) or bank.head[IS_SCALED] == 0.0:
                 continue
             future.values = bank.log_values if f.is_log else bank.values
+            future.limits = limits_of(bank, f, RANGES_BEYOND)
             with nogil:
                 forecast_ahead(f, &future, &mean[k, 0], &var[k, 0])
             PyErr_CheckSignals()
@@ -292,12 +301,13 @@ cdef class StructureCell(Running):
         noise_vars, dofs = self.scales_ahead(horizon)
         shares = np.array([self.shares_ahead(h + 1) for h in range(horizon)])
         means, scales = np.empty((horizon, m)), np.empty((horizon, m))
-        cdef double[:, ::1] mean = in_units_means, var = in_units_vars, noise_var = noise_vars
+        cdef double[:, ::1] mean = in_units_means, var = in_units_vars, noise_var = noise_vars, dof = dofs
         cdef double[:, ::1] out_mean = means, out_scale = scales
         for k in range(m):
             unit = bank.head[LOG_UNIT if bank.filters[k].is_log else UNIT]
             center = bank.head[LOG_CENTER if bank.filters[k].is_log else CENTER]
             for h in range(horizon):
-                out_mean[h, k] = saturate(center + unit * mean[k, h])
                 out_scale[h, k] = saturate(unit * sqrt(larger(noise_var[h, k] * var[k, h], 0.0)))
+                out_mean[h, k] = saturate(center + unit * mean[k, h])
+                keep_near(bank, bank.filters + k, &out_mean[h, k], &out_scale[h, k], &dof[h, k])
         return shares, dofs, means, scales

@@ -1,6 +1,7 @@
 # Many steps ahead under one structure: equations (140)-(142).
 
 from adabypass.inference.kernel.structure_filter cimport Filter
+from adabypass.inference.kernel.structure_state cimport Limits
 
 cdef struct Future:
     Py_ssize_t horizon
@@ -9,10 +10,12 @@ cdef struct Future:
     const double* exog          # (horizon, n_exog)
     Py_ssize_t n_exog
     const double* values        # past ones, newest first
+    Limits limits               # of the means
     double* scratch             # of `ahead_size` numbers
 
 cdef Py_ssize_t ahead_size(Py_ssize_t n, Py_ssize_t longest) noexcept nogil
 cdef void forecast_ahead(const Filter* f, const Future* future, double* means, double* variances) noexcept nogil
 cdef void forecast_step(
-    const Filter* f, Py_ssize_t h, const double* season, double* x, double* cov_x, double* mean, double* var
+    const Filter* f, Py_ssize_t h, const double* season, const Limits* limits, double* x, double* cov_x, double* mean,
+    double* var,
 ) noexcept nogil

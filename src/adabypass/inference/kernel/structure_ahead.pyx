@@ -1,22 +1,28 @@
 """Many steps ahead under one structure: equations (140)-(142).
 
 A structure without lags is linear in its state, so that its moments are exact. The lags of a regression reach values
-that lie ahead: their covariance, and that with the state, are carried along, as (62) and (63) say.
+that lie ahead: their covariance, and that with the state, are carried along to first order, which cannot explode where
+the weights do not: products of two unknowns, as in (62), can.
 """
 
 from libc.math cimport fabs, pow
 from libc.string cimport memcpy, memset
 
-from adabypass.inference.kernel.structure_filter cimport Filter, advance_state, fill_regressors, times_cov
+from adabypass.inference.kernel.structure_filter cimport (
+    Filter, advance_state, fill_regressors, scale_var, times_cov,
+)
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.model import structures as design
 from adabypass.model.limits import LARGEST_RESPONSE
 
 cdef double BOUND = LARGEST_RESPONSE
+cdef double RANGES_BEYOND = design.RANGES_BEYOND
+cdef double MOST_SPREAD = design.MOST_SPREAD
 cdef enum:
     MOST_LAGS = 6       # as in design, checked below
-    LEAST_RESPONSE = 60
+    LEAST_RESPONSE = 60     # an impulse is followed for so many steps at least,
+    RESPONSE_LAGS = 6       # and for this many times the longest lag
 
 assert MOST_LAGS == design.MOST_LAGS
 
@@ -32,7 +38,7 @@ cdef struct Unknown:
 
 cdef Py_ssize_t ahead_size(Py_ssize_t n, Py_ssize_t longest) noexcept nogil:
     """Count the numbers of scratch for states of up to n numbers and lags up to `longest`."""
-    return n * (n + 1) // 2 + 4 * n + longest * (longest + n + 6) + LEAST_RESPONSE
+    return n * (n + 1) // 2 + 4 * n + longest * (longest + n + 4 + RESPONSE_LAGS) + LEAST_RESPONSE
 
 
 cdef inline double bounded(double value) noexcept nogil:
@@ -41,7 +47,7 @@ cdef inline double bounded(double value) noexcept nogil:
 
 cdef double _growth(const Filter* f, const double* weights, double* response) noexcept nogil:
     """Factor by which an impulse grows in a step, in the long run."""
-    cdef Py_ssize_t i, t, longest = f.lags[f.n_lags - 1], n_steps = max(LEAST_RESPONSE, 2 * longest), half
+    cdef Py_ssize_t i, t, longest = f.lags[f.n_lags - 1], n_steps = max(LEAST_RESPONSE, RESPONSE_LAGS * longest), half
     cdef double total, early = 0.0, late = 0.0
     if f.n_lags == 1:
         return pow(larger(fabs(weights[0]), 1e-300), 1.0 / longest)
@@ -77,23 +83,23 @@ cdef void _stabilise(const Filter* f, const double* values, double* mean, double
 
 
 cdef double _carry(
-    const Filter* f, Unknown* u, Py_ssize_t h, const double* mean, const double* cov, const double* x,
-    const double* cov_x, double signal, double* shift,
+    const Filter* f, Unknown* u, Py_ssize_t h, const double* mean, const double* x, const double* cov_x, double signal,
+    double most,
 ) noexcept nogil:
-    """Add what is not known of the values that lags reach; return the variance: equations (141) and (142)."""
-    cdef Py_ssize_t i, j, a, b, v, w, first = f.n - f.n_lags, n_known = min(h, u.n_slots)
-    cdef double total, sign, var = signal, left, right
+    """Add what is not known of the values that lags reach, to first order; return the variance: equation (141).
+
+    It is `most` at most.
+    """
+    cdef Py_ssize_t i, a, v, w, first = f.n - f.n_lags, n_known = min(h, u.n_slots)
+    cdef double total, var = signal
     memset(u.slope, 0, u.n_slots * sizeof(double))
-    shift[0] = 0.0
     if f.is_difference and h > 0:
         u.slope[(h - 1) % u.n_slots] += 1.0
     for i in range(f.n_lags):
         for a in range(1 + f.is_difference):
             v = h - f.lags[i] - a
             if v >= 0:
-                sign = 1.0 - 2.0 * a
-                u.slope[v % u.n_slots] += sign * mean[first + i]
-                shift[0] += sign * u.cross[(first + i) * u.n_slots + v % u.n_slots]
+                u.slope[v % u.n_slots] += (1.0 - 2.0 * a) * mean[first + i]
     for v in range(n_known):
         total = 0.0
         for w in range(n_known):
@@ -106,24 +112,7 @@ cdef double _carry(
             total += u.cross[i * u.n_slots + v] * u.slope[v]
         u.cross_slope[i] = total
         var += 2.0 * x[i] * total
-    for i in range(f.n_lags):
-        for j in range(f.n_lags):
-            total = left = right = 0.0
-            for a in range(1 + f.is_difference):
-                v = h - f.lags[i] - a
-                if v >= 0:
-                    right += (1.0 - 2.0 * a) * u.cross[(first + j) * u.n_slots + v % u.n_slots]
-                w = h - f.lags[j] - a
-                if w >= 0:
-                    left += (1.0 - 2.0 * a) * u.cross[(first + i) * u.n_slots + w % u.n_slots]
-                for b in range(1 + f.is_difference):
-                    w = h - f.lags[j] - b
-                    if v >= 0 and w >= 0:
-                        sign = -1.0 if a != b else 1.0
-                        total += sign * u.cov[(v % u.n_slots) * u.n_slots + w % u.n_slots]
-            a, b = first + max(i, j), first + min(i, j)
-            var += cov[a * (a + 1) // 2 + b] * total + left * right
-    var = larger(smaller(var, BOUND), 0.0)
+    var = larger(smaller(var, most), 0.0)
     a = h % u.n_slots
     for v in range(n_known):
         for i in range(f.n):
@@ -136,10 +125,19 @@ cdef double _carry(
     return var
 
 
+cdef double _exog_part(const Filter* f, const double* mean, const double* x) noexcept nogil:
+    """What the exogenous columns add to a forecast."""
+    cdef Py_ssize_t i, at = 1 + f.has_slope + f.n_season
+    cdef double total = 0.0
+    for i in range(at, at + f.n_exog):
+        total += mean[i] * x[i]
+    return total
+
+
 cdef void forecast_ahead(const Filter* f, const Future* future, double* means, double* variances) noexcept nogil:
     """Write means and variances (over the squared scale of the noise) of the values at each step ahead."""
     cdef Py_ssize_t h, i, v, n = f.n, longest = f.n_values
-    cdef double signal, shift = 0.0, value
+    cdef double signal, value, known = 0.0, ranges = RANGES_BEYOND * future.limits.range, most = BOUND
     cdef double* cov = future.scratch
     cdef double* mean = cov + n * (n + 1) // 2
     cdef double* x = mean + n
@@ -170,8 +168,13 @@ cdef void forecast_ahead(const Filter* f, const Future* future, double* means, d
         for i in range(n):
             value += mean[i] * x[i]
         if longest > 0:
-            signal = _carry(f, &u, h, mean, cov, x, cov_x, signal, &shift)
-            value = bounded(value + shift)
+            if h > 0:
+                most = MOST_SPREAD * MOST_SPREAD * (h + 1) * variances[0]
+                most = larger(most, ranges * ranges / scale_var(f))                             # (227)
+            signal = _carry(f, &u, h, mean, x, cov_x, signal, smaller(most, BOUND))
+        known = larger(fabs(_exog_part(f, mean, x)), known)
+        value = larger(future.limits.low - known, smaller(value, future.limits.high + known))   # (226)
+        if longest > 0:
             for v in range(longest - 1, 0, -1):
                 values[v] = values[v - 1]
             values[0] = value
@@ -180,7 +183,8 @@ cdef void forecast_ahead(const Filter* f, const Future* future, double* means, d
 
 
 cdef void forecast_step(
-    const Filter* f, Py_ssize_t h, const double* season, double* x, double* cov_x, double* mean, double* var
+    const Filter* f, Py_ssize_t h, const double* season, const Limits* limits, double* x, double* cov_x, double* mean,
+    double* var,
 ) noexcept nogil:
     """Write mean and variance h steps ahead, without lags and exogenous columns: T'^h x takes the place of x.
 
@@ -203,4 +207,4 @@ cdef void forecast_step(
     ) + f.noise_var
     for i in range(f.n):
         value += f.mean[i] * x[i]
-    mean[0] = bounded(value)
+    mean[0] = larger(limits.low, smaller(value, limits.high))   # (226)

@@ -10,12 +10,13 @@ from adabypass.inference.kernel.structure_horizons cimport forget, judge, look_a
 from adabypass.inference.kernel.structure_shares cimport fill_season, fill_shares, is_awake, weigh
 from adabypass.inference.kernel.structure_state cimport (
     CENTER, IS_POSITIVE, IS_SCALED, LOG_CENTER, LOG_UNIT, N_COUNTED, N_FIRST, N_MISSING, N_SEEN, N_STEPS, N_VALUES,
-    N_ZERO, UNIT, Bank,
+    N_ZERO, UNIT, HIGHEST, LOG_LOWEST, LOWEST, Bank, Limits, limits_of,
 )
 from adabypass.inference.kernel.step cimport saturate
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.model import structures as design
+from adabypass.model.limits import LARGEST_LOG_VAR as LARGEST_LOG_VAR_
 from adabypass.model.structure_spec import LAYOUT
 
 cdef double FARTHEST = design.FARTHEST
@@ -23,10 +24,15 @@ cdef double LARGEST_VALUE = design.LARGEST_VALUE
 cdef double SCALE_DISCOUNT = design.SCALE_DISCOUNT
 cdef double EVIDENCE_DISCOUNT = design.EVIDENCE_DISCOUNT
 cdef double ZERO_SHARE_FROM = design.ZERO_SHARE_FROM
+cdef double MAX_ZERO_SHARE = design.MAX_ZERO_SHARE
+cdef double RANGES_BEYOND = design.RANGES_BEYOND
+cdef double MAX_LOG_SCALE = design.MAX_LOG_SCALE
+cdef double MIN_LOG_DOF = design.MIN_LOG_DOF
+cdef double LARGEST_LOG_VAR = LARGEST_LOG_VAR_
 cdef double N_UNCOUNTED = design.N_UNCOUNTED
 cdef Py_ssize_t N_START = design.N_START
 
-assert LAYOUT.position("n_counted") == N_COUNTED
+assert LAYOUT.position("log_lowest") == LOG_LOWEST
 
 
 cdef double in_units(const Bank* bank, double value, Py_ssize_t column) noexcept nogil:
@@ -34,12 +40,16 @@ cdef double in_units(const Bank* bank, double value, Py_ssize_t column) noexcept
     return larger(-FARTHEST, smaller((value - bank.exog_center[column]) / bank.exog_unit[column], FARTHEST))
 
 
-cdef void describe(Bank* bank, const double* exog, const Table* out) noexcept nogil:
-    """Write the components of the forecast of the next observation, in the units of the series or of its log."""
+cdef void describe(Bank* bank, const double* exog, bint is_limited, const Table* out) noexcept nogil:
+    """Write the components of the forecast of the next observation, in the units of the series or of its log.
+
+    Without limits they are what evidence judges.
+    """
     cdef Py_ssize_t k, i
     cdef Filter* f
     cdef Surprise found
-    cdef double unit
+    cdef Limits limits
+    cdef double unit, known
     cdef const double* values
     fill_shares(bank, bank.filters[0].evidence, out.shares)
     fill_season(bank, bank.head[N_STEPS], bank.season)
@@ -56,8 +66,36 @@ cdef void describe(Bank* bank, const double* exog, const Table* out) noexcept no
             bank.x[1] = f.damping  # T'x: the state itself stays where it is
         forecast(f, bank.x, values, bank.cov_x, &found)
         unit = bank.head[LOG_UNIT if f.is_log else UNIT]
-        out.means[k] = saturate(bank.head[LOG_CENTER if f.is_log else CENTER] + unit * found.mean)
+        if is_limited:
+            limits = limits_of(bank, f, RANGES_BEYOND)
+            known = fabs(_exog_part(f, bank.x))
+            found.mean = larger(limits.low - known, smaller(found.mean, limits.high + known))  # (226)
         out.scales[k] = saturate(unit * sqrt(larger(scale_var(f) * (found.var + _step_var(f, bank.x)), 0.0)))
+        out.means[k] = saturate(bank.head[LOG_CENTER if f.is_log else CENTER] + unit * found.mean)
+        if is_limited:
+            keep_near(bank, f, out.means + k, out.scales + k, out.dofs + k)
+
+
+cdef double _exog_part(const Filter* f, const double* x) noexcept nogil:
+    """What the exogenous columns add to a forecast."""
+    cdef Py_ssize_t i, at = 1 + f.has_slope + f.n_season
+    cdef double total = 0.0
+    for i in range(at, at + f.n_exog):
+        total += f.mean[i] * x[i]
+    return total
+
+
+cdef void keep_near(const Bank* bank, const Filter* f, double* mean, double* scale, double* dof) noexcept nogil:
+    """Limit the forecast of a log, whose quantiles would be out of all proportion, and its mean too: (226), (229)."""
+    cdef double beyond, var
+    if not f.is_log or not bank.head[HIGHEST] > 0.0:
+        return
+    scale[0], dof[0] = smaller(scale[0], MAX_LOG_SCALE), larger(dof[0], MIN_LOG_DOF)    # (229)
+    if bank.n_exog > 0:         # which may lead anywhere
+        return
+    beyond = RANGES_BEYOND * (bank.head[HIGHEST] - bank.head[LOWEST])
+    var = smaller(scale[0] * scale[0] * dof[0] / (dof[0] - 2.0), LARGEST_LOG_VAR)
+    mean[0] = smaller(mean[0], log(bank.head[HIGHEST] + beyond) - 0.5 * var)            # (226)
 
 
 cdef double _step_var(const Filter* f, const double* x) noexcept nogil:
@@ -77,7 +115,7 @@ cdef double _step_var(const Filter* f, const double* x) noexcept nogil:
 cdef double zero_share(const Bank* bank) noexcept nogil:
     """Probability that the next observation is exactly 0; 0 where that is rare: equation (143)."""
     cdef double share = bank.head[N_ZERO] / larger(bank.head[N_COUNTED], 1e-300)
-    return share if share >= ZERO_SHARE_FROM else 0.0
+    return smaller(share, MAX_ZERO_SHARE) if share >= ZERO_SHARE_FROM else 0.0
 
 
 cdef bint is_counted(const Bank* bank) noexcept nogil:
@@ -106,6 +144,9 @@ cdef void _observe(Bank* bank, double y, const double* exog) noexcept nogil:
     if not isnan(y):
         y = larger(-LARGEST_VALUE, smaller(y, LARGEST_VALUE))
         head[N_SEEN] += 1.0
+        head[LOWEST], head[HIGHEST] = smaller(y, head[LOWEST]), larger(y, head[HIGHEST])
+        if y > 0.0:
+            head[LOG_LOWEST] = smaller(log(y), head[LOG_LOWEST])
         head[N_ZERO] = SCALE_DISCOUNT * head[N_ZERO] + (y == 0.0)
         head[N_COUNTED] = SCALE_DISCOUNT * head[N_COUNTED] + 1.0
         if y == 0.0 and zero_share(bank) > 0.0:

@@ -10,7 +10,9 @@ from libc.string cimport memset
 from adabypass.inference.kernel.structure_ahead cimport Future, forecast_ahead, forecast_step
 from adabypass.inference.kernel.structure_filter cimport Filter, scale_var
 from adabypass.inference.kernel.structure_shares cimport fill_season, has_share, is_awake, weigh
-from adabypass.inference.kernel.structure_state cimport IS_SCALED, LOG_CENTER, LOG_UNIT, UNIT
+from adabypass.inference.kernel.structure_state cimport (
+    IS_SCALED, LOG_CENTER, LOG_UNIT, UNIT, Limits, limits_of,
+)
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.model import structures as design
@@ -20,6 +22,7 @@ cdef double SCALE_DISCOUNT = design.SCALE_DISCOUNT
 cdef double LARGEST_SURPRISE = design.LARGEST_SURPRISE
 cdef double LEAST_SCALE_VAR = design.LEAST_SCALE_VAR
 cdef double PRIOR_DOF = design.HORIZON_PRIOR_DOF
+cdef double RANGES_BEYOND = design.RANGES_BEYOND
 cdef double PRIOR_COUNT = design.HORIZON_PRIOR_COUNT
 cdef enum:
     FIRST_HORIZON = 2   # each is twice the one before, as in design, checked below
@@ -111,6 +114,7 @@ cdef void look_ahead(Bank* bank, double t) noexcept nogil:
         f = bank.filters + k
         if f.n_lags > 0 and has_share(bank, f):
             future.values = bank.log_values if f.is_log else bank.values
+            future.limits = limits_of(bank, f, RANGES_BEYOND)
             forecast_ahead(f, &future, bank.future_mean, bank.future_var)
         for j in range(n_begun):
             _begin(bank, f, j, k)
@@ -119,6 +123,7 @@ cdef void look_ahead(Bank* bank, double t) noexcept nogil:
 cdef void _begin(Bank* bank, const Filter* f, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
     """Remember the forecast of structure k at horizon j, until it is judged."""
     cdef Py_ssize_t at = j * bank.n_structures + k, step = steps_of(j) - 1
+    cdef Limits limits
     bank.pending_mean[at] = bank.pending_var[at] = bank.pending_scale_var[at] = 0.0
     if not has_share(bank, f):
         return
@@ -126,9 +131,10 @@ cdef void _begin(Bank* bank, const Filter* f, Py_ssize_t j, Py_ssize_t k) noexce
     if f.n_lags > 0:
         bank.pending_mean[at], bank.pending_var[at] = bank.future_mean[step], bank.future_var[step]
     else:
+        limits = limits_of(bank, f, RANGES_BEYOND)
         forecast_step(
-            f, step + 1, bank.future_season + step * bank.n_season, bank.x, bank.cov_x, bank.pending_mean + at,
-            bank.pending_var + at,
+            f, step + 1, bank.future_season + step * bank.n_season, &limits, bank.x, bank.cov_x,
+            bank.pending_mean + at, bank.pending_var + at,
         )
 
 

@@ -1,5 +1,7 @@
 # The structures' row, as compiled code sees it: scalars, filters, and where the other fields are.
 
+from libc.math cimport log
+
 from adabypass.inference.kernel.structure_filter cimport Filter
 
 cdef enum:
@@ -17,6 +19,9 @@ cdef enum:
     LOG_UNIT
     N_ZERO
     N_COUNTED
+    LOWEST
+    HIGHEST
+    LOG_LOWEST
 
 cdef struct Bank:
     Py_ssize_t n_structures
@@ -53,3 +58,26 @@ cdef struct Bank:
     double* future_mean         # (the farthest horizon,)
     double* future_var
     double* future_scratch      # of `ahead_size` numbers
+
+
+cdef struct Limits:
+    # Between which a structure's means lie, and the range of the values seen: in its units.
+    double low
+    double high
+    double range
+
+
+cdef inline Limits limits_of(const Bank* bank, const Filter* f, double ranges) noexcept nogil:
+    """Limits this many ranges beyond the values seen: equation (226)."""
+    cdef Limits out
+    cdef const double* head = bank.head
+    cdef double beyond = ranges * (head[HIGHEST] - head[LOWEST])
+    if not f.is_log:
+        out.low = (head[LOWEST] - beyond - head[CENTER]) / head[UNIT]
+        out.high = (head[HIGHEST] + beyond - head[CENTER]) / head[UNIT]
+        out.range = (head[HIGHEST] - head[LOWEST]) / head[UNIT]
+        return out
+    out.range = (log(head[HIGHEST]) - head[LOG_LOWEST]) / head[LOG_UNIT]
+    out.low = (head[LOG_LOWEST] - head[LOG_CENTER]) / head[LOG_UNIT] - ranges * out.range
+    out.high = (log(head[HIGHEST] + beyond) - head[LOG_CENTER]) / head[LOG_UNIT]
+    return out

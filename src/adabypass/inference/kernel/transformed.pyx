@@ -21,7 +21,10 @@ from adabypass.inference.kernel.bank_state cimport (
 from adabypass.inference.kernel.step cimport LARGEST, LINE, Kernel, Step, saturate
 from adabypass.simd.dispatch cimport MOST_FLEXIBLE, OPENED
 
+from adabypass.model import limits
 
+
+cdef double MAX_SPREAD = limits.MAX_SPREAD
 cdef double FEW_UNITS = 30.0        # a log or a root up to which neither y nor its square in such units is extreme
 
 
@@ -138,7 +141,7 @@ cdef void mix_banks(Step* step, Targets* targets) noexcept nogil:
     cdef double best = 0.0, total = 0.0, center = 0.0, spread = 0.0
     cdef double* x
     cdef Bank* bank
-    cdef int target
+    cdef int target, likeliest = IDENTITY
     cdef bint is_settled = targets.bank[IDENTITY].row[PHASE] == SETTLED     # values differ by more than rounding
     mean[IDENTITY], var[IDENTITY], targets.share[IDENTITY] = step.mean, step.var, 1.0
     best = targets.evidence[IDENTITY]
@@ -162,12 +165,25 @@ cdef void mix_banks(Step* step, Targets* targets) noexcept nogil:
         return
     for target in range(N_TARGETS):
         targets.share[target] /= total
+        if targets.share[target] > targets.share[likeliest]:
+            likeliest = target
+    keep_near(mean[likeliest], var[likeliest], mean, var)
+    for target in range(N_TARGETS):
         center += targets.share[target] * mean[target]
     for target in range(N_TARGETS):
         if targets.share[target] > 0.0:
             spread += targets.share[target] * (var[target] + (mean[target] - center) * (mean[target] - center))
     step.mean, step.var = saturate(center), smaller(larger(spread, 1.0 / LARGEST), LARGEST)
     step.is_mixed = True
+
+
+cdef void keep_near(double center, double spread_var, double* mean, double* var) noexcept nogil:
+    """Let no bank count as farther from the likeliest one, or as wider, than (228) says."""
+    cdef double spread = MAX_SPREAD * sqrt(spread_var)
+    cdef int target
+    for target in range(N_TARGETS):
+        mean[target] = larger(smaller(mean[target], center + spread), center - spread)
+        var[target] = smaller(var[target], MAX_SPREAD * MAX_SPREAD * spread_var)
 
 
 cdef void bring_back(int target, double unit, double* mean, double* var) noexcept nogil:

@@ -24,7 +24,7 @@ from adabypass.inference.reference.linear_gaussian import Weights, inner
 from adabypass.inference.reference.walks import Signal, Walk
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.bank_design import Setting
-from adabypass.model.limits import RESOLUTION
+from adabypass.model.limits import MAX_SPREAD, RESOLUTION
 from adabypass.model.noise import FLEXIBLE_NORMALS, START_SCALE
 from adabypass.validation import Floats
 
@@ -135,8 +135,25 @@ def moments(bank: Bank, x: Floats, spec: AutoBypassSpec) -> tuple[float, float]:
     """Return mean and variance of the mixture, in standard units."""
     parts, shared = np.array(forecast(bank, x, spec)), bank.shared
     noise = [each.unit_var(setting, shared) for each, setting in zip(bank.filters, spec.filters(), strict=True)]
-    mean = inner(bank.shares, parts[:, 0])
-    return mean, inner(bank.shares, parts[:, 1] + parts[:, 2] ** 2 * noise + (parts[:, 0] - mean) ** 2)
+    center, spread = _likeliest_walk(bank.shares, parts[:, 0], parts[:, 1], parts[:, 2] ** 2 * noise, spec.n_walks)
+    means = np.clip(parts[:, 0], center - spread, center + spread)  # (228)
+    walks = np.arange(len(means)) % spec.n_walks
+    own = parts[:, 1] + parts[:, 2] ** 2 * noise
+    for walk in range(spec.n_walks):
+        of_walk = walks == walk
+        total = bank.shares[of_walk].sum()
+        if total > 0:
+            own[of_walk] *= min(1.0, spread**2 / (bank.shares[of_walk] @ own[of_walk] / total))  # (228)
+    mean = inner(bank.shares, means)
+    return mean, inner(bank.shares, own + (means - mean) ** 2)
+
+
+def _likeliest_walk(share: Floats, mean: Floats, var: Floats, noise: Floats, n_walks: int) -> tuple[float, float]:
+    """Return the mean of the walk of the largest share, and how far others may be from it."""
+    of_walks = share.reshape(-1, n_walks)
+    best = int(of_walks.sum(axis=0).argmax())
+    own = of_walks[:, best] / of_walks[:, best].sum()
+    return mean[best], MAX_SPREAD * float(np.sqrt(var[best] + own @ noise.reshape(-1, n_walks)[:, best]))  # (228)
 
 
 def level_of(bank: Bank, mean: float, setting: Setting, spec: AutoBypassSpec) -> float:

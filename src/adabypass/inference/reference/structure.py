@@ -129,7 +129,27 @@ def shares(evidence: Floats) -> Floats:
     return np.asarray(found / found.sum())  # (140)
 
 
-def ahead(structure: Structure, belief: Belief, season: Floats, exog: Floats, values: Floats) -> tuple[Floats, Floats]:
+def limits(lowest: float, highest: float) -> tuple[float, float]:
+    """Return the limits of a structure's means, from the lowest and the highest value seen."""
+    beyond = design.RANGES_BEYOND * (highest - lowest)
+    return lowest - beyond, highest + beyond  # (226)
+
+
+def log_limits(lowest: float, highest: float, least: float) -> tuple[float, float]:
+    """Return those of the log's means; `least` is the least value above 0."""
+    beyond = design.RANGES_BEYOND * (np.log(highest) - np.log(least))
+    return float(np.log(least) - beyond), float(np.log(limits(lowest, highest)[1]))  # (226)
+
+
+def ahead(
+    structure: Structure,
+    belief: Belief,
+    season: Floats,
+    exog: Floats,
+    values: Floats,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+    most_var: float = np.inf,
+) -> tuple[Floats, Floats]:
     """Return means and variances, over the squared scale, of the values at each step ahead.
 
     Parameters
@@ -138,6 +158,10 @@ def ahead(structure: Structure, belief: Belief, season: Floats, exog: Floats, va
         Regressors to come.
     values : array
         Past ones, newest first, as many as the structure needs. Its lag weights let nothing explode.
+    bounds : pair of numbers
+        Limits of the means, in units.
+    most_var : number
+        The square of `RANGES_BEYOND` ranges of the values seen, in units, over the squared scale of the noise.
     """
     horizon, n, known = len(season), len(belief.mean), values[: structure.n_values][::-1]
     transition, step_cov, noise_var = dynamics(structure, season.shape[1], exog.shape[1])
@@ -145,7 +169,7 @@ def ahead(structure: Structure, belief: Belief, season: Floats, exog: Floats, va
     mean = np.concatenate([belief.mean, known, np.zeros(horizon)])
     cov = np.zeros((len(mean), len(mean)))
     cov[:n, :n] = belief.cov
-    variances = np.empty(horizon)
+    variances, reach = np.empty(horizon), 0.0
     for step in range(horizon):
         at = n + len(known) + step
         cov[:n] = transition @ cov[:n]
@@ -165,12 +189,15 @@ def ahead(structure: Structure, belief: Belief, season: Floats, exog: Floats, va
         slopes += mean[:n] @ loads
         if structure.difference:
             slopes[at - 1] += 1.0
-        crossed = cov[:n] @ loads.T  # Cov(state, regressors)
         base = past[0] if structure.difference else 0.0
-        quadratic = np.sum(cov[:n, :n] * (loads @ cov @ loads.T)) + np.sum(crossed * crossed.T)
-        variances[step] = slopes @ cov @ slopes + quadratic + noise_var  # (141)
+        variances[step] = slopes @ cov @ slopes + noise_var  # (141)
+        if structure.lags and step > 0:
+            most = max(design.MOST_SPREAD**2 * (step + 1) * variances[0], most_var) + noise_var
+            variances[step] = min(variances[step], most)  # (227)
         along = cov @ slopes
-        mean[at] = base + mean[:n] @ x + np.trace(crossed)  # (142)
+        of_exog = slice(first - exog.shape[1], first)
+        reach = max(reach, abs(mean[of_exog] @ exog[step]))
+        mean[at] = np.clip(base + mean[:n] @ x, bounds[0] - reach, bounds[1] + reach)  # (142), (226)
         cov[at], cov[:, at] = along, along
         cov[at, at] = variances[step]
     return mean[n + len(known) :], variances
