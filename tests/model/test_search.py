@@ -15,15 +15,18 @@ from adabypass.model.student_mixture import StudentMixture
 LEVELS = np.array([1e-9, 1e-4, 0.05, 0.25, 0.499999, 0.5, 0.500001, 0.75, 0.88, 0.89, 0.95, 1 - 1e-4, 1 - 1e-9])
 NEAR = 1e-7  # of a probability: the last step of a search all but cubes a miss of 1e-4
 CENTERS = st.sampled_from([0.0, 1.0, -3.0, 40.0, 1e3, -1e9])
+CENTERS_OF = {
+    Target.IDENTITY: CENTERS,
+    Target.LOG: st.sampled_from([0.0, 5.0, -30.0]),
+    Target.ROOT: st.sampled_from([1.0, -3.0, 40.0]),  # at 0 its density is infinite
+}
 SIZES = st.sampled_from([1e-9, 1e-2, 1.0, 7.0, 1e4])
 
 
 def check_quantiles(forecast: Any) -> None:
     quantiles = np.asarray(forecast.quantile(LEVELS))
     assert np.isfinite(quantiles).all()
-    assert (
-        np.diff(quantiles) >= -NEAR * (quantiles[9] - quantiles[3])
-    ).all()  # where the density is infinite, at a root
+    assert (np.diff(quantiles) >= -NEAR * (quantiles[9] - quantiles[3])).all()
     step = 1e-12 * np.abs(quantiles) + 1e-300  # a component may be narrower than the distance of two numbers
     below, above = np.asarray(forecast.cdf(quantiles - step)), np.asarray(forecast.cdf(quantiles + step))
     assert (below <= LEVELS + NEAR).all()
@@ -39,9 +42,7 @@ def weights(draw: st.DrawFn, n: int) -> Any:
 def mixtures(draw: st.DrawFn) -> Mixture:
     n = draw(st.integers(1, 5))
     targets = [draw(st.sampled_from(list(Target))) for _ in range(n)]
-    centers = [
-        draw(CENTERS) if each is not Target.LOG else draw(st.sampled_from([0.0, 5.0, -30.0])) for each in targets
-    ]
+    centers = [draw(CENTERS_OF[each]) for each in targets]
     sizes = [draw(SIZES) if each is not Target.LOG else draw(st.sampled_from([1e-9, 0.1, 3.0])) for each in targets]
     return Mixture.of(
         weight=weights(draw, n),
