@@ -12,10 +12,11 @@ static inline double saturate(const Bank* bank, double a)
     return low < most ? low : most;
 }
 
-/* Mean and variance of the mixture, in the user's units, after `bank->z` is set: equation (58). */
+/* Mean and variance of the mixture, in the user's units, after `bank->z` is set: equation (58). The square of a tiny
+   unit is 0, but no variance is. */
 static void bank_forecast(Bank* bank, double* mean, double* var)
 {
-    double unit = bank->row[Y_SCALE], middle;
+    double unit = bank->row[Y_SCALE], most = bank->limits->largest, middle;
     forecast_filters(bank);
     middle = dot(bank->walk_share, bank->mean, LANES);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
@@ -24,6 +25,7 @@ static void bank_forecast(Bank* bank, double* mean, double* var)
     }
     *mean = saturate(bank, bank->row[Y_CENTER] + unit * middle);
     *var = saturate(bank, unit * (unit * dot(bank->walk_share, bank->term, LANES)));
+    *var = *var * most >= 1.0 ? *var : 1.0 / most;
 }
 
 /* Write the filters' forecasts in the user's units, with `base` added to them, after `bank_forecast`. */
