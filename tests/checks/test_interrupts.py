@@ -1,13 +1,12 @@
 """Ctrl-C, and memory that runs out, at any instant of a call leave a model whole, and free for the next call."""
 
-import sys
 from collections.abc import Callable
 from contextlib import suppress
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
+from tools.fuzz.interrupts import StopAt
 
 from adabypass import AdaBypass, AutoBypass, Forecaster
 from tests.checks.every_form import N_FEATURES, trained
@@ -33,31 +32,6 @@ CALLS: dict[str, Callable[[Any], object]] = {
 }
 
 
-class StopAt:
-    """Raise an error before instruction number `at` of the library's Python code."""
-
-    def __init__(self, at: int, error: type[BaseException]) -> None:
-        self.at, self.error, self.n_done = at, error, 0
-
-    def __call__(self, frame: FrameType, event: str, _: object) -> Any:
-        if "adabypass" not in frame.f_code.co_filename or "tests" in frame.f_code.co_filename:
-            return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        if event == "opcode":
-            self.n_done += 1
-            if self.n_done == self.at:
-                raise self.error
-        return self
-
-    def run(self, call: Callable[[], object]) -> None:
-        before = sys.gettrace()
-        sys.settrace(self)
-        try:
-            call()
-        finally:
-            sys.settrace(before)
-
-
 @pytest.mark.parametrize(
     ("name", "error"), [*((name, KeyboardInterrupt) for name in CALLS), ("run", MemoryError), ("step", MemoryError)]
 )
@@ -67,7 +41,7 @@ def test_a_call_that_is_stopped_at_any_instant_has_done_all_or_nothing(
 ) -> None:
     model, call = make(), CALLS[name]
     before, twin = model.to_bytes(), model.copy()
-    whole = StopAt(-1, error)
+    whole = StopAt(0, error)
     whole.run(lambda: call(twin))
     after = twin.to_bytes()
     last = range(max(whole.n_done - 25, 1), whole.n_done + 1)

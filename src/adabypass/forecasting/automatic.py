@@ -150,7 +150,7 @@ class AutoForecaster(Forecaster):
         twin = self.copy()
         twin._bank = None
         if self._settings.period is None:
-            twin._settings = self._settings._replace(period=structure_state.check_period(list(period)))
+            twin._settings = self._settings._replace(period=structure_state.check_period(period))
         return twin
 
     def __repr__(self) -> str:
