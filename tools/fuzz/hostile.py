@@ -309,19 +309,20 @@ TAMPERED: dict[str, Make] = {
     for field in fields
     for value in (-(2**30), 3)
     for n_rows in (1, 20)
+} | {
+    "coo, absurdly long": lambda: scipy.sparse.coo_array(([1.0], ([0], [0])), shape=(2**40, 3)),
+    "coo, absurdly wide": lambda: scipy.sparse.coo_array(([1.0], ([0], [2**40])), shape=(1, 2**62)),
+    "matrix of a false shape": lambda: FakeMatrix((1, 2**62)),
+    "matrix of a false length": lambda: FakeMatrix((2**62, 3)),
+    "matrix without a shape": lambda: FakeMatrix(None),
 }
-"""For arguments that are converted to numbers. Elsewhere SciPy's own code, which trusts them, may be what is called."""
+"""For arguments that are converted to numbers. Elsewhere SciPy's own code may be what is called, which trusts them."""
 SPARSE: dict[str, Make] = {
     "csr": lambda: scipy.sparse.csr_array(np.eye(20, 3)),
     "csr row": lambda: scipy.sparse.csr_array(np.eye(1, 3)),
     "csr with nan": lambda: scipy.sparse.csr_array(np.full((1, 3), np.nan)),
     "csr, wide": lambda: scipy.sparse.csr_array((1, 5000)),
     "csr, without features": lambda: scipy.sparse.csr_array((1, 0)),
-    "coo, absurdly long": lambda: scipy.sparse.coo_array(([1.0], ([0], [0])), shape=(2**40, 3)),
-    "coo, absurdly wide": lambda: scipy.sparse.coo_array(([1.0], ([0], [2**40])), shape=(1, 2**62)),
-    "matrix of a false shape": lambda: FakeMatrix((1, 2**62)),
-    "matrix of a false length": lambda: FakeMatrix((2**62, 3)),
-    "matrix without a shape": lambda: FakeMatrix(None),
     "dict with a huge index": lambda: {2**64: 1.0},
     "dict with a large index": lambda: {2**31 - 1: 1.0},
     "dict with a negative index": lambda: {-1: 1.0},

@@ -130,6 +130,9 @@ class Regressor(Savable):
 
     def _meet(self, x: object, act: Callable[..., Any], *, changes: bool = True) -> Any:
         """Act on the cell that takes `x`: the model's own, or the first, which is kept if that succeeds."""
+        cell = self._cell
+        if cell is not None and cell.spec.is_sparse:  # which it stays
+            return act(cell, *sparse_use.read_sparse(cell.n_features, x))
         given = sparse_use.read_row(self._given_spec, self._cell, x)
         return self._guard.meet(
             self, lambda cell: self._fitting(cell, given), lambda cell: act(cell, *given.of(cell)), changes

@@ -29,7 +29,7 @@ def sparse_row(x: Any) -> SparseRows:
         pairs = sorted(((_index(at), value) for at, value in x.items()), key=itemgetter(0))
         indices = np.array([at for at, _ in pairs], dtype=np.intp)
         values = check_array([value for _, value in pairs], "x")
-        if values.shape != indices.shape or (np.diff(indices) == 0).any():
+        if values.shape != indices.shape or (type(x) is not dict and (np.diff(indices) == 0).any()):
             raise ShapeError(f"x is {shown(x)}, but must have one number for each feature.")
         return _checked(SparseRows(np.array([0, len(indices)]), indices, values, None))
     matrix = x if getattr(x, "ndim", 2) == 2 else x.reshape(1, -1)
@@ -53,6 +53,12 @@ def sparse_stream(X: Any, y: object) -> tuple[SparseRows, Floats]:
     if n_rows != len(targets):
         raise ShapeError(f"X has {n_rows} rows and y has {len(targets)}; each row of X needs its y.")
     return _compressed(X, n_rows, n_features), targets
+
+
+def nonzero_row(vector: Floats) -> SparseRows:
+    """Return the numbers of a vector, all finite, that are not 0."""
+    indices = np.flatnonzero(vector)
+    return SparseRows(np.array([0, len(indices)]), indices, vector[indices], len(vector))
 
 
 def nonzero_rows(table: Floats) -> SparseRows:

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from adabypass.inference.kernel.cell import Cell
 from adabypass.inference.kernel.low_rank_bank_cell import LowRankBankCell
 from adabypass.inference.kernel.low_rank_cell import LowRankCell
@@ -14,8 +12,15 @@ from adabypass.inference.kernel.sparse_cell import SparseCell
 from adabypass.model import covariance
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.spec import Spec
-from adabypass.regressors.sparse import SparseRows, check_n_features, nonzero_rows, sparse_row, sparse_stream
-from adabypass.validation import Floats, check_features, check_stream, check_width
+from adabypass.regressors.sparse import (
+    SparseRows,
+    check_n_features,
+    nonzero_row,
+    nonzero_rows,
+    sparse_row,
+    sparse_stream,
+)
+from adabypass.validation import Floats, Integers, check_features, check_stream, check_width
 
 MOST_FEATURES = 30_000
 """A full covariance of so many weights takes 3.6 GB."""
@@ -83,9 +88,20 @@ class Given(NamedTuple):
             return (table,)
         if self.targets is not None and self.dense is not None:
             check_width(self.dense, cell.n_features)
-        rows = self.sparse if self.sparse is not None else nonzero_rows(np.atleast_2d(self.dense))  # type: ignore[arg-type]
+        if self.sparse is not None:
+            rows = self.sparse
+        else:
+            assert self.dense is not None
+            rows = nonzero_row(self.dense) if self.targets is None else nonzero_rows(self.dense)
         check_n_features(rows, cell.n_features)
         return rows[:3] if self.targets is not None else rows[1:3]
+
+
+def read_sparse(n_features: int, x: object) -> tuple[Integers, Floats]:
+    """Return indices and values of the features of one observation, for a model of sparse features."""
+    rows = sparse_row(x) if is_sparse(x) else nonzero_row(check_features(x, None))
+    check_n_features(rows, n_features)
+    return rows.indices, rows.values
 
 
 def read_row(spec: Spec, cell: Any, x: object) -> Given:

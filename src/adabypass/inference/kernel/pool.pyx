@@ -136,12 +136,12 @@ cdef class PoolCell(Running):
         cdef Py_ssize_t k
         cdef Seen seen
         cdef double[MOST] scores
-        cdef double[::1] filled = np.array(exog)
-        cdef const double* x = self._inputs(filled)
+        cdef const double* x = self._inputs(exog)
         check_idle(self.state)
-        if missing != "raise":
-            self._fill(filled, missing == "mean")
-        scores[0] = self.structures.update(y, filled)
+        if self.n_exog and missing != "raise":
+            exog = self._filled(exog, missing == "mean")
+            x = &exog[0]
+        scores[0] = self.structures.update(y, exog)
         for k in range(self.n_regressions):
             scores[1 + k] = seen.log_score if self._step(self.regressions[k], k, x, y, &seen, NULL) else NAN
         self._weigh(scores)
@@ -205,16 +205,18 @@ cdef class PoolCell(Running):
             raise ValueError("exog must have a number for each exogenous column")
         return &exog[0] if self.n_exog else NULL
 
-    cdef void _fill(self, double[::1] exog, bint by_mean) noexcept:
-        """Fill missing exogenous values in place, and learn the others: fill_missing in forecasting/exog_filling.py."""
+    cdef const double[::1] _filled(self, const double[::1] exog, bint by_mean):
+        """Fill missing exogenous values, and learn the others: fill_missing in forecasting/exog_filling.py."""
         cdef Py_ssize_t i
+        cdef double[::1] filled = np.array(exog)
         for i in range(self.n_exog):
-            if isnan(exog[i]):
-                exog[i] = self.exog_mean[i] if by_mean else self.exog_last[i]
+            if isnan(filled[i]):
+                filled[i] = self.exog_mean[i] if by_mean else self.exog_last[i]
                 continue
             self.exog_count[i] += 1.0
-            self.exog_mean[i] += exog[i] / self.exog_count[i] - self.exog_mean[i] / self.exog_count[i]
-            self.exog_last[i] = exog[i]
+            self.exog_mean[i] += filled[i] / self.exog_count[i] - self.exog_mean[i] / self.exog_count[i]
+            self.exog_last[i] = filled[i]
+        return filled
 
     cdef bint _has_share(self, Py_ssize_t k) noexcept nogil:
         """Whether a regression has seen enough to have a share in the forecast."""

@@ -18,4 +18,9 @@ cdef class RunGuard:
     cdef bint _keep(self, model, Running before, Running cell, bint changes) except -1
 
 
-cdef int check_idle(State state) except -1
+cdef int refuse(State state) except -1
+
+
+cdef inline int check_idle(State state) except -1:
+    """Refuse to change a row of which a copy runs a stream, or has replaced it."""
+    return 0 if state == IDLE else refuse(state)

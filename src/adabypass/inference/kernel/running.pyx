@@ -96,12 +96,10 @@ cdef class RunGuard:
         setattr(model, self.place, cell)
 
 
-cdef int check_idle(State state) except -1:
-    """Refuse to change a row of which a copy runs a stream, or has replaced it."""
+cdef int refuse(State state) except -1:
+    """Raise the error about a row that does not change, or no longer."""
     if state == RUNNING:
         raise ConcurrentUseError(
             "this model is running a stream, in this thread or another; wait until run returns, or use a copy() of it."
         )
-    if state == REPLACED:
-        raise ConcurrentUseError("this model was changed by another call while this one began; call it again.")
-    return 0
+    raise ConcurrentUseError("this model was changed by another call while this one began; call it again.")
