@@ -4,7 +4,8 @@
 
 Calls are made in batches, each in a process of its own, so that a crash ends a batch and not the run. A crash is
 reported with the seed of its batch and the last call of each thread. With one thread, a batch makes the same calls
-each time it is run. Exit code 1 says that something crashed, hung, or changed a model that it refused to change.
+each time it is run. Exit code 1 says that something crashed, hung, changed a model that it refused to change, lost an
+update, or left a model locked. Now and then a call is stopped, as by Ctrl-C or for lack of memory.
 """
 
 import argparse
@@ -74,7 +75,7 @@ class Report:
     def __init__(self) -> None:
         self.calls = self.refused = self.crashes = 0
         self.raw: Counter[str] = Counter()
-        self.found: dict[str, dict[str, str]] = {"examples": {}, "changed": {}, "unsound": {}}
+        self.found: dict[str, dict[str, str]] = {"examples": {}, "changed": {}, "unsound": {}, "locked": {}}
 
     def add(self, counts: dict[str, Any]) -> None:
         """Add the counts of one batch."""
@@ -90,8 +91,9 @@ class Report:
         print(f"{self.raw.total():,} raw exceptions: {dict(self.raw.most_common())}")
         headings = {
             "examples": "raw exceptions, one example for each method and type",
-            "changed": "refused calls that changed the model",
+            "changed": "refused calls that changed the model, and updates that were lost",
             "unsound": "calls after which a model's memory was not finite",
+            "locked": "calls after which a model refused to be changed",
         }
         for name, heading in headings.items():
             if self.found[name]:
@@ -104,7 +106,7 @@ class Report:
     @property
     def is_clean(self) -> bool:
         """Whether nothing crashed, hung, or changed a model that it should not have changed."""
-        return not (self.crashes or self.found["changed"] or self.found["unsound"])
+        return not (self.crashes or self.found["changed"] or self.found["unsound"] or self.found["locked"])
 
 
 def main() -> int:

@@ -157,7 +157,7 @@ def check_size(size: object, n_forecasts: int = 1) -> tuple[int, ...]:
 
 def as_tuple(value: Any) -> tuple[Any, ...] | None:
     """Return the items of a list, an array or another iterable; None for text, and for what has no items."""
-    if isinstance(value, str):
+    if isinstance(value, str) or hasattr(value, "tocsr"):  # SciPy trusts the indices of a sparse matrix
         return None
     try:
         return tuple(value)

@@ -5,12 +5,13 @@ import threading
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass.errors import NotFiniteError
 from adabypass.inference.kernel.cell import Cell
 from tests.checks.regressors import Make, bits, every_regressor, row_of, trained
-from tests.strategies import Stream, streams
+from tests.strategies import Stream, powers, streams
 
 
 @every_regressor
@@ -118,3 +119,17 @@ def test_run_lets_other_threads_work(make: Make) -> None:
     while running.is_alive():
         turns += 1
     assert taken
+
+
+@every_regressor
+@settings(max_examples=25)
+@given(scale=powers(-323, 300), keep_predictive=st.booleans(), seed=st.integers(0, 100))
+def test_forecasts_of_y_of_any_size_have_a_variance(make: Make, scale: float, keep_predictive: bool, seed: int) -> None:
+    """Squares of tiny numbers are 0, but no forecast is certain."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(30, 1)), scale * rng.normal(size=30)
+    trace = make().run(X, y, keep_predictive=keep_predictive)
+    known = trace.is_known
+    if not trace.predictive.is_point:
+        assert (trace.var[known] > 0.0).all()
+        assert np.isfinite(trace.var[known]).all()

@@ -54,11 +54,12 @@ def test_meeting_other_features_while_a_table_is_converted_does_no_harm(make: Ca
 
 
 @every_model
-def test_a_model_that_grows_while_x_is_converted_is_not_corrupted(make: Callable[[], Regressor]) -> None:
+def test_an_update_of_a_model_that_grows_meanwhile_is_refused(make: Callable[[], Regressor]) -> None:
     model = make()
     model.run(*stream(30, 2))
-    model.update(Lazy(np.ones(2), lambda: model.add_features(50)), 1.0)
-    assert model.n_features == 52
+    with pytest.raises(ConcurrentUseError, match="call it again"):  # else it would be lost
+        model.update(Lazy(np.ones(2), lambda: model.add_features(50)), 1.0)
+    assert (model.n_features, model.n_seen) == (52, 30)
     assert np.isfinite(model.predict(np.ones(52)).mean)
 
 
@@ -218,3 +219,85 @@ def test_ctrl_c_stops_a_run_within_a_second_and_changes_nothing(what: str) -> No
     assert model.n_seen == before
     model.update(*(first[0][:1] if what == "Forecaster.run" else (X[0], 1.0)))  # and it can be used again
     assert model.n_seen == before + 1
+
+
+FRESH: dict[str, tuple[Callable[[], Any], Callable[[Any, int], object], int]] = {
+    "AutoBypass": (AutoBypass, lambda model, i: model.update([1.0, i], float(i)), 0),
+    "AutoBypass, step": (AutoBypass, lambda model, i: model.step(np.array([1.0, i]), float(i)), 0),
+    "AutoBypass, dicts": (lambda: AutoBypass(n_features=5), lambda model, i: model.update({i % 5: 1.0}, float(i)), 0),
+    "AutoBypass, 300 features": (AutoBypass, lambda model, i: model.update(np.ones(300), float(i)), 0),
+    "AdaBypass": (AdaBypass, lambda model, i: model.update([1.0, i], float(i)), 0),
+    "AdaBypass, diagonal": (
+        lambda: AdaBypass(covariance="diagonal"),
+        lambda model, i: model.update([1.0, i], float(i)),
+        0,
+    ),
+    "Forecaster": (lambda: Forecaster(lags=1), lambda model, i: model.update(float(i)), 1),
+    "Forecaster, exog": (lambda: Forecaster(lags=1), lambda model, i: model.step(float(i), [1.0]), 1),
+    "AutoForecaster": (Forecaster, lambda model, i: model.update(float(i)), 0),
+}
+
+
+@pytest.mark.parametrize(("make", "learn", "n_lags"), FRESH.values(), ids=FRESH.keys())
+def test_no_update_is_lost_when_threads_meet_a_fresh_model(
+    make: Callable[[], Any], learn: Callable[[Any, int], object], n_lags: int
+) -> None:
+    for _ in range(15):
+        model, gate = make(), threading.Barrier(4)
+
+        def work(model: Any = model, gate: threading.Barrier = gate) -> None:
+            gate.wait()
+            for i in range(10):
+                learn(model, i)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert model.n_seen == 40 - n_lags
+
+
+def test_what_threads_tell_of_exogenous_columns_is_all_learned() -> None:
+    forecaster, gate = Forecaster(exog=["a"], missing="mean"), threading.Barrier(4)
+
+    def work() -> None:
+        gate.wait()
+        for i in range(50):
+            forecaster.update(float(i), [np.nan if i % 2 else 1.0])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    bank: Any = forecaster._bank  # type: ignore[attr-defined]
+    assert bank.spec.structures.view(bank.row, "exog_count") == [100.0]
+
+
+@pytest.mark.parametrize("make", [AutoBypass, AdaBypass, lambda: Forecaster(lags=1), Forecaster])
+def test_updates_beside_runs_are_learned_or_refused(make: Callable[[], Any]) -> None:
+    """An update that reaches a model just as a run ends must not go to the memory that the run has replaced."""
+    model = make()
+    is_series = isinstance(model, Forecaster)
+    X, y = stream(40, 2)
+    model.run(*((y,) if is_series else (X, y)))
+    start, learned, n_runs = model.n_seen, [], 0
+
+    def update() -> None:
+        n_done = 0
+        while n_runs < 20:
+            with suppress(ConcurrentUseError):
+                model.update(*((1.0,) if is_series else ([1.0, 2.0], 1.0)))
+                n_done += 1
+        learned.append(n_done)
+
+    threads = [threading.Thread(target=update) for _ in range(3)]
+    for each in threads:
+        each.start()
+    while n_runs < 20:
+        model.run(*((y,) if is_series else (X, y)))
+        n_runs += 1
+    for each in threads:
+        each.join()
+    assert model.n_seen == start + 20 * 40 + sum(learned)

@@ -86,3 +86,23 @@ def test_many_forecasts_answer_as_each_alone() -> None:
     assert np.isnan(many.logpdf(np.array([np.nan, 0.0]))[0])
     assert many.entropy().shape == (2,)
     assert repr(many) == "StudentMixture(2 forecasts)"
+
+
+@pytest.mark.parametrize("support", [(-np.inf, np.inf), (0.0, np.inf)])
+@pytest.mark.parametrize("zero_share", [0.0, 0.3])
+@pytest.mark.parametrize("is_log", [[False] * 3, [False, True, False]])
+def test_the_entropy_of_one_forecast_is_that_of_it_among_many(
+    is_log: list[bool], zero_share: float, support: tuple[float, float]
+) -> None:
+    one = StudentMixture(SHARE, LOCATION, SCALE, DOF, is_log, zero_share=zero_share, support=support)
+    share, location, scale, dof = (np.repeat(each, 2, axis=0) for each in (one.share, one.location, one.scale, one.dof))
+    many = StudentMixture(share, location, scale, dof, is_log, zero_share=zero_share, support=support)
+    assert isinstance(one.entropy(), float)
+    assert many.entropy() == pytest.approx([one.entropy()] * 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("dof", [3.0, 10.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 50.0])
+def test_the_entropy_of_one_component_is_that_of_its_distribution(scale: float, dof: float) -> None:
+    found = StudentMixture([1.0], [2.0], [scale], [dof], [False]).entropy()
+    assert found == pytest.approx(stats.t(dof, 2.0, scale).entropy(), abs=0.03)  # tails beyond the last quantile

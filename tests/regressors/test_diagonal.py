@@ -11,7 +11,17 @@ from numpy.testing import assert_array_equal
 from pytest import approx
 from scipy import sparse
 
-from adabypass import AdaBypass, Bypass, EvidenceBypass, Forecaster, Panel, Regressor, SequentialKalman, from_bytes
+from adabypass import (
+    AdaBypass,
+    AutoBypass,
+    Bypass,
+    EvidenceBypass,
+    Forecaster,
+    Panel,
+    Regressor,
+    SequentialKalman,
+    from_bytes,
+)
 from adabypass.errors import NotANumberError, NotFiniteError, NotReadyError, ParameterError, ShapeError
 from adabypass.inference.reference import evidence, govi, kalman
 from adabypass.inference.reference.linear_gaussian import Weights
@@ -158,3 +168,15 @@ def test_wrong_features_are_refused() -> None:
     ):
         with pytest.raises(ParameterError, match="covariance"):
             make()
+
+
+@pytest.mark.parametrize("make", [SequentialKalman, Bypass, AdaBypass, EvidenceBypass, AutoBypass])
+@pytest.mark.parametrize("is_trained", [False, True])
+def test_a_covariance_that_is_not_full_is_not_carried_many_steps_ahead(make: Any, is_trained: bool) -> None:
+    model = make(covariance="diagonal", n_features=3)
+    if is_trained:
+        model.run(np.eye(3), [1.0, 2.0, 3.0])
+    before = model.to_bytes()
+    with pytest.raises(ParameterError, match="covariance='full'"):
+        model.linear_mixture()
+    assert model.to_bytes() == before

@@ -146,3 +146,18 @@ def test_long_headers_take_time_in_proportion_to_their_length(text: bytes) -> No
 def test_a_header_that_would_not_be_read_again_is_not_written() -> None:
     with pytest.raises(StateError, match="at most 4194304 are read again"):
         container.encode({"name": "x" * (1 << 22)}, {})
+
+
+@pytest.mark.parametrize(
+    "shape", [[0, 2**47, 2**47], [2**47, 0], [2**40, 0, 2**40], [0] + [2**47] * 7, [2**47, 2**47, 0, 0]]
+)
+@pytest.mark.parametrize("dtype", ["F64", "U8"])
+def test_an_empty_array_with_absurd_dimensions_is_read_or_refused(shape: list[int], dtype: str) -> None:
+    entry = {"dtype": dtype, "shape": shape, "data_offsets": [0, 0]}
+    table = {"__metadata__": {"crc32": "0" * 8, "adabypass": "{}"}, "none": entry}
+    data = signed(json.dumps(table, separators=(",", ":")).encode())
+    if np.prod([max(each, 1) for each in shape], dtype=float) > container.MOST_NUMBERS:
+        with pytest.raises(StateError, match="too large"):
+            container.from_bytes(data)
+    else:
+        assert container.from_bytes(data).arrays["none"].shape == tuple(shape)

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from tools.fuzz import calls, hostile, worker
+from tools.fuzz import calls, hostile, races, worker
 
 from adabypass import AutoBypass
 from tools import fuzz_api
@@ -39,8 +39,26 @@ def test_only_the_score_of_a_blank_forecast_may_be_nan() -> None:
 
 
 def test_every_hostile_value_can_be_made() -> None:
-    for make in hostile.VALUES.values():
+    for make in (*hostile.VALUES.values(), *hostile.TAMPERED.values()):
         make()
+
+
+def test_a_race_whose_updates_are_lost_is_reported() -> None:
+    with pytest.raises(races.LostUpdateError):
+        races.run_race(AutoBypass, lambda _, i: None, 0)
+    for race in races.RACES.values():
+        races.run_race(*race)
+
+
+def test_a_model_that_is_left_locked_is_reported() -> None:
+    tally, pool, model = worker.Tally(), calls.Pool(), AutoBypass()
+
+    def lock(_: object) -> tuple[None, None]:
+        worker.make_call(calls.Call("AutoBypass.run()", model.reset, model, False), pool, tally, alone=True)
+        return None, None
+
+    model._guard.run(model, lock)
+    assert tally.locked == {"AutoBypass.run": "AutoBypass.run()"}
 
 
 @pytest.mark.parametrize(
@@ -74,7 +92,7 @@ def test_raw_exceptions_are_counted_by_type(
 ) -> None:
     counts = (
         '{"calls": 5, "refused": 2, "raw": {"TypeError": 1}, "examples": {"TypeError in Normal": "Normal(mean=set)"},'
-        ' "changed": {}, "unsound": {}}'
+        ' "changed": {}, "unsound": {}, "locked": {}}'
     )
     monkeypatch.setattr(fuzz_api, "WORKER", ["-c", f"print({counts!r})"])
     monkeypatch.setattr(sys, "argv", ["fuzz_api.py", "--calls", "10", "--batch", "5"])

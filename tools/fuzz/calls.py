@@ -13,7 +13,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 from tools.fuzz import hostile
+from tools.fuzz.interrupts import StopAt
+from tools.fuzz.races import draw_race
 
 import adabypass
 import adabypass.evaluation
@@ -82,6 +85,9 @@ class Caller:
     def draw(self) -> Call:
         """Draw a call of a constructor, a function, a method, an attribute, or a round trip through pickle."""
         kind = self.random.random()
+        if kind < 0.003:
+            name, run = draw_race(self.random)
+            return Call(f"race to {name}", run, None, False)
         if kind < 0.1:
             return self._call(self.random.choice(MODELS if kind < 0.04 else CONSTRUCTORS), None)
         if kind < 0.18:
@@ -93,7 +99,20 @@ class Caller:
         name = self.random.choice(_public_names(type(target)))
         if not callable(getattr(type(target), name)):
             return Call(f"{type(target).__name__}.{name}", lambda: getattr(target, name), target, False)
-        return self._call(getattr(target, name), target)
+        call = self._call(getattr(target, name), target)
+        return self._interrupted(call) if self.random.random() < 0.02 else call
+
+    def _interrupted(self, call: Call) -> Call:
+        """Let Ctrl-C come, or memory run out, while a call is made."""
+        at, error = int(10 ** self.random.uniform(0.0, 4.0)), self.random.choice([KeyboardInterrupt, MemoryError])
+
+        def make() -> object:
+            try:
+                return StopAt(at, error).run(call.make)
+            except error as stopped:
+                raise hostile.HostileError("stopped") from stopped
+
+        return call._replace(label=f"{error.__name__} at {at} of {call.label}"[:LONGEST_LABEL], make=make)
 
     def _call(self, function: Callable[..., object], target: object) -> Call:
         owner = "" if target is None else f"{type(target).__name__}."
@@ -137,8 +156,11 @@ class Caller:
         if kind < 0.75:
             other = self.random.choice(self.pool.objects)
             return type(other).__name__, other, False
-        name = self.random.choice(list(hostile.VALUES))
-        return name, hostile.VALUES[name](), False
+        values = hostile.VALUES
+        if parameter in ("x", "X", "y", "exog") and kind > 0.95:
+            values = hostile.TAMPERED
+        name = self.random.choice(list(values))
+        return name, values[name](), False
 
     def _plausible(self, parameter: str, function: str, width: int, n: int) -> Any:
         """Draw what an argument of this name usually is."""
@@ -146,8 +168,8 @@ class Caller:
         many = function in ("run", "evaluate", "compare", "Trace", "forecast")
         features: Callable[[], Any] = lambda: values.normal(size=(n, width) if many else width)  # noqa: E731
         data: dict[str, Callable[[], Any]] = {
-            "x": lambda: values.normal(size=width),
-            "X": features,
+            "x": lambda: self._features(values.normal(size=width)),
+            "X": lambda: self._features(features()),
             "exog": features,
             "y": lambda: self._targets(values, n) if many else float(values.normal()),
             "extra_var": lambda: values.random(self.random.choice([1, 6, 55, 54, 56, 0])),
@@ -162,6 +184,13 @@ class Caller:
         data |= dict.fromkeys(moments, lambda: self.random.choice(sizes))
         return data[parameter]() if parameter in data else self._setting(parameter, n)
 
+    def _features(self, dense: Any) -> Any:
+        """Return features as they are, or now and then in a form for those that are mostly 0."""
+        form = self.random.random()
+        if form < 0.1:
+            return scipy.sparse.csr_array(np.atleast_2d(dense))
+        return dict(enumerate(dense.tolist())) if form < 0.2 and dense.ndim == 1 else dense
+
     def _targets(self, values: np.random.Generator, n: int) -> Any:
         return values.normal(size=n) * 10.0 ** self.random.choice([-300, -3, 0, 0, 0, 3, 300])
 
@@ -169,6 +198,11 @@ class Caller:
         """Draw an argument that is not data."""
         choices: dict[str, list[Any]] = {
             "variant": ["PA", "PA-I", "PA-II"],
+            "covariance": ["auto", "full", "diagonal", "low-rank"],
+            "sparse": [False, True],
+            "transform": ["auto", "none"],
+            "rank": [1, 10],
+            "period": [None, 1, 4],
             "method": ["moments", "paths"],
             "missing": ["raise", "mean", "last"],
             "backend": ["pandas", "polars", "pyarrow"],
@@ -184,7 +218,7 @@ class Caller:
             "every": [None, 1, 7],
             "skip": [0, 1, 20],
             "max_sweeps": [None, 1, 2],
-            "n_features": [None, 1, 2, 3],
+            "n_features": [None, 1, 2, 3, 300],
             "k": [1, 2],
             "n_paths": [1, 5],
             "bins": [1, 5],

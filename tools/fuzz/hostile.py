@@ -269,4 +269,67 @@ OBJECTS: dict[str, Make] = {
     "random generator": lambda: np.random.default_rng(0),
 }
 
-VALUES: dict[str, Make] = ARRAYS | NUMBERS | OBJECTS
+
+def _tampered(form: str, field: str, value: int, n_rows: int = 4) -> Make:
+    """Return what makes a sparse matrix with a number in its arrays that does not belong there."""
+
+    def make() -> object:
+        matrix: Any = scipy.sparse.csr_array(np.arange(1.0, 1.0 + 3 * n_rows).reshape(n_rows, 3))
+        matrix = matrix.asformat(form)
+        numbers = np.array(getattr(matrix, field))
+        numbers[len(numbers) // 2] = value
+        setattr(matrix, field, numbers)
+        return matrix
+
+    return make
+
+
+class FakeMatrix:
+    """Claim to be a sparse matrix, of a shape that its arrays do not have."""
+
+    ndim, format = 2, "csr"
+
+    def __init__(self, shape: object) -> None:
+        self.shape = shape
+        self.indptr, self.indices, self.data = np.array([0, 1]), np.array([0]), np.ones(1)
+
+    def tocsr(self, copy: bool = False) -> "FakeMatrix":
+        return self
+
+
+FIELDS = {
+    "csr": ("indptr", "indices"),
+    "csc": ("indptr", "indices"),
+    "bsr": ("indptr", "indices"),
+    "coo": ("row", "col"),
+}
+TAMPERED: dict[str, Make] = {
+    f"{form} of {n_rows} with {field} {value}": _tampered(form, field, value, n_rows)
+    for form, fields in FIELDS.items()
+    for field in fields
+    for value in (-(2**30), 3)
+    for n_rows in (1, 20)
+} | {
+    "coo, absurdly long": lambda: scipy.sparse.coo_array(([1.0], ([0], [0])), shape=(2**40, 3)),
+    "coo, absurdly wide": lambda: scipy.sparse.coo_array(([1.0], ([0], [2**40])), shape=(1, 2**62)),
+    "matrix of a false shape": lambda: FakeMatrix((1, 2**62)),
+    "matrix of a false length": lambda: FakeMatrix((2**62, 3)),
+    "matrix without a shape": lambda: FakeMatrix(None),
+}
+"""For arguments that are converted to numbers. Elsewhere SciPy's own code may be what is called, which trusts them."""
+SPARSE: dict[str, Make] = {
+    "csr": lambda: scipy.sparse.csr_array(np.eye(20, 3)),
+    "csr row": lambda: scipy.sparse.csr_array(np.eye(1, 3)),
+    "csr with nan": lambda: scipy.sparse.csr_array(np.full((1, 3), np.nan)),
+    "csr, wide": lambda: scipy.sparse.csr_array((1, 5000)),
+    "csr, without features": lambda: scipy.sparse.csr_array((1, 0)),
+    "dict with a huge index": lambda: {2**64: 1.0},
+    "dict with a large index": lambda: {2**31 - 1: 1.0},
+    "dict with a negative index": lambda: {-1: 1.0},
+    "dict with names": lambda: {"a": 1.0},
+    "dict of lists": lambda: {0: [1.0, 2.0]},
+    "dict with nan": lambda: {0: math.nan},
+    "empty dict": dict,
+}
+
+VALUES: dict[str, Make] = ARRAYS | NUMBERS | OBJECTS | SPARSE

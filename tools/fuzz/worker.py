@@ -8,7 +8,6 @@ import faulthandler
 import json
 import mmap
 import os
-import pickle
 import sys
 import threading
 import warnings
@@ -19,8 +18,9 @@ from typing import Any
 import numpy as np
 from tools.fuzz.calls import Call, Caller, Pool
 from tools.fuzz.hostile import HostileError
+from tools.fuzz.races import LostUpdateError
 
-from adabypass import Regressor
+from adabypass import Forecaster, Regressor
 from adabypass.errors import AdabypassError
 
 NOTE = 512
@@ -38,11 +38,18 @@ class Tally:
         """Refused calls that changed the model, by method; only looked for with a single thread."""
         self.unsound: dict[str, str] = {}
         """Calls after which a model's memory was not finite, by method."""
+        self.locked: dict[str, str] = {}
+        """Calls after which a model refused to be changed, by method; with many threads, models at the end."""
 
 
 def state_of(target: object) -> bytes | None:
-    """Return the memory of a regressor as bytes, None for other objects."""
-    return pickle.dumps(target.__getstate__()) if isinstance(target, Regressor) else None
+    """Return the memory of a model or a forecaster as bytes, None for other objects."""
+    return target.to_bytes() if isinstance(target, Regressor | Forecaster) else None
+
+
+def is_locked(target: object) -> bool:
+    """Return whether a model believes that it runs a stream, which it does not while nobody calls it."""
+    return isinstance(target, Regressor | Forecaster) and target._guard.is_running
 
 
 def is_finite(target: object) -> bool:
@@ -66,6 +73,8 @@ def make_call(call: Call, pool: Pool, tally: Tally, alone: bool) -> None:
         result = call.make()
     except HostileError:
         tally.counts["refused"] += 1
+    except LostUpdateError as error:
+        tally.changed.setdefault(method, f"{call.label}: {error}")
     except AdabypassError:
         tally.counts["refused"] += 1
         if before is not None and state_of(call.target) != before:
@@ -78,6 +87,8 @@ def make_call(call: Call, pool: Pool, tally: Tally, alone: bool) -> None:
         pool.add(result)
     if alone and not is_finite(call.target):
         tally.unsound.setdefault(method, call.label)
+    if alone and is_locked(call.target):
+        tally.locked.setdefault(method, call.label)
 
 
 def make_calls(caller: Caller, n: int, tally: Tally, notes: mmap.mmap, number: int, alone: bool) -> None:
@@ -122,6 +133,9 @@ def run(seed: int, n: int, n_threads: int, path: str) -> dict[str, Any]:
             thread.join()
         stop.set()
         writer.join()
+    for model in pool.models:
+        if is_locked(model):
+            tallies[0].locked.setdefault(f"{type(model).__name__} at the end", repr(model))
     counts = summary(tallies)
     if counts["calls"] != n:
         raise RuntimeError(f"{counts['calls']} of {n} calls were made: a thread of the fuzzer itself failed.")
@@ -130,12 +144,13 @@ def run(seed: int, n: int, n_threads: int, path: str) -> dict[str, Any]:
 
 def summary(tallies: list[Tally]) -> dict[str, Any]:
     """Add up what came of the calls of every thread."""
-    total: dict[str, Any] = {"raw": Counter(), "examples": {}, "changed": {}, "unsound": {}}
+    names = ("examples", "changed", "unsound", "locked")
+    total: dict[str, Any] = {"raw": Counter()} | {name: {} for name in names}
     counts: Counter[str] = Counter()
     for tally in tallies:
         counts += tally.counts
         total["raw"] += tally.raw
-        for name in ("examples", "changed", "unsound"):
+        for name in names:
             total[name] = getattr(tally, name) | total[name]
     return total | {"calls": counts["calls"], "refused": counts["refused"]}
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adabypass.errors import UnknownNameError
+from adabypass.validation import shown
 
 
 class Dataset(NamedTuple):
@@ -41,9 +42,9 @@ def load_dataset(name: str) -> Dataset:
     Dataset('nile': 663 values in m; yearly minimum level of the Nile at Roda, AD 622-1284)
     """
     if not isinstance(name, str) or name not in _LOADERS:
-        near = get_close_matches(str(name), _LOADERS, n=1)
+        near = get_close_matches(name, _LOADERS, n=1) if isinstance(name, str) else []
         hint = f"did you mean {near[0]!r}?" if near else f"the data sets are: {', '.join(map(repr, _LOADERS))}."
-        raise UnknownNameError(f"there is no data set {name!r}; {hint}")
+        raise UnknownNameError(f"there is no data set {shown(name)}; {hint}")
     return _LOADERS[name]()
 
 

@@ -62,6 +62,8 @@ class AutoForecaster(Forecaster):
     True
     """
 
+    _place = "_bank"
+
     def __init__(
         self,
         model: None = None,
@@ -134,9 +136,7 @@ class AutoForecaster(Forecaster):
 
     def reset(self) -> None:
         """Forget everything that was seen."""
-        if self._bank is not None and self._bank.is_running:
-            raise ConcurrentUseError("this forecaster is running a series; wait until run returns, or copy() it.")
-        self._bank = None
+        self._guard.put(self, None)
 
     def copy(self) -> Self:
         """Return a forecaster that has learned the same, and is independent from here on."""
@@ -150,7 +150,7 @@ class AutoForecaster(Forecaster):
         twin = self.copy()
         twin._bank = None
         if self._settings.period is None:
-            twin._settings = self._settings._replace(period=structure_state.check_period(list(period)))
+            twin._settings = self._settings._replace(period=structure_state.check_period(period))
         return twin
 
     def __repr__(self) -> str:
@@ -184,8 +184,11 @@ class AutoForecaster(Forecaster):
             The exogenous values that go with it.
         """
         known, target = self._check_row(exog), check_target(y)
-        bank = self._bank_for(len(known), None)
-        bank.update(target, fill_missing(known[None], bank.spec.structures, bank.row, self.missing)[0])
+        self._guard.meet(
+            self,
+            lambda bank: self._fitting_bank(bank, len(known)),
+            lambda bank: bank.update(target, known, self.missing),
+        )
 
     def step(self, y: object, exog: object = None) -> Pooled | StudentMixture | None:
         """Forecast the next observation, then learn that it was `y`: `predict` and `update` in one call.
@@ -226,13 +229,24 @@ class AutoForecaster(Forecaster):
         check_flag(keep_predictive, "keep_predictive")
         series = check_series(y)
         known = check_exog(exog, len(series), self._n_columns(), self.exog, self.missing)
-        before = self._last_value()
-        if before is None and np.count_nonzero(~np.isnan(series)) < 2:
-            raise too_short(series, 1)
-        bank, (tables, share, mean, var, records) = self._learn(series, known, keep=True)
-        first = 0 if before is not None else int(np.argmax(~np.isnan(series))) + 1
-        inner = mixtures_of_run(bank.spec.structures, tables, series, before, self.support)[first:]
-        forecasts = pooled(inner, bank.spec, share[first:], mean[first:], var[first:], records[:, first:])
+
+        def work(before: PoolCell | None) -> tuple[PoolCell, Trace]:
+            last = None if before is None or before.row[0] == 0 else last_value(before.structures)
+            if last is None and np.count_nonzero(~np.isnan(series)) < 2:
+                raise too_short(series, 1)
+            bank, teller, answer = self._learn(before, series, known, keep=True)
+            return bank, self._trace_of(teller, answer, series, last, keep_predictive)
+
+        return self._guard.run(self, work)
+
+    def _trace_of(
+        self, teller: PoolCell, answer: Any, series: Floats, last: float | None, keep_predictive: bool
+    ) -> Trace:
+        """Return the trace of a run: of the bank that made the forecasts, what `PoolCell.run` returned of them."""
+        tables, share, mean, var, records = answer
+        first = 0 if last is not None else int(np.argmax(~np.isnan(series))) + 1
+        inner = mixtures_of_run(teller.spec.structures, tables, series, last, self.support)[first:]
+        forecasts = pooled(inner, teller.spec, share[first:], mean[first:], var[first:], records[:, first:])
         spread = {"noise_scale": np.sqrt(np.sum(inner.share * inner.scale**2, axis=1))}
         kept = forecasts if keep_predictive else Normal(forecasts.mean, np.maximum(forecasts.var, LEAST_VAR))
         return Trace(series[first:], kept, spread, first=first)
@@ -241,7 +255,11 @@ class AutoForecaster(Forecaster):
         """Learn every observation in turn, as `run` does, without a trace: twice as fast."""
         series = check_series(y)
         known = check_exog(exog, len(series), self._n_columns(), self.exog, self.missing)
-        self._learn(series, known, keep=False)
+
+        def work(before: PoolCell | None) -> tuple[PoolCell, None]:
+            return self._learn(before, series, known, keep=False)[0], None
+
+        self._guard.run(self, work)
 
     def forecast(
         self,
@@ -308,41 +326,35 @@ class AutoForecaster(Forecaster):
         return structure_state.describe(self._settings, spec, row), {} if row is None else {"row": row}
 
     def _restore(self, snapshot: Snapshot) -> None:
-        self._settings, spec, row = structure_state.check_snapshot(snapshot)
-        self._bank = None if spec is None or row is None else PoolCell(spec, row)
+        settings, spec, row = structure_state.check_snapshot(snapshot)
+        self._guard.put(self, None if spec is None or row is None else PoolCell(spec, row))
+        self._settings = settings
 
-    def _learn(self, series: Floats, known: Floats, *, keep: bool) -> tuple[PoolCell, Any]:
-        """Run a copy of the row, then take it over; return what made the forecasts, and these.
+    def _learn(
+        self, before: PoolCell | None, series: Floats, known: Floats, *, keep: bool
+    ) -> tuple[PoolCell, PoolCell, Any]:
+        """Run a copy of the bank, or the first one; return it, what made the forecasts, and these.
 
         A period that was found in this very series was not known while it came in: the forecasts are then those of a
         bank without a season.
         """
-        if np.isnan(series).all() and self._bank is None:
+        if before is None and np.isnan(series).all():
             raise too_short(series, 1)
-        before = self._bank
-        bank = before or self._bank_for(known.shape[1], series, is_kept=False)
-        row = bank.start_run()
-        try:
-            twin = teller = bank if before is None else PoolCell(bank.spec, row)
-            filled = fill_missing(known, bank.spec.structures, twin.row, self.missing)
-            is_hindsight = before is None and self._settings.period is None and len(bank.spec.periods) > 0
-            if keep and is_hindsight:
-                blind = pool_spec((), known.shape[1])
-                teller = PoolCell(blind, blind.new_row())
-                tables = teller.run(series, fill_missing(known, blind.structures, teller.row, self.missing), keep)
-                twin.run(series, filled, False)
-            else:
-                tables = twin.run(series, filled, keep)
-        finally:
-            bank.end_run()
-        if self._bank is not before:
-            raise ConcurrentUseError("this forecaster was changed while it ran; what it learned is dropped.")
-        self._bank = twin
-        return teller, tables
+        bank = self._fitting_bank(before, known.shape[1], series)
+        if bank is before:
+            bank = PoolCell(bank.spec, bank.row.copy())
+        filled = fill_missing(known, bank.spec.structures, bank.row, self.missing)
+        is_hindsight = before is None and self._settings.period is None and len(bank.spec.periods) > 0
+        if not (keep and is_hindsight):
+            return bank, bank, bank.run(series, filled, keep)
+        blind = pool_spec((), known.shape[1])
+        teller = PoolCell(blind, blind.new_row())
+        answer = teller.run(series, fill_missing(known, blind.structures, teller.row, self.missing), keep)
+        bank.run(series, filled, False)
+        return bank, teller, answer
 
-    def _bank_for(self, n_exog: int, series: Floats | None, *, is_kept: bool = True) -> PoolCell:
-        """Return the bank; if there is none yet, one for as many exogenous columns."""
-        bank = self._bank
+    def _fitting_bank(self, bank: PoolCell | None, n_exog: int, series: Floats | None = None) -> PoolCell:
+        """Return the forecaster's bank, or a new one for as many exogenous columns."""
         if bank is None:
             if n_exog > structure_state.MOST_EXOG:
                 raise ShapeError(
@@ -353,8 +365,7 @@ class AutoForecaster(Forecaster):
                 found = None if series is None else find_period(series)
                 period = () if found is None else (found,)
             spec = pool_spec(period, n_exog)
-            bank = PoolCell(spec, spec.new_row())
-            self._bank = bank if is_kept else None
+            return PoolCell(spec, spec.new_row())
         if bank.spec.n_exog != n_exog:
             raise ConcurrentUseError("this forecaster was changed while its arguments were read; call it again.")
         return bank
@@ -371,9 +382,6 @@ class AutoForecaster(Forecaster):
         """Mix the first forecast with those of the regressions, as `PoolCell.describe` tells of them."""
         share, mean, var, records = beside
         return pooled(found, bank.spec, share[None], mean[None], var[None], records[:, None], is_single=is_single)
-
-    def _last_value(self) -> float | None:
-        return None if self._bank is None or not self.is_ready else last_value(self._bank.structures)
 
     def _n_columns(self) -> int | None:
         """Return the number of exogenous columns, None until it is known."""

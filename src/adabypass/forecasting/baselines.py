@@ -138,9 +138,11 @@ class Baseline(Savable):
                     f"y has {len(series)} observations, but the forecasts of {type(self).__name__} begin after "
                     f"{self.period + FEWEST_DOF + self._has_drift} that are not missing; give a longer series."
                 )
-            self._row = row
-        mean, scale, dof = parts[first:].T
-        return Trace(series[first:].copy(), StudentT(mean.copy(), scale.copy(), dof.copy()), {}, first=first)
+            mean, scale, dof = parts[first:].T
+            forecasts = StudentT(mean.copy(), scale.copy(), dof.copy())
+            trace = Trace(series[first:].copy(), forecasts, {}, first=first)
+            self._row = row  # last, so that an error leaves all as it was
+        return trace
 
     def forecast(
         self,

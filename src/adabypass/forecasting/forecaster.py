@@ -1,7 +1,7 @@
 """Forecasts of a series from its own past: lags, exogenous features, missing values, many steps ahead."""
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from adabypass.forecasting.horizon import draw_paths
 from adabypass.forecasting.observations import check_exog, check_series, too_short
 from adabypass.forecasting.settings import Method, check_method, check_names, check_settings
 from adabypass.forecasting.state import check_snapshot, describe
+from adabypass.inference.kernel.running import RunGuard
 from adabypass.inference.kernel.series import SeriesCell
 from adabypass.model.forecast import Forecast
 from adabypass.model.predictive import Predictive, from_components
@@ -64,6 +65,16 @@ class Forecaster(Savable, metaclass=ByArguments):
     >>> forecast.mean.round(1)
     array([11.2, 11.4, 11.5])
     """
+
+    _place: ClassVar[str] = "_cell"
+    """Name of the attribute that holds the cell."""
+    _guard: RunGuard
+    """What replaces the cell."""
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        forecaster = super().__new__(cls)
+        forecaster._guard = RunGuard(cls._place)
+        return forecaster
 
     def __init__(
         self,
@@ -143,9 +154,7 @@ class Forecaster(Savable, metaclass=ByArguments):
 
     def reset(self) -> None:
         """Forget everything that was seen."""
-        if self._cell is not None and self._cell.is_running:
-            raise ConcurrentUseError("this forecaster is running a series; wait until run returns, or copy() it.")
-        self._cell = None
+        self._guard.put(self, None)
 
     def copy(self) -> Self:
         """Return a forecaster that has learned the same, and is independent from here on."""
@@ -175,7 +184,7 @@ class Forecaster(Savable, metaclass=ByArguments):
         if forecast is NotImplemented:  # the arguments are to be converted, which may run any code, even of ours
             known = self._check_row(exog)
             self._check_ready()
-            forecast = self._cell_for(known).predict(known, is_checked=True)
+            forecast = self._meet(known, lambda cell: cell.predict(known, is_checked=True), changes=False)
         if forecast is None:
             raise self._not_ready()
         return forecast
@@ -230,10 +239,14 @@ class Forecaster(Savable, metaclass=ByArguments):
         check_flag(keep_predictive, "keep_predictive")
         series = check_series(y)
         known = check_exog(exog, len(series), self._n_exog(self._cell), self._names, self.missing)
-        first, history, weights, records = self._run(series, known, keep_weights, keep_predictive)
-        return self._untrained._trace(
-            series[first:].copy(), history, weights, records if keep_predictive else None, first
-        )
+
+        def work(before: SeriesCell | None) -> tuple[SeriesCell, Trace]:
+            cell = self._fitting(before, known.shape[1])
+            if cell is before:
+                cell = self._new_cell(cell.row.copy(), cell.n_exog)
+            return cell, self._run(cell, before, series, known, keep_weights, keep_predictive)
+
+        return self._guard.run(self, work)
 
     def forecast(
         self,
@@ -284,33 +297,32 @@ class Forecaster(Savable, metaclass=ByArguments):
 
     def _restore(self, snapshot: Snapshot) -> None:
         untrained, spec, names, row, n_exog = check_snapshot(snapshot)
-        self._untrained, self._spec, self._names, self._cell = untrained, spec, names, None
-        if row is not None and n_exog is not None:
-            self._cell = self._new_cell(row, n_exog)
+        cell = None if row is None or n_exog is None else SeriesCell(untrained._kernel, spec, row, n_exog)
+        self._guard.put(self, cell)
+        self._untrained, self._spec, self._names = untrained, spec, names
 
     def _step(self, y: object, exog: object) -> Predictive | None:
         """Convert the arguments, which may run any code, then take the step."""
         known, target = self._check_row(exog), check_target(y)  # a refused y must not fix the number of columns
-        return self._cell_for(known).step(target, known, is_checked=True)
+        forecast: Predictive | None = self._meet(known, lambda cell: cell.step(target, known, is_checked=True))
+        return forecast
 
-    def _run(self, series: Floats, known: Floats, keep_weights: bool, keep_predictive: bool) -> Any:
-        """Run a copy of the row, then take it over."""
-        before, n_exog = self._cell, known.shape[1]
-        self._check_features(n_exog)
-        row = self._spec.new_row(n_exog) if before is None else before.start_run()
-        try:
-            cell = self._new_cell(row, n_exog)
-            answer = cell.run(series, known, keep_weights, keep_predictive)
-        finally:
-            if before is not None:
-                before.end_run()
-        if answer[0] == len(series):
+    def _run(
+        self,
+        cell: SeriesCell,
+        before: SeriesCell | None,
+        series: Floats,
+        known: Floats,
+        keep_weights: bool,
+        keep_predictive: bool,
+    ) -> Trace:
+        """Run a series with a cell that is not the forecaster's yet."""
+        first, history, weights, records = cell.run(series, known, keep_weights, keep_predictive)
+        if first == len(series):
             there = 0 if before is None else int(LAYOUT.scalar(before.row, "n_filled"))
             raise too_short(series, self._spec.design.n_values - there)
-        if self._cell is not before:
-            raise ConcurrentUseError("this forecaster was changed while it ran; what it learned is dropped.")
-        self._cell = cell
-        return answer
+        kept = records if keep_predictive else None
+        return self._untrained._trace(self._spec.model, series[first:].copy(), history, weights, kept, first)
 
     def _n_exog(self, cell: SeriesCell | None) -> int | None:
         """Return the number of exogenous columns, None until it is known."""
@@ -341,13 +353,16 @@ class Forecaster(Savable, metaclass=ByArguments):
             "update with more first."
         )
 
-    def _cell_for(self, known: Floats) -> SeriesCell:
-        """Return the cell; if there is none yet, one for as many exogenous columns as `known` has."""
-        cell = self._cell
+    def _meet(self, known: Floats, act: Callable[[SeriesCell], Any], *, changes: bool = True) -> Any:
+        """Act on the cell, or on the first, for as many exogenous columns as `known` has, if there is none yet."""
+        return self._guard.meet(self, lambda cell: self._fitting(cell, len(known)), act, changes)
+
+    def _fitting(self, cell: SeriesCell | None, n_exog: int) -> SeriesCell:
+        """Return the forecaster's cell, or a new one."""
         if cell is None:
-            self._check_features(len(known))
-            self._cell = cell = self._new_cell(self._spec.new_row(len(known)), len(known))
-        if cell.n_exog != len(known):  # another call came between the check of `known` and this
+            self._check_features(n_exog)
+            return self._new_cell(self._spec.new_row(n_exog), n_exog)
+        if cell.n_exog != n_exog:  # another call came between the check of the columns and this
             raise ConcurrentUseError("this forecaster was changed while its arguments were read; call it again.")
         return cell
 

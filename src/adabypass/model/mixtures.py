@@ -115,7 +115,8 @@ class Mixture(MixtureMoments):
     is_point = False
 
     def __init__(self, components: Components) -> None:
-        self._fill_from(check_components(components).copy())  # compiled code relies on what was checked
+        own = components.copy() if isinstance(components, np.ndarray) else components
+        self._fill_from(check_components(own))
 
     @staticmethod
     def of(

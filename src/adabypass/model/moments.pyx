@@ -15,6 +15,11 @@ cdef object plain(object value):
     return value if type(value) is float or np.ndim(value) else float(value)
 
 
+cdef object frozen(object array):
+    """A copy that nobody can write to: its memory is that of bytes, so that the flag cannot be set again either."""
+    return np.ndarray(array.shape, array.dtype, array.tobytes())
+
+
 @cython.auto_pickle(False)
 cdef class Moments:
     """Mean and variance of one forecast, as Python floats, or of many, as arrays (n,)."""
@@ -41,7 +46,7 @@ cdef class MixtureMoments(Moments):
 
     def _fill_components(self, components, mean, var):
         """Set the fields of a forecast that is being made."""
-        self.given = components
+        self.given = frozen(components)     # compiled code relies on what was checked
         self.mean = plain(mean)
         self.var = plain(var)
 
@@ -53,10 +58,10 @@ cdef class MixtureMoments(Moments):
 
     @property
     def components(self):
-        """An array of `COMPONENT`: (n_components,), or (n, n_components) of many forecasts."""
+        """A copy, or a read-only array, of `COMPONENT`: (n_components,), or (n, n_components) of many forecasts."""
         if self.given is not None:
             return self.given
         components = self.packing.expand(self.record)
         if components.ndim == 1:        # of many they are made anew, in pieces: they are large
-            self.given = components
+            self.given = components = frozen(components)
         return components

@@ -254,8 +254,7 @@ class StudentMixture:
         """Return the expected negative log density, from quantiles."""
         levels = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
         points = np.reshape(self.quantile(levels), (N_LEVELS, -1))
-        many = self if not self._is_single else self[None]
-        return self._out(-np.mean([many.logpdf(row) for row in points], axis=0))
+        return self._out(-np.mean([self[:].logpdf(row) for row in points], axis=0))
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values."""

@@ -46,6 +46,10 @@ class RowKind(ABC):
         """Return the row of a series of which nothing was seen."""
 
     @abstractmethod
+    def row_size(self, n_inputs: int) -> int:
+        """Count the numbers of a row."""
+
+    @abstractmethod
     def aligned_at(self, n_inputs: int) -> int | None:
         """Return which number of a row is best kept at the start of a cache line."""
 
@@ -139,6 +143,9 @@ class ModelRows(RowKind):
     def new_row(self, n_inputs: int) -> Floats:
         return self._sized(n_inputs)._spec.new_row(n_inputs)
 
+    def row_size(self, n_inputs: int) -> int:
+        return self._sized(n_inputs)._spec.row_size(n_inputs)
+
     def aligned_at(self, n_inputs: int) -> int | None:
         return self._sized(n_inputs)._spec.aligned_at(n_inputs)
 
@@ -218,6 +225,10 @@ class ForecasterRows(RowKind):
         self.template._check_features(n_inputs)
         return self.template._spec.new_row(n_inputs)
 
+    def row_size(self, n_inputs: int) -> int:
+        self.template._check_features(n_inputs)
+        return self.template._spec.row_size(n_inputs)
+
     def aligned_at(self, n_inputs: int) -> int | None:
         return self.template._spec.aligned_at(n_inputs)
 
@@ -240,8 +251,8 @@ class ForecasterRows(RowKind):
         return self.template._spec.model.predictive(seen[:, 0].copy(), seen[:, 1].copy(), records)
 
     def n_seen_at(self, n_inputs: int) -> int:
-        new_row, spec = self.new_row(n_inputs), self.template._spec
-        return len(new_row) - len(spec.model_row(new_row, n_inputs))
+        spec = self.template._spec
+        return spec.row_size(n_inputs) - spec.model.row_size(spec.n_features(n_inputs))
 
     def describe(self) -> dict[str, Any]:
         template = self.template

@@ -246,8 +246,7 @@ class Panel(SeriesRows):
         >>> _ = new.run(walks[10:, :6])
         """
         with self._exclusive():
-            rows, n_inputs = self._started()
-            return pooled(self._kind, (rows.store.row(each) for each in self._index.values()), n_inputs)
+            return pooled(self._kind, self._each_row(), self._n_inputs or 0)
 
     def _check_observations(self, ids: Any, y: object, X: object) -> tuple[list[Id], Floats, Floats]:
         chosen = check_ids(ids)

@@ -19,6 +19,7 @@ from adabypass.panel.threads import SMALL, check_threads
 from adabypass.regressors import Regressor
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.savable import Savable
+from adabypass.snapshots.versions import upgraded
 from adabypass.validation import Floats, Integers
 
 
@@ -116,12 +117,14 @@ class SeriesRows(Savable):
 
     def _started(self, n_inputs: int | None = None) -> tuple[PanelRows, int]:
         """Return the rows, and how many numbers come with an observation; refuse another number of them."""
-        if self._rows is None or self._n_inputs is None:
-            self._rows = PanelRows(self._kind.new_row(n := n_inputs or 0), self._kind.aligned_at(n), self._rows_in)
+        known = self._n_inputs
+        if n_inputs is not None and known not in (None, n_inputs):
+            raise ShapeError(f"{n_inputs} {self._kind.inputs} came, but the panel has {known}.")
+        n = known if known is not None else n_inputs or 0
+        if self._rows is None:
+            self._rows = PanelRows(self._kind.new_row(n), self._kind.aligned_at(n), self._rows_in)
             self._n_inputs = n
-        if n_inputs not in (None, self._n_inputs):
-            raise ShapeError(f"{n_inputs} {self._kind.inputs} came, but the panel has {self._n_inputs}.")
-        return self._rows, self._n_inputs
+        return self._rows, n
 
     def _each_row(self) -> Iterator[Floats]:
         """Yield the row of each series: the panel's own memory, not a copy."""
@@ -143,7 +146,8 @@ class SeriesRows(Savable):
     def _restore(self, snapshot: Snapshot) -> None:
         kind, ids, rows, n_inputs = state.check_snapshot(snapshot)
         self._start(kind)
-        if n_inputs is not None:
+        self._n_inputs = n_inputs
+        if ids and n_inputs is not None:  # without series, no row is made: however long, it would fit into any file
             self._rows_of(ids, n_inputs)
             for row, saved in zip(self._each_row(), rows, strict=True):
                 row[:] = saved
@@ -155,4 +159,4 @@ class SeriesRows(Savable):
     def __setstate__(self, given: object) -> None:
         if not isinstance(given, dict) or not isinstance(given.get("header"), dict):
             raise StateError("this pickled Panel holds no panel; make it anew.")
-        self._restore(Snapshot(given["header"], dict(given.get("arrays") or {}), "this pickled Panel"))
+        self._restore(upgraded(Snapshot(given["header"], dict(given.get("arrays") or {}), "this pickled Panel")))

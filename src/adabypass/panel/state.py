@@ -29,10 +29,11 @@ def describe(
     header = heading(KIND) | {"series": kind.describe(), "n_series": len(index), "n_inputs": n_inputs}
     lines = "".join(f"{json.dumps(each)}\n" for each in index)
     ids = np.frombuffer(lines.encode("utf-8", "surrogatepass"), np.uint8)
-    if rows is None or n_inputs is None:
+    if n_inputs is None:
         return header | {"layout": None}, {"ids": ids}
-    table = np.empty((len(index), rows.store.row_size))
+    table = np.empty((len(index), kind.row_size(n_inputs)))
     for at, row in enumerate(index.values()):
+        assert rows is not None
         table[at] = rows.store.row(row)
     return header | {"layout": kind.shapes(n_inputs)}, {"ids": ids, "rows": table}
 
@@ -53,7 +54,7 @@ def check_snapshot(snapshot: Snapshot) -> tuple[RowKind, list[Id], Iterator[Floa
             header.refuse("it has series, but does not say how long their rows are")
         return kind, [], iter(()), None
     try:
-        size = len(kind.new_row(n_inputs))
+        size = kind.row_size(n_inputs)
     except ValueError as error:
         header.refuse(str(error).rstrip("."))
     check_layout(header, kind.shapes(n_inputs))

@@ -106,7 +106,7 @@ class AutoBypass(Regressor):
             return super().weights
         _, mean, cov = bank_belief.weights(self._spec, cell.row, cell.n_features)
         mean.flags.writeable = cov.flags.writeable = False
-        return Weights(mean, cov if self._spec.is_full else None)
+        return Weights(mean, cov if cell.spec.is_full else None)
 
     @property
     def weights_var(self) -> Floats | None:

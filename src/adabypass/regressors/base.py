@@ -1,11 +1,13 @@
 """What every model has in common."""
 
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from adabypass.errors import ConcurrentUseError, NotReadyError, StateError
+from adabypass.errors import NotReadyError, ParameterError, StateError
 from adabypass.inference.kernel.cell import Cell
+from adabypass.inference.kernel.running import RunGuard
 from adabypass.inference.kernel.step import Kernel
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.predictive import Predictive
@@ -18,7 +20,7 @@ from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.savable import Savable
 from adabypass.snapshots.versions import heading
-from adabypass.validation import Floats, check_features, check_flag, check_int, check_stream, check_target, check_width
+from adabypass.validation import Floats, check_flag, check_int, check_target
 
 MOST_FEATURES = sparse_use.MOST_FEATURES
 DENSE = frozenset({np.ndarray, list, tuple, float, int})
@@ -39,24 +41,36 @@ class Regressor(Savable):
 
     A model may be used from several threads. `predict`, `update` and `step` take effect one after the other, each as a
     whole. While a `run` is under way `predict` answers from before it, and what would change the model is refused with
-    a `ConcurrentUseError`.
+    a `ConcurrentUseError`. A call that raises leaves the model as it was.
     """
 
     _kernel: ClassVar[Kernel]
     _spec_type: ClassVar[type[Spec]]
-    _spec: Spec
+    _given_spec: Spec
+    """The hyperparameters that the model was given. What its features choose among them is in the spec of its cell."""
+    _given_features: int | None
     _cell: Cell | None
     """Or a `SparseCell`, if the covariance is not full; None until the number of features is known."""
+    _guard: RunGuard
+    """What replaces the cell."""
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        model = super().__new__(cls)
+        model._guard = RunGuard("_cell")
+        return model
 
     def __init__(self, spec: Spec, n_features: int | None) -> None:
-        self._spec = spec
         if n_features is not None:
-            most = sparse_use.most_features(self._spec.for_features(sparse_use.MOST_SPARSE_NUMBERS))
+            most = sparse_use.most_features(spec.for_features(sparse_use.MOST_SPARSE_NUMBERS))
             n_features = check_int(n_features, "n_features", minimum=1, maximum=most)
-            self._spec = self._spec.for_features(n_features)
-        self._given_features = n_features
-        self._cell = None
+        self._given_spec, self._given_features, self._cell = spec, n_features, None
         self.reset()
+
+    @property
+    def _spec(self) -> Spec:
+        """The hyperparameters, with what the features have chosen."""
+        cell = self._cell
+        return self._given_spec if cell is None else cell.spec
 
     @property
     def has_intercept(self) -> bool:
@@ -77,12 +91,10 @@ class Regressor(Savable):
             With a covariance that is not full also a dict of index and value, or a row of a sparse matrix of SciPy.
         """
         cell = self._cell
-        if type(cell) is Cell and (type(x) in DENSE or not sparse_use.opens(self, x)):  # first, as most calls end here
+        if type(cell) is Cell and (type(x) in DENSE or not sparse_use.opens(cell, x)):  # first, as most calls end here
             return cell.predict(x)
-        if self._spec.is_sparse or sparse_use.choose(self, x):
-            return cast(Predictive, sparse_use.predict(self, x))
-        x = check_features(x, None)
-        return self._cell_for(len(x)).predict(x)
+        forecast: Predictive = self._meet(x, lambda cell, *features: cell.predict(*features), changes=False)
+        return forecast
 
     def update(self, x: object, y: object) -> None:
         """Learn from having seen `y` at `x`.
@@ -94,14 +106,11 @@ class Regressor(Savable):
             nan if the observation is missing: then only time passes.
         """
         cell = self._cell
-        if type(cell) is Cell and (type(x) in DENSE or not sparse_use.opens(self, x)):
+        if type(cell) is Cell and (type(x) in DENSE or not sparse_use.opens(cell, x)):
             cell.update(x, y)
             return
-        if self._spec.is_sparse or sparse_use.choose(self, x):
-            sparse_use.step(self, x, y, want_forecast=False)
-            return
-        x, y = check_features(x, None), check_target(y)  # a refused y must not fix the number of features
-        self._cell_for(len(x)).update(x, y)
+        target = check_target(y)
+        self._meet(x, lambda cell, *features: cell.update(*features, target))
 
     def step(self, x: object, y: object) -> Predictive:
         """Forecast the observation at `x`, then learn that it was `y`: `predict` and `update` in one call.
@@ -113,12 +122,33 @@ class Regressor(Savable):
             nan if the observation is missing.
         """
         cell = self._cell
-        if type(cell) is Cell and (type(x) in DENSE or not sparse_use.opens(self, x)):
+        if type(cell) is Cell and (type(x) in DENSE or not sparse_use.opens(cell, x)):
             return cell.step(x, y)
-        if self._spec.is_sparse or sparse_use.choose(self, x):
-            return cast(Predictive, sparse_use.step(self, x, y))
-        x, y = check_features(x, None), check_target(y)
-        return self._cell_for(len(x)).step(x, y)
+        target = check_target(y)
+        forecast: Predictive = self._meet(x, lambda cell, *features: cell.step(*features, target))
+        return forecast
+
+    def _meet(self, x: object, act: Callable[..., Any], *, changes: bool = True) -> Any:
+        """Act on the cell that takes `x`: the model's own, or the first, which is kept if that succeeds."""
+        cell = self._cell
+        if cell is not None and cell.spec.is_sparse:  # which it stays
+            return act(cell, *sparse_use.read_sparse(cell.n_features, x))
+        given = sparse_use.read_row(self._given_spec, self._cell, x)
+        return self._guard.meet(
+            self, lambda cell: self._fitting(cell, given), lambda cell: act(cell, *given.of(cell)), changes
+        )
+
+    def _fitting(self, cell: Any, given: sparse_use.Given) -> Any:
+        """Return the cell that takes these features: that of the model, or a new one."""
+        spec = sparse_use.chosen_spec(self._given_spec, cell, given)
+        if cell is not None and cell.spec is spec:
+            return cell
+        n_features = given.n_features if cell is None else cell.n_features
+        if n_features is None:
+            raise NotReadyError("a dict does not say how many features there are; give the model n_features.")
+        if spec.is_sparse:
+            check_int(n_features, "n_features", minimum=1, maximum=sparse_use.most_features(spec))
+        return self._new_cell(spec.new_row(n_features), n_features, spec)
 
     def run(self, X: object, y: object, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every row of `X` in turn.
@@ -144,33 +174,40 @@ class Regressor(Savable):
         """
         check_flag(keep_weights, "keep_weights")
         check_flag(keep_predictive, "keep_predictive")
-        if self._spec.is_sparse or sparse_use.opens(self, X) or (self._cell is None and sparse_use.choose(self, X)):
-            return sparse_use.run(self, X, y, keep_weights, keep_predictive)
-        table, targets = check_stream(X, y)  # which may run any code: from here on the model is looked at
-        before, n_features = self._cell, table.shape[1]
-        check_width(table, self.n_features)
-        row = self._spec.new_row(n_features) if before is None else before.start_run()
-        try:
-            cell = self._new_cell(row, n_features)
-            history, weights, records = cell.run(table, targets, keep_weights, keep_predictive)
-        finally:
-            if before is not None:
-                before.end_run()
-        if self._cell is not before:
-            raise ConcurrentUseError("this model was changed while it ran a stream; what the run learned is dropped.")
-        self._cell = cell
-        return self._trace(targets, history, weights, records if keep_predictive else None)
+        given = sparse_use.read_stream(self._given_spec, self._cell, X, y)  # which may run any code, even of this model
 
-    def _trace(self, y: Floats, history: Floats, weights: Floats, records: Floats | None, first: int = 0) -> Trace:
+        def work(before: Any) -> tuple[Any, Trace]:
+            cell = self._fitting(before, given)
+            features = given.of(cell)
+            if cell is before:
+                cell = self._new_cell(before.row.copy(), before.n_features, before.spec)
+            return cell, self._run(cell, features, given.targets, keep_weights, keep_predictive)
+
+        return self._guard.run(self, work)
+
+    def _run(self, cell: Any, features: Any, y: Any, keep_weights: bool, keep_predictive: bool) -> Trace:
+        """Run a stream with a cell that is not the model's yet."""
+        if not cell.spec.is_sparse:
+            history, weights, records = cell.run(*features, y, keep_weights, keep_predictive)
+        elif keep_weights:
+            raise ParameterError("keep_weights is True, but a trace keeps no weights where the covariance is not full.")
+        else:
+            history, records = cell.run(*features, y, keep_predictive)
+            weights = np.empty((0, 0))
+        return self._trace(cell.spec, y, history, weights, records if keep_predictive else None)
+
+    def _trace(
+        self, spec: Spec, y: Floats, history: Floats, weights: Floats, records: Floats | None, first: int = 0
+    ) -> Trace:
         """Return what a cell has recorded of a stream as a trace."""
         n_features = weights.shape[1] // 2
-        after = {name: history[:, 3 + i].copy() for i, name in enumerate(self._spec.layout.scalars)}
+        after = {name: history[:, 3 + i].copy() for i, name in enumerate(spec.layout.scalars)}
         mean, var = history[:, 0].copy(), history[:, 1].copy()
         kept = len(weights) > 0
         return Trace(
             y=y,
-            predictive=self._spec.predictive(mean, var, records),
-            history={name: after[name] for name in self._spec.learned},
+            predictive=spec.predictive(mean, var, records),
+            history={name: after[name] for name in spec.learned},
             weights_mean=weights[:, :n_features] if kept else None,
             weights_var=weights[:, n_features:] if kept and not self.is_point else None,
             log_score=np.where(np.isnan(y), np.nan, after["log_score"]) if "log_score" in after else None,
@@ -178,19 +215,20 @@ class Regressor(Savable):
         )
 
     def reset(self) -> None:
-        """Forget everything that was seen."""
-        self._check_idle()
-        self._cell = None
-        if self._given_features is not None:
-            self._build(self._given_features)
+        """Forget everything that was seen, and what the features have chosen."""
+        n_features, cell = self._given_features, None
+        if n_features is not None:
+            spec = self._given_spec.for_features(n_features)
+            cell = self._new_cell(spec.new_row(n_features), n_features, spec)
+        self._guard.put(self, cell)
 
     def copy(self) -> Self:
         """Return a model that has learned the same, and is independent from here on."""
         twin = type(self).__new__(type(self))
-        twin._spec, twin._given_features, twin._cell = self._spec, self._given_features, None
+        twin._given_spec, twin._given_features, twin._cell = self._given_spec, self._given_features, None
         cell = self._cell
         if cell is not None:
-            twin._cell = twin._new_cell(cell.row.copy(), cell.n_features)
+            twin._cell = twin._new_cell(cell.row.copy(), cell.n_features, cell.spec)
         return twin
 
     def add_features(self, k: int = 1, *, were_zero: bool = False) -> None:
@@ -205,16 +243,18 @@ class Regressor(Savable):
         """
         more = check_int(k, "k", minimum=1, maximum=sparse_use.most_features(self._spec))
         check_flag(were_zero, "were_zero")
-        cell = self._cell
-        if cell is None:
-            raise NotReadyError(
-                "this model has no features to add to yet; give it n_features, or let it meet its first x."
-            )
-        self._check_idle()
-        n_features = check_int(
-            cell.n_features + more, "the number of features", minimum=1, maximum=sparse_use.most_features(self._spec)
-        )
-        self._cell = self._new_cell(self._spec.widened(cell.row, cell.n_features, more, were_zero), n_features)
+
+        def work(before: Any) -> tuple[Any, None]:
+            if before is None:
+                raise NotReadyError(
+                    "this model has no features to add to yet; give it n_features, or let it meet its first x."
+                )
+            spec, most = before.spec, sparse_use.most_features(before.spec)
+            n_features = check_int(before.n_features + more, "the number of features", minimum=1, maximum=most)
+            row = spec.widened(before.row, before.n_features, more, were_zero)
+            return self._new_cell(row, n_features, spec), None
+
+        self._guard.run(self, work)
 
     @property
     def n_features(self) -> int | None:
@@ -234,8 +274,8 @@ class Regressor(Savable):
         cell = self._cell
         if cell is None:
             raise NotReadyError("this model has no weights yet; give it n_features, or let it meet its first x.")
-        layout, row, n = self._spec.layout, cell.row, cell.n_features
-        mean = sparse_use.moments(self)[0] if self._spec.is_sparse else layout.view(row, "mean", n_features=n).copy()
+        layout, row, n = cell.spec.layout, cell.row, cell.n_features
+        mean = sparse_use.moments(cell)[0] if cell.spec.is_sparse else layout.view(row, "mean", n_features=n).copy()
         mean.flags.writeable = False
         if not layout.matrices:
             return Weights(mean, None)
@@ -246,15 +286,25 @@ class Regressor(Savable):
     @property
     def weights_var(self) -> Floats | None:
         """Variance of each weight, as a read-only copy; None where the model holds a point."""
-        cov = self.weights.cov
-        if self._spec.is_sparse:
-            var = sparse_use.moments(self)[1]
+        cov, cell = self.weights.cov, self._cell
+        if cell is not None and cell.spec.is_sparse:
+            var = sparse_use.moments(cell)[1]
         elif cov is None:
             return None
         else:
             var = cov.diagonal().copy()
         var.flags.writeable = False
         return var
+
+    def _full_weights(self) -> tuple[Floats, Floats]:
+        """Return mean and covariance of the weights; refuse where the covariance is not full."""
+        mean, cov = self.weights
+        if cov is None:
+            raise ParameterError(
+                f"this {type(self).__name__} keeps no full covariance, but nothing else is carried many steps ahead; "
+                "use covariance='full'."
+            )
+        return mean, cov
 
     def linear_mixture(self) -> LinearMixture:
         """Return what is believed about the observations to come, in a form that can be carried many steps ahead."""
@@ -268,10 +318,10 @@ class Regressor(Savable):
     @property
     def parameters(self) -> ReadOnly[float]:
         """What the model has learned besides the weights, hyperparameters that adapt among it, by name; read-only."""
-        cell, layout = self._cell, self._spec.layout
+        cell = self._cell
         if cell is None:
-            return ReadOnly(self._spec.start())
-        return ReadOnly({name: layout.scalar(cell.row, name) for name in self._spec.learned})
+            return ReadOnly(self._given_spec.start())
+        return ReadOnly({name: cell.spec.layout.scalar(cell.row, name) for name in cell.spec.learned})
 
     def __repr__(self) -> str:
         given = [f"{name}={_short(value)}" for name, value in self._spec.changed().items()]
@@ -287,7 +337,8 @@ class Regressor(Savable):
         return kind
 
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        cell, spec, kind = self._cell, self._spec, self._kind()
+        cell, kind = self._cell, self._kind()
+        spec = self._given_spec if cell is None else cell.spec
         header = heading(kind) | describe_spec(spec, kind) | {"given_features": self._given_features}
         if cell is None:
             return header | {"n_features": None, "n_seen": 0, "feature_names": None, "layout": None}, {}
@@ -304,6 +355,8 @@ class Regressor(Savable):
         given, n_features = (
             header.whole_or_none(key, minimum=1, maximum=most) for key in ("given_features", "n_features")
         )
+        if given is not None and (n_features is None or n_features < given):
+            header.refuse(f"it was given {given} features, but has {n_features}")
         cell = None
         if n_features is not None:
             row = check_row(snapshot, header, spec.row_size(n_features), spec.layout.shapes(**spec.dims(n_features)))
@@ -311,41 +364,30 @@ class Regressor(Savable):
                 spec.check_row(row, n_features)
             except StateError as error:
                 header.refuse(str(error).rstrip("."))
-            cell = sparse_use.cell_type(spec)(self._kernel, spec, row, n_features)
-        self._spec, self._given_features, self._cell = spec, given, cell
+            cell = self._new_cell(row, n_features, spec)
+        self._guard.put(self, cell)
+        self._given_spec, self._given_features = spec, given
 
     @classmethod
     def _of_spec(cls, spec: Spec) -> Self:
         """Return a model with these hyperparameters that has seen nothing, not even its features."""
         model = cls.__new__(cls)
-        model._spec, model._given_features, model._cell = spec, None, None
+        model._given_spec, model._given_features, model._cell = spec, None, None
         return model
 
     def _untrained(self) -> Self:
         """Return a model with these hyperparameters that has seen nothing, not even its features."""
-        return type(self)._of_spec(self._spec)
+        return type(self)._of_spec(self._given_spec)
 
     def _from_row(self, row: Floats, n_features: int) -> Self:
         """Return a model with these hyperparameters that has learned what a copy of `row` says."""
         twin = self._untrained()
-        twin._cell = twin._new_cell(row.copy(), n_features)
+        twin._cell = twin._new_cell(row.copy(), n_features, self._spec)
         return twin
 
-    def _check_idle(self) -> None:
-        if self._cell is not None and self._cell.is_running:
-            raise ConcurrentUseError("this model is running a stream; wait until run returns, or use a copy() of it.")
-
-    def _cell_for(self, n_features: int) -> Cell:
-        """Return the cell; if there is none yet, one for so many features."""
-        cell = self._cell
-        return self._build(n_features) if cell is None else cell
-
-    def _build(self, n_features: int) -> Cell:
-        self._cell = cell = self._new_cell(self._spec.new_row(n_features), n_features)
-        return cell
-
-    def _new_cell(self, row: Floats, n_features: int) -> Cell:
-        cell: Cell = sparse_use.cell_type(self._spec)(self._kernel, self._spec, row, n_features)
+    def _new_cell(self, row: Floats, n_features: int, spec: Spec | None = None) -> Cell:
+        spec = self._spec if spec is None else spec
+        cell: Cell = sparse_use.cell_type(spec)(self._kernel, spec, row, n_features)
         return cell
 
 

@@ -58,8 +58,7 @@ class EvidenceBypass(Regressor):
         )
 
     def linear_mixture(self) -> LinearMixture:
-        mean, cov = self.weights
-        assert cov is not None
+        mean, cov = self._full_weights()
         spec = self._spec
         drift_var = spec.drift * spec.noise_scale**2
         return single(mean, cov, drift_var, spec.noise_scale, family=Family.INSENSITIVE, epsilon=spec.epsilon)

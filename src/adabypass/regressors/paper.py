@@ -91,8 +91,7 @@ class SequentialKalman(Regressor):
         super().__init__(SequentialKalmanSpec(noise_var, adapt_noise, covariance=covariance, rank=rank), n_features)
 
     def linear_mixture(self) -> LinearMixture:
-        mean, cov = self.weights
-        assert cov is not None
+        mean, cov = self._full_weights()
         return single(mean, cov, self.parameters["drift_var"], self.parameters["noise_var"] ** 0.5)
 
 
@@ -199,8 +198,7 @@ class AdaBypass(Regressor):
 
 def _variational(model: Bypass | AdaBypass) -> LinearMixture:
     """Return what BYPASS believes: Gaussian noise of the mean and precision that were last inferred."""
-    mean, cov = model.weights
-    assert cov is not None
+    mean, cov = model._full_weights()
     learned = model.parameters
     noise_scale = learned["noise_prec"] ** -0.5
     return single(mean, cov, 1.0 / learned["drift_prec"], noise_scale, noise_mean=learned["noise_mean"])

@@ -1,12 +1,16 @@
 """Features that are mostly 0: dicts of index and value, and rows of SciPy's sparse matrices, as they are."""
 
 from collections.abc import Mapping
+from operator import index, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adabypass.errors import NotANumberError, NotFiniteError, ShapeError
-from adabypass.validation import Floats, Integers, check_array, check_features, shown
+from adabypass.validation import Floats, Integers, check_array, shown
+
+MAX_INDEX = 1 << 31
+"""Of a feature: more than any model has."""
 
 
 class SparseRows(NamedTuple):
@@ -20,50 +24,132 @@ class SparseRows(NamedTuple):
 
 
 def sparse_row(x: Any) -> SparseRows:
-    """Return one observation's features: a dict of index and value, a sparse row of SciPy, or a plain vector."""
+    """Return one observation's features: a dict of index and value, or a sparse row of SciPy."""
     if isinstance(x, Mapping):
-        pairs = sorted((_index(index), value) for index, value in x.items())
-        indices = np.array([index for index, _ in pairs], dtype=np.intp)
-        values = check_array([value for _, value in pairs], "x").reshape(-1)
+        pairs = sorted(((_index(at), value) for at, value in x.items()), key=itemgetter(0))
+        indices = np.array([at for at, _ in pairs], dtype=np.intp)
+        values = check_array([value for _, value in pairs], "x")
+        if values.shape != indices.shape or (type(x) is not dict and (np.diff(indices) == 0).any()):
+            raise ShapeError(f"x is {shown(x)}, but must have one number for each feature.")
         return _checked(SparseRows(np.array([0, len(indices)]), indices, values, None))
-    if hasattr(x, "tocsr"):
-        rows = _compressed(x if getattr(x, "ndim", 2) == 2 else x.reshape(1, -1))
-        if len(rows.begin) != 2:
-            raise ShapeError(f"x has shape {x.shape}, but one observation's features are one row; pass shape (1, n).")
-        return rows
-    vector = check_features(x, None)
-    indices = np.flatnonzero(vector)
-    return SparseRows(np.array([0, len(indices)]), indices, vector[indices], len(vector))
+    matrix = x if getattr(x, "ndim", 2) == 2 else x.reshape(1, -1)
+    n_rows, n_features = _shape(matrix)
+    if n_rows != 1:
+        raise ShapeError(
+            f"x has shape {(n_rows, n_features)}, but one observation's features are one row; pass shape (1, n)."
+        )
+    return _compressed(matrix, n_rows, n_features)
 
 
 def sparse_stream(X: Any, y: object) -> tuple[SparseRows, Floats]:
-    """Return the features and targets of a whole stream, checked, as copies."""
+    """Return the features, given as a sparse matrix, and targets of a whole stream, checked, as copies."""
     targets = check_array(y, "y", copy=True)
     if targets.ndim != 1:
         raise ShapeError(f"y has shape {targets.shape}, but must be (n,), one number for each row of X.")
     if np.isinf(targets).any():
         at = int(np.flatnonzero(np.isinf(targets))[0])
         raise NotFiniteError(f"y[{at}] is {targets[at]}, but must be finite, or nan if the observation is missing.")
-    if not hasattr(X, "tocsr"):
-        from scipy.sparse import csr_array  # noqa: PLC0415  (who has few features needs none)
-
-        table = check_array(X, "X")
-        if table.ndim != 2:
-            raise ShapeError(f"X has shape {table.shape}, but must be (n, n_features).")
-        X = csr_array(table)
-    rows = _compressed(X)
-    if len(rows.begin) != len(targets) + 1:
-        raise ShapeError(f"X has {len(rows.begin) - 1} rows and y has {len(targets)}; each row of X needs its y.")
-    return rows, targets
+    n_rows, n_features = _shape(X)
+    if n_rows != len(targets):
+        raise ShapeError(f"X has {n_rows} rows and y has {len(targets)}; each row of X needs its y.")
+    return _compressed(X, n_rows, n_features), targets
 
 
-def _compressed(X: Any) -> SparseRows:
-    """Return copies of the arrays of a sparse matrix, with ascending indices."""
+def nonzero_row(vector: Floats) -> SparseRows:
+    """Return the numbers of a vector, all finite, that are not 0."""
+    indices = np.flatnonzero(vector)
+    return SparseRows(np.array([0, len(indices)]), indices, vector[indices], len(vector))
+
+
+def nonzero_rows(table: Floats) -> SparseRows:
+    """Return the numbers of a table (n, n_features), all finite, that are not 0."""
+    row, indices = np.nonzero(table)
+    return SparseRows(_begin(row, len(table)), np.ascontiguousarray(indices), table[row, indices], table.shape[1])
+
+
+def _compressed(X: Any, n_rows: int, n_features: int) -> SparseRows:
+    """Return copies of the numbers of a sparse matrix of this shape, with ascending indices.
+
+    SciPy's compiled code trusts the arrays of a matrix, whatever was written to them. So as a rule it is not called,
+    and otherwise they are checked before.
+    """
+    row, column, values = _coordinates(X, n_rows, n_features)
+    if not len(row) == len(column) == values.size or values.ndim != 1:
+        raise ShapeError(f"a sparse matrix has {len(row)} indices for {values.size} values; build it anew.")
+    _check_range(row, n_rows)
+    _check_range(column, n_features)
+    place = row * n_features + column
+    if (place[1:] <= place[:-1]).any():
+        order = np.argsort(place, kind="stable")
+        first = np.flatnonzero(np.diff(place[order], prepend=-1))
+        values = np.add.reduceat(values[order], first)  # a feature that is given twice is the sum of both, as in SciPy
+        row, column = row[order][first], column[order][first]
+    return _checked(SparseRows(_begin(row, n_rows), column, values, n_features))
+
+
+def _coordinates(X: Any, n_rows: int, n_features: int) -> tuple[Integers, Integers, Floats]:
+    """Return copies of row, column and value of each number of a sparse matrix."""
+    form = getattr(X, "format", None)
+    if form in ("csr", "csc"):
+        minor, values = _integers(X.indices), check_array(X.data, "X", copy=True)
+        major = _spread(_integers(X.indptr), len(minor), n_rows if form == "csr" else n_features)
+        return (major, minor, values) if form == "csr" else (minor, major, values)
+    if form == "coo":
+        return _integers(X.row), _integers(X.col), check_array(X.data, "X", copy=True)
+    if form == "bsr":
+        blocks, (n_high, n_wide) = _integers(X.indices), X.blocksize
+        _spread(_integers(X.indptr), len(blocks), n_rows // n_high)
+        _check_range(blocks, n_features // n_wide)
+    if form == "dia" and len(X.offsets) != len(X.data):
+        raise ShapeError(f"a sparse matrix has {len(X.data)} diagonals and {len(X.offsets)} offsets; build it anew.")
     matrix = X.tocsr(copy=True)
-    matrix.sum_duplicates()
-    values = check_array(matrix.data, "X", copy=True)
-    begin, indices = (np.array(each, dtype=np.intp) for each in (matrix.indptr, matrix.indices))
-    return _checked(SparseRows(begin, indices, values, int(matrix.shape[1])))
+    columns = _integers(matrix.indices)
+    return _spread(_integers(matrix.indptr), len(columns), n_rows), columns, check_array(matrix.data, "X", copy=True)
+
+
+def _shape(X: Any) -> tuple[int, int]:
+    """Return the shape of a sparse matrix."""
+    try:
+        n_rows, n_features = (index(each) for each in X.shape)
+    except (TypeError, ValueError):
+        n_rows, n_features = -1, -1
+    if n_rows < 0 or not 0 < n_features <= MAX_INDEX:
+        raise ShapeError(
+            f"a sparse matrix has shape {shown(getattr(X, 'shape', None))}, but features have shape (n, n_features), "
+            f"of at most {MAX_INDEX} features."
+        )
+    return n_rows, n_features
+
+
+def _spread(begin: Integers, n: int, n_major: int) -> Integers:
+    """Return which row, or column, each of n numbers is in, if these begin where `begin` says."""
+    if len(begin) != n_major + 1 or begin[0] != 0 or begin[-1] != n or (np.diff(begin) < 0).any():
+        raise ShapeError(
+            f"the indptr of a sparse matrix is {shown(begin)}, but must be {n_major + 1} numbers that rise from 0 to "
+            f"the number of its indices, {n}; build it anew."
+        )
+    return np.repeat(np.arange(n_major), np.diff(begin))
+
+
+def _begin(row: Integers, n_rows: int) -> Integers:
+    """Return where each row begins among numbers whose rows, in ascending order, are these."""
+    return np.searchsorted(row, np.arange(n_rows + 1)).astype(np.intp)
+
+
+def _integers(values: Any) -> Integers:
+    """Return a copy of the indices of a sparse matrix."""
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise NotANumberError(f"the indices of a sparse matrix are {shown(values)}, but must be whole numbers.")
+    return np.array(array, dtype=np.intp)
+
+
+def _check_range(indices: Integers, n: int) -> None:
+    wrong = np.flatnonzero((indices < 0) | (indices >= n))
+    if len(wrong):
+        raise ShapeError(
+            f"a sparse matrix has an index {indices[wrong[0]]}, but indices are from 0 to {n - 1}; build it anew."
+        )
 
 
 def _checked(rows: SparseRows) -> SparseRows:
@@ -76,10 +162,12 @@ def _checked(rows: SparseRows) -> SparseRows:
     return rows
 
 
-def _index(index: object) -> int:
-    if isinstance(index, bool) or not isinstance(index, int | np.integer) or index < 0:
-        raise NotANumberError(f"a feature's index is {shown(index)}, but must be a whole number from 0.")
-    return int(index)
+def _index(at: object) -> int:
+    if isinstance(at, bool) or not isinstance(at, int | np.integer) or at < 0:
+        raise NotANumberError(f"a feature's index is {shown(at)}, but must be a whole number from 0.")
+    if at >= MAX_INDEX:
+        raise ShapeError(f"a feature's index is {shown(at)}, but no model has as many features; at most {MAX_INDEX}.")
+    return int(at)
 
 
 def check_n_features(rows: SparseRows, n_features: int) -> None:

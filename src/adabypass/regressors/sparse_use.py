@@ -1,12 +1,9 @@
-"""What a model whose covariance is not full does with features that are mostly 0: `predict`, `step` and `run`."""
+"""Which form of a model features choose, and how its cell takes them: found out without changing anything."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError
 from adabypass.inference.kernel.cell import Cell
 from adabypass.inference.kernel.low_rank_bank_cell import LowRankBankCell
 from adabypass.inference.kernel.low_rank_cell import LowRankCell
@@ -15,9 +12,15 @@ from adabypass.inference.kernel.sparse_cell import SparseCell
 from adabypass.model import covariance
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.spec import Spec
-from adabypass.model.trace import Trace
-from adabypass.regressors.sparse import SparseRows, check_n_features, sparse_row, sparse_stream
-from adabypass.validation import Floats, check_int, check_target
+from adabypass.regressors.sparse import (
+    SparseRows,
+    check_n_features,
+    nonzero_row,
+    nonzero_rows,
+    sparse_row,
+    sparse_stream,
+)
+from adabypass.validation import Floats, Integers, check_features, check_stream, check_width
 
 MOST_FEATURES = 30_000
 """A full covariance of so many weights takes 3.6 GB."""
@@ -43,80 +46,113 @@ def most_features(spec: Spec) -> int:
     return MOST_SPARSE_NUMBERS // per_feature
 
 
-def choose(model: Any, x: Any) -> bool:
-    """Let the first features of a model, one row or many, choose its covariance; return whether it is a sparse one.
+def is_sparse(x: object) -> bool:
+    """Return whether features are given as the few that are not 0."""
+    return isinstance(x, Mapping) or hasattr(x, "tocsr")
 
-    A dict does not say how many features there are, so it chooses nothing but AutoBypass's form for sparse features.
-    """
-    if isinstance(model._spec, AutoBypassSpec) and (isinstance(x, Mapping) or hasattr(x, "tocsr")):
-        if model._spec.covariance != "full":
-            model._spec = replace(model._spec, sparse=True)
-        return bool(model._spec.is_sparse)
+
+def opens(cell: Any, x: object) -> bool:
+    """Return whether the features of a model that has seen nothing but their number may still be sparse ones."""
+    if not is_sparse(x):
+        return False
+    spec: Spec = cell.spec
+    is_open = isinstance(spec, AutoBypassSpec) and not spec.sparse and spec.covariance != "full"
+    return is_open and cell.row[0] == 0
+
+
+class Given(NamedTuple):
+    """Features of one observation, or of a stream, after the conversion: from here on no code but ours is run."""
+
+    source: object
+    """What was given."""
+    dense: Floats | None
+    """Shape (n_features,), or (n, n_features)."""
+    sparse: SparseRows | None
+    """If the features were given as sparse ones; then `dense` is None."""
+    targets: Floats | None = None
+    """Of a stream."""
+
+    @property
+    def n_features(self) -> int | None:
+        """How many features there are; None if a dict does not say it."""
+        if self.sparse is not None:
+            return self.sparse.n_features
+        return None if self.dense is None else self.dense.shape[-1]
+
+    def of(self, cell: Any) -> tuple[Any, ...]:
+        """Return the features as a cell takes them; refuse those that it does not have."""
+        if not cell.spec.is_sparse:
+            table = self.dense if self.dense is not None else check_features(self.source, None)  # which refuses them
+            if self.targets is not None:
+                check_width(table, cell.n_features)
+            return (table,)
+        if self.targets is not None and self.dense is not None:
+            check_width(self.dense, cell.n_features)
+        if self.sparse is not None:
+            rows = self.sparse
+        else:
+            assert self.dense is not None
+            rows = nonzero_row(self.dense) if self.targets is None else nonzero_rows(self.dense)
+        check_n_features(rows, cell.n_features)
+        return rows[:3] if self.targets is not None else rows[1:3]
+
+
+def read_sparse(n_features: int, x: object) -> tuple[Integers, Floats]:
+    """Return indices and values of the features of one observation, for a model of sparse features."""
+    rows = sparse_row(x) if is_sparse(x) else nonzero_row(check_features(x, None))
+    check_n_features(rows, n_features)
+    return rows.indices, rows.values
+
+
+def read_row(spec: Spec, cell: Any, x: object) -> Given:
+    """Convert the features of one observation for a model with this spec and this cell, which do not change."""
+    if is_sparse(x) and _takes_sparse(spec, cell, x):
+        return Given(x, None, sparse_row(x))
+    return Given(x, check_features(x, None), None)
+
+
+def read_stream(spec: Spec, cell: Any, X: object, y: object) -> Given:
+    """Convert the features and targets of a stream for a model with this spec and this cell, which do not change."""
+    if hasattr(X, "tocsr") and _takes_sparse(spec, cell, X):
+        rows, targets = sparse_stream(X, y)
+        return Given(X, None, rows, targets)
+    table, targets = check_stream(X, y)
+    return Given(X, table, None, targets)
+
+
+def _takes_sparse(spec: Spec, cell: Any, x: object) -> bool:
+    """Return whether a model would take features that are given as sparse ones."""
     shape = getattr(x, "shape", None)
-    if isinstance(x, list | tuple) and x:
-        shape = (len(x[0] if isinstance(x[0], list | tuple) else x),)
-    if isinstance(shape, tuple) and shape and isinstance(shape[-1], int):
-        model._spec = model._spec.for_features(shape[-1])
-    return bool(model._spec.is_sparse)
+    n_features = shape[-1] if isinstance(shape, tuple) and shape and isinstance(shape[-1], int) else None
+    return _chosen(spec, cell, x, n_features).is_sparse
 
 
-def opens(model: Any, x: object) -> bool:
-    """Return whether a model takes sparse features from now on: an AutoBypass that was given their number alone."""
-    if not (isinstance(x, Mapping) or hasattr(x, "tocsr")) or model._cell is None:
-        return False
-    spec = model._spec
-    if not isinstance(spec, AutoBypassSpec) or spec.sparse or spec.covariance == "full" or model.n_seen > 0:
-        return False
-    model._spec = replace(spec, sparse=True)
-    model._build(check_int(model.n_features, "n_features", minimum=1, maximum=most_features(model._spec)))
-    return True
+def chosen_spec(spec: Spec, cell: Any, given: Given) -> Spec:
+    """Return the spec of the model that takes these features: of its cell, if they leave it as it is.
+
+    Parameters
+    ----------
+    spec : Spec
+        That the model was given.
+    cell : Cell or SparseCell, optional
+        Of the model, if it has met features before.
+    """
+    return _chosen(spec, cell, given.source if given.sparse is not None else None, given.n_features)
 
 
-def predict(model: Any, x: object) -> Any:
-    """Forecast the observation at `x`."""
-    rows = sparse_row(x)
-    return _cell(model, rows).predict(rows.indices, rows.values)
+def _chosen(spec: Spec, cell: Any, x: object, n_features: int | None) -> Spec:
+    if cell is not None:
+        kept: Spec = replace(cell.spec, sparse=True) if opens(cell, x) else cell.spec
+        return kept
+    if isinstance(spec, AutoBypassSpec) and is_sparse(x):
+        return replace(spec, sparse=True) if spec.covariance != "full" else spec
+    return spec if n_features is None else spec.for_features(n_features)
 
 
-def step(model: Any, x: object, y: object, want_forecast: bool = True) -> Any:
-    """Forecast the observation at `x`, then learn that it was `y`."""
-    target, rows = check_target(y), sparse_row(x)
-    return _cell(model, rows).step(rows.indices, rows.values, target, want_forecast)
-
-
-def run(model: Any, X: object, y: object, keep_weights: bool, keep_predictive: bool) -> Trace:
-    """Run a stream on a copy of the row, then take that over."""
-    if keep_weights:
-        raise ParameterError("keep_weights is True, but a trace keeps no weights where the covariance is not full.")
-    rows, targets = sparse_stream(X, y)
-    before = _cell(model, rows)
-    cell = model._new_cell(before.start_run(), before.n_features)
-    try:
-        history, records = cell.run(rows.begin, rows.indices, rows.values, targets, keep_predictive)
-    finally:
-        before.end_run()
-    if model._cell is not before:
-        raise ConcurrentUseError("this model was changed while it ran a stream; what the run learned is dropped.")
-    model._cell = cell
-    kept = records if keep_predictive else None
-    trace: Trace = model._trace(targets, history, np.empty((0, 0)), kept)
-    return trace
-
-
-def moments(model: Any) -> tuple[Floats, Floats]:
+def moments(cell: Any) -> tuple[Floats, Floats]:
     """Return the mean and the variance of each weight, as copies."""
-    layout, row, n = model._spec.layout, model._cell.row, model._cell.n_features
-    if model._spec.is_low_rank:
+    layout, row, n = cell.spec.layout, cell.row, cell.n_features
+    if cell.spec.is_low_rank:
         return covariance.moments(layout, row, n)
     mean, var, common = (layout.view(row, name, n_features=n) for name in ("mean", "var", "common_var"))
     return mean.copy(), var + common
-
-
-def _cell(model: Any, rows: SparseRows) -> Any:
-    """Return the model's cell, for features that fit it; if there is none yet, one for as many as the rows have."""
-    if model._cell is None:
-        if rows.n_features is None:
-            raise NotReadyError("a dict does not say how many features there are; give the model n_features.")
-        model._build(check_int(rows.n_features, "n_features", minimum=1, maximum=most_features(model._spec)))
-    check_n_features(rows, model._cell.n_features)
-    return model._cell

@@ -23,10 +23,11 @@ static ptrdiff_t best_of(const double* share, ptrdiff_t n)
 }
 
 /* Mean and variance of the mixture, in the user's units, after `bank->z` is set: equation (58). No walk, however small its
-   share, counts as farther from the likeliest one, or as wider, than (228) says. */
+   share, counts as farther from the likeliest one, or as wider, than (228) says. The square of a tiny unit is 0, but no
+   variance is. */
 static void bank_forecast(Bank* bank, double* mean, double* var)
 {
-    double unit = bank->row[Y_SCALE], center, spread, middle;
+    double unit = bank->row[Y_SCALE], most = bank->limits->largest, center, spread, middle;
     ptrdiff_t best;
     forecast_filters(bank);
     best = best_of(bank->walk_share, LANES);
@@ -42,6 +43,7 @@ static void bank_forecast(Bank* bank, double* mean, double* var)
     }
     *mean = saturate(bank, bank->row[Y_CENTER] + unit * middle);
     *var = saturate(bank, unit * (unit * dot(bank->walk_share, bank->term, LANES)));
+    *var = *var * most >= 1.0 ? *var : 1.0 / most;
 }
 
 /* Write the filters' forecasts in the user's units, with `base` added to them, after `bank_forecast`. */

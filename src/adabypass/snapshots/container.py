@@ -38,6 +38,8 @@ characters fit."""
 DEEPEST = 16
 """How deeply the JSON may be nested."""
 MOST_DIMENSIONS = 8
+MOST_NUMBERS = 1 << 48
+"""Numbers of an array, a dimension of 0 counted as 1."""
 # A string that is not closed is taken to the end of the text: else each quote in it would be tried in turn.
 _STRINGS = re.compile(rb'(?s)"(?:[^"\\]|\\.)*+"?')
 
@@ -149,6 +151,8 @@ def _check_arrays(table: Mapping[str, Any], size: int, name: str) -> dict[str, t
         n_bytes = prod(shape) * dtype.itemsize
         if offsets != [place, place + n_bytes] or place + n_bytes > size:
             _raise_damaged(name, f"its array {each[:40]!r} of shape {str(shape)[:80]} does not fit its place")
+        if prod(max(each, 1) for each in shape) > MOST_NUMBERS:  # which NumPy refuses even if one dimension is 0
+            _raise_damaged(name, f"its array {each[:40]!r} of shape {str(shape)[:80]} is too large")
         shapes[each] = dtype, tuple(shape)
         place += n_bytes
     if place != size:

@@ -41,7 +41,7 @@ cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept n
         var[0] += part.weight * (part.signal_var + part.noise_scale * part.noise_scale * noise_var)
     mean[0] = part.mean
     if not isnan(part.mean):
-        var[0] = saturate(var[0])
+        var[0] = larger(saturate(var[0]), 1.0 / LARGEST)
 
 
 cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean, double* var) noexcept nogil:

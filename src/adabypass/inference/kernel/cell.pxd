@@ -11,6 +11,7 @@ from adabypass.inference.kernel.step cimport N_MATRICES, Kernel, Pending, Step, 
 cdef class Cell(RowCell):
     cdef cnp.ndarray _row           # the model's memory; updates may be pending
     cdef readonly Py_ssize_t n_features
+    cdef readonly object spec       # what the row belongs to
     cdef Kernel kernel
     cdef cnp.ndarray constants
     cdef Py_ssize_t n_head          # numbers at the row's start that a trace keeps: n_seen and the scalars

@@ -84,7 +84,7 @@ cdef class Cell(RowCell):
             raise TypeError("row must be a contiguous, writeable vector of float64, for at least one feature")
         if row.shape[0] != spec.row_size(n_features):
             raise ValueError(f"row has {row.shape[0]} numbers, but this model needs {spec.row_size(n_features)}")
-        self.kernel = kernel
+        self.kernel, self.spec = kernel, spec
         self._row = aligned(row, spec.aligned_at(n_features))
         self.constants = constants
         self.n_features = n_features
@@ -129,7 +129,7 @@ cdef class Cell(RowCell):
         """Learn from having seen `y` at `x`; nan is a missing observation."""
         cdef double target = as_target(y)
         self.load(x)
-        check_idle(self.is_running)
+        check_idle(self.state)
         self.forecast()
         self.learn(target)
 
@@ -138,7 +138,7 @@ cdef class Cell(RowCell):
         cdef double target = as_target(y), mean, var
         record = self.maker.new_record(self.may_mix())
         self.load(x)
-        check_idle(self.is_running)
+        check_idle(self.state)
         self.forecast()
         mean, var = self.newest.mean, self.newest.var
         if record is not None:

@@ -22,6 +22,7 @@ from adabypass.inference.kernel.structure import StructureCell
 from adabypass.inference.kernel.transformed import KERNEL
 from adabypass.model import structures as design
 from adabypass.model.row import aligned
+from adabypass.model.structure_spec import LAYOUT
 
 cnp.import_array()
 
@@ -48,6 +49,9 @@ cdef class PoolCell(Running):
     cdef Py_ssize_t n_regressions, n_exog
     cdef double* evidence               # of the structures together, then of each regression
     cdef double* start                  # of the row
+    cdef double* exog_mean              # of each exogenous column,
+    cdef double* exog_last              # its last value,
+    cdef double* exog_count             # and how many were not missing
     cdef Py_ssize_t[MOST] n_seen_at     # where each regression's row says from how many observations it has learned,
     cdef double[MOST] fewest_seen       # and with how many it has a share
 
@@ -63,6 +67,10 @@ cdef class PoolCell(Running):
         self.structures = StructureCell(spec.structures, self.row[: spec.structures.row_size])
         self.start = <double*>cnp.PyArray_DATA(self.row)
         self.evidence = self.start + <Py_ssize_t>spec.evidence.start
+        places = LAYOUT.places(**spec.structures.dims)
+        self.exog_mean = self.start + <Py_ssize_t>places["exog_mean"][0].start
+        self.exog_last = self.start + <Py_ssize_t>places["exog_last"][0].start
+        self.exog_count = self.start + <Py_ssize_t>places["exog_count"][0].start
         self.regressions = []
         for k in range(self.n_regressions):
             part = spec.parts[k]
@@ -116,13 +124,23 @@ cdef class PoolCell(Running):
         """Return a copy of the structures' row and what `describe` says, both of the same moment."""
         return self.structures.row.copy(), self.describe(exog)
 
-    def update(self, double y, const double[::1] exog):
-        """Learn the next observation; nan if it is missing. Both are checked."""
+    def update(self, double y, const double[::1] exog, str missing="raise"):
+        """Learn the next observation; nan if it is missing. Both are checked.
+
+        Parameters
+        ----------
+        missing : str
+            How exogenous values that are nan are filled: by the "mean" or the "last" of their column; "raise" if there
+            are none.
+        """
         cdef Py_ssize_t k
         cdef Seen seen
         cdef double[MOST] scores
         cdef const double* x = self._inputs(exog)
-        check_idle(self.is_running)
+        check_idle(self.state)
+        if self.n_exog and missing != "raise":
+            exog = self._filled(exog, missing == "mean")
+            x = &exog[0]
         scores[0] = self.structures.update(y, exog)
         for k in range(self.n_regressions):
             scores[1 + k] = seen.log_score if self._step(self.regressions[k], k, x, y, &seen, NULL) else NAN
@@ -186,6 +204,19 @@ cdef class PoolCell(Running):
         if exog.shape[0] != self.n_exog:
             raise ValueError("exog must have a number for each exogenous column")
         return &exog[0] if self.n_exog else NULL
+
+    cdef const double[::1] _filled(self, const double[::1] exog, bint by_mean):
+        """Fill missing exogenous values, and learn the others: fill_missing in forecasting/exog_filling.py."""
+        cdef Py_ssize_t i
+        cdef double[::1] filled = np.array(exog)
+        for i in range(self.n_exog):
+            if isnan(filled[i]):
+                filled[i] = self.exog_mean[i] if by_mean else self.exog_last[i]
+                continue
+            self.exog_count[i] += 1.0
+            self.exog_mean[i] += filled[i] / self.exog_count[i] - self.exog_mean[i] / self.exog_count[i]
+            self.exog_last[i] = filled[i]
+        return filled
 
     cdef bint _has_share(self, Py_ssize_t k) noexcept nogil:
         """Whether a regression has seen enough to have a share in the forecast."""

@@ -184,7 +184,7 @@ cdef class SeriesCell(RowCell):
         target = as_target(y)
         if not self._load(exog, is_checked):
             return NotImplemented
-        check_idle(self.is_running)
+        check_idle(self.state)
         if not isnan(target):
             target = saturate(target)
         was_forecast = self._is_newest()

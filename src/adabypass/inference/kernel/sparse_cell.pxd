@@ -12,6 +12,7 @@ cdef enum:
 cdef class SparseCell(Running):
     cdef readonly cnp.ndarray row
     cdef readonly Py_ssize_t n_features
+    cdef readonly object spec       # what the row belongs to
     cdef Kernel kernel
     cdef cnp.ndarray constants
     cdef Py_ssize_t n_head, capacity, n_given

@@ -45,7 +45,7 @@ cdef class SparseCell(Running):
             raise TypeError("row must be a contiguous, writeable vector of float64, of a spec for sparse features")
         if row.shape[0] != spec.row_size(n_features) or row.shape[0] < spec.n_head + 2 * n_features + 1:
             raise ValueError(f"row has {row.shape[0]} numbers, but this model needs {spec.row_size(n_features)}")
-        self.kernel, self.row, self.n_features = kernel, row, n_features
+        self.kernel, self.spec, self.row, self.n_features = kernel, spec, row, n_features
         self.constants = np.array(spec.constants(), dtype=np.float64)
         self.n_head = spec.n_head
         self.maker = Maker(spec, kernel.describe != NULL)
@@ -91,12 +91,16 @@ cdef class SparseCell(Running):
             self._describe(<double*>cnp.PyArray_DATA(record))
         return self.maker.make(self.newest.mean, self.newest.var, record)
 
+    def update(self, const Py_ssize_t[::1] indices, const double[::1] values, y):
+        """Learn from having seen `y`; nan is a missing observation."""
+        self.step(indices, values, y, False)
+
     def step(self, const Py_ssize_t[::1] indices, const double[::1] values, y, bint want_forecast=True):
         """Forecast `y` as `predict` does, then learn from it; nan is a missing observation."""
         cdef double target = as_target(y), mean, var
         record = self.maker.new_record(True) if want_forecast else None
         self._load(indices, values)
-        check_idle(self.is_running)
+        check_idle(self.state)
         self._forecast()
         mean, var = self.newest.mean, self.newest.var
         if record is not None:

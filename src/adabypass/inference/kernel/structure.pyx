@@ -176,7 +176,7 @@ cdef class StructureCell(Running):
         float
             Log density of the observation in the forecast that was made before; nan where it does not count.
         """
-        check_idle(self.is_running)
+        check_idle(self.state)
         if exog.shape[0] != self.bank.n_exog:
             raise ValueError("exog must have a number for each exogenous column")
         return observe(&self.bank, y, &exog[0] if self.bank.n_exog else NULL)
