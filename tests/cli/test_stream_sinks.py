@@ -1,10 +1,13 @@
 """Answers that were published stay; what cannot be answered is not learned; a file of others' is left alone."""
 
 import errno
+import fcntl
 import json
 import os
 import signal
 import subprocess
+import sys
+import termios
 import threading
 import time
 from pathlib import Path
@@ -244,8 +247,11 @@ def test_a_row_without_an_answer_is_not_learned(
     assert file.read_text().splitlines()[:n_answered] + rest == whole[3:]
 
 
-@pytest.mark.parametrize("options", [[], ["--state", "s"]], ids=["alone", "kept"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 2), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("options", "number", "code"),
+    [(["--state", "s"], signal.SIGTERM, 2), ([], signal.SIGINT, 130)],
+    ids=["kept", "alone"],
+)
 def test_a_signal_ends_a_stream_whose_answers_nobody_reads(
     options: list[str], number: int, code: int, tmp_path: Path
 ) -> None:
@@ -258,7 +264,7 @@ def test_a_signal_ends_a_stream_whose_answers_nobody_reads(
         assert process.stdout is not None
         assert process.stderr is not None
         threading.Thread(target=_send, args=(process.stdin, given), daemon=True).start()
-        time.sleep(4)
+        wait_until_full(process.stdout)
         process.send_signal(number)
         assert process.wait(timeout=30) == code
         n_answered = process.stdout.read().count("\n")
@@ -269,6 +275,16 @@ def test_a_signal_ends_a_stream_whose_answers_nobody_reads(
             [*COMMAND, "stream", *options], input=given, capture_output=True, text=True, cwd=tmp_path, check=True
         )
         assert n_answered + again.stdout.count("\n") == 5001
+
+
+def wait_until_full(pipe: Any) -> None:
+    """Wait until a pipe that nobody reads takes no more."""
+    for _ in range(600):
+        n_waiting = int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+        if n_waiting > fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) - 4096:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the pipe was not filled")
 
 
 def _send(to: Any, given: str) -> None:

@@ -32,9 +32,13 @@ def put(kind: str, place: Path, precious: Path) -> None:
         place.symlink_to("/dev/zero" if kind == "device" else precious)
 
 
-@pytest.mark.parametrize("kind", ["link", "hard link", "pipe", "device"])
+NAMES = ["lock", "journal", "next journal", "snapshot.safetensors", ".snapshot.safetensors.part"]
+
+
 @pytest.mark.parametrize(
-    "name", ["lock", "journal", "next journal", "snapshot.safetensors", ".snapshot.safetensors.part"]
+    ("kind", "name"),
+    [(kind, name) for kind in ("link", "hard link") for name in NAMES]
+    + [("pipe", "journal"), ("pipe", "lock"), ("device", "journal")],
 )
 def test_what_a_name_leads_to_is_left_alone(kind: str, name: str, tmp_path: Path) -> None:
     precious, folder = tmp_path / "precious.txt", tmp_path / "s"
