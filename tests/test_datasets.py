@@ -1,10 +1,14 @@
 """The embedded series are what they say."""
 
+import gzip
+from importlib.resources import files
+
 import numpy as np
 import pytest
 from pytest import approx
 
 from adabypass import load_dataset
+from adabypass.datasets import NAMES
 from adabypass.errors import UnknownNameError
 
 
@@ -41,3 +45,13 @@ def test_gold_comes_with_silver() -> None:
     assert (gold.y[0], gold.x[0, 0]) == approx((100.0, 223.42))
     assert str(gold.time[-1]) == "2012-12-31"
     assert (np.diff(gold.time) > np.timedelta64(0, "D")).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_series_names_its_licence_in_its_file_and_its_origin(name: str) -> None:
+    place = next(each for each in files("adabypass.datasets").iterdir() if each.name.startswith(name))
+    content = place.read_bytes()
+    header = (gzip.decompress(content) if place.name.endswith(".gz") else content).decode().splitlines()[:2]
+    licences = ("BSD-3-Clause", "Etalab Open Licence 2.0", "GPL-2 | GPL-3")
+    (licence,) = [each for each in licences if each in " ".join(header)]
+    assert licence in load_dataset(name).origin

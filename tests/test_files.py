@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from adabypass import files
-from adabypass.errors import AdabypassError, LockedError
+from adabypass.errors import AdabypassError, LockedError, StateError
 
 
 @pytest.fixture
@@ -136,7 +137,7 @@ def test_a_link_in_the_place_of_the_draft_is_not_followed(place: Path) -> None:
     other = place.with_name("other")
     other.write_bytes(b"another's")
     place.with_name(".model.part").symlink_to(other)
-    with pytest.raises(OSError, match="symbolic links"):
+    with pytest.raises(OSError, match=r"its draft \.model\.part is a link"):
         files.replace_file(b"new", place)
     assert other.read_bytes() == b"another's"
 
@@ -168,3 +169,65 @@ def test_all_is_written_where_the_system_takes_a_part_at_a_time(
     files.write_all(descriptor, b"0123456789")
     os.close(descriptor)
     assert (tmp_path / "file").read_bytes() == b"0123456789"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+def test_an_interrupted_save_leaves_nothing_open_or_locked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C may come after any step of Python; here it comes once after each line that a save runs."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    number = 0
+    while not interrupted_at(number, place):
+        files.replace_file(f"save {number}".encode(), place)
+        assert place.read_bytes() == f"save {number}".encode()
+        number += 1
+    assert number > 20
+    drafts = [each for each in os.listdir("/proc/self/fd") if ".part" in _target(each)]
+    assert drafts == []
+
+
+def interrupted_at(number: int, place: Path) -> bool:
+    """Interrupt a save at its step of this number; return whether it was done before that."""
+    n_left = number
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal n_left
+        if frame.f_code.co_filename != files.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            n_left -= 1
+            if n_left == -1:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        files.replace_file(b"half", place)
+    except KeyboardInterrupt:
+        return False
+    finally:
+        sys.settrace(before)
+    return True
+
+
+def _target(descriptor: str) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except FileNotFoundError:  # of the listing itself
+        return ""
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "device"])
+def test_a_file_of_our_own_is_no_link_and_no_pipe(kind: str, place: Path) -> None:
+    name = place.with_name("own")
+    if kind == "link":
+        name.symlink_to(place)
+    elif kind == "pipe":
+        os.mkfifo(name)
+    else:
+        name = Path("/dev/zero")
+    for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_CREAT):
+        with pytest.raises(StateError, match="is a link, or no regular file"):
+            files.open_own(name, flags)
+    assert place.read_bytes() == b"old"

@@ -65,3 +65,13 @@ def test_stubs_name_what_the_compiled_module_has(name: str) -> None:
     }
     imported = {"np", "limits", "Kernel"} - declared
     assert {name for name in own if type(vars(module)[name]).__name__ != "module"} - imported == declared
+
+
+def test_plots_are_there_without_an_import_of_their_own() -> None:
+    code = "import sys, adabypass; assert 'matplotlib' not in sys.modules; print(adabypass.plots.fan.__name__)"
+    assert run(code).strip() == "fan"
+
+
+def test_nothing_that_was_compiled_is_installed_as_a_source() -> None:
+    root = Path(str(files("adabypass")))
+    assert [each.name for each in root.rglob("*") if each.suffix in (".c", ".h", ".pxd", ".pyx", ".build")] == []

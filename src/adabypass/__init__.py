@@ -1,5 +1,7 @@
 """Online Bayesian passive-aggressive regression: a forecast before every observation, one update after it."""
 
+from typing import Any
+
 from adabypass.datasets import load_dataset
 from adabypass.evaluation import compare, evaluate, evaluate_frame
 from adabypass.forecasting import AutoForecaster, Baseline, Drift, Forecaster, Naive, SeasonalNaive
@@ -71,7 +73,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
+    if name == "plots":
+        import importlib  # noqa: PLC0415
+
+        return importlib.import_module("adabypass.plots")  # needs matplotlib, and takes a second
     if name == "__version__":
         from importlib.metadata import version  # noqa: PLC0415  (rarely asked for, and not free)
 

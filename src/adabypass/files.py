@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
-from adabypass.errors import LockedError
+from adabypass.errors import LockedError, StateError
 
 if TYPE_CHECKING:
     import fcntl
@@ -109,24 +109,38 @@ def write_all(descriptor: int, content: bytes | memoryview) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-class _Draft(io.RawIOBase):
-    """An open file that is locked; all that is written goes through `os.write`."""
+@contextmanager
+def errors_naming(path: FilePath) -> Iterator[None]:
+    """Let system errors of the block name a file, where they name none: those of open descriptors do not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(path)
+        raise
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+
+class _Draft(io.RawIOBase):
+    """An open file that is locked; all that is written goes through `os.write`.
+
+    The file object owns the descriptor from the moment it is opened: whatever interrupts the caller, even between two
+    steps of Python, the descriptor is closed, and so unlocked, when nothing refers to the object any more.
+    """
+
+    def __init__(self, file: io.FileIO) -> None:
+        self._file = file
 
     def writable(self) -> bool:
         return True
 
     def fileno(self) -> int:
-        return self._descriptor
+        return self._file.fileno()
 
     def write(self, content: bytes | memoryview) -> int:  # type: ignore[override]
-        return os.write(self._descriptor, content)
+        return os.write(self._file.fileno(), content)
 
     def close(self) -> None:
-        if not self.closed:
-            os.close(self._descriptor)
+        self._file.close()
         super().close()
 
 
@@ -141,15 +155,30 @@ def _draft_of(place: Path) -> Path:
 def _open_draft(draft: Path, path: FilePath) -> _Draft:
     """Open an empty draft that nobody else writes to."""
     while True:
-        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-        if not lock(descriptor):
-            os.close(descriptor)
+        opened = _Draft(_new_or_left(draft))
+        if not lock(opened.fileno()):
+            opened.close()
             raise LockedError(f"{os.fspath(path)} is being written by another process or thread; wait for it.")
         with suppress(FileNotFoundError):
-            if os.path.samestat(os.stat(draft), os.fstat(descriptor)):
-                os.ftruncate(descriptor, 0)  # what a crash may have left
-                return _Draft(descriptor)
-        os.close(descriptor)  # another writer moved it to its place between our two steps: open a new one
+            found = os.fstat(opened.fileno())
+            is_ours = os.path.samestat(os.lstat(draft), found)
+            if is_ours and found.st_nlink == 1:
+                os.ftruncate(opened.fileno(), 0)  # what a crash may have left
+                return opened
+            if is_ours:  # another name of it is another's: that one keeps what there is
+                os.unlink(draft)
+        opened.close()  # another writer moved it to its place between our two steps: open a new one
+
+
+def _new_or_left(draft: Path) -> io.FileIO:
+    """Open a draft for writing: a new one, or that which a crash has left, if it is a regular file and no link."""
+    while True:
+        with suppress(FileExistsError):
+            return io.FileIO(draft, "x")  # follows no link
+        with suppress(FileNotFoundError):  # gone meanwhile: make a new one
+            if not stat.S_ISREG(os.lstat(draft).st_mode):
+                raise OSError(errno.ELOOP, f"its draft {draft.name} is a link, or no regular file; remove it")
+            return io.FileIO(draft, "r+")
 
 
 def _buffered(raw: Any) -> BinaryIO:
@@ -172,3 +201,30 @@ def open_regular(path: FilePath) -> BinaryIO:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "is not a regular file", os.fspath(path))
     return os.fdopen(descriptor, "rb")
+
+
+def open_own(path: FilePath, flags: int) -> int:
+    """Return the descriptor of a regular file; refuse symbolic links, devices and pipes.
+
+    Parameters
+    ----------
+    path
+    flags : int
+        Of `os.open`. `O_TRUNC` would empty the file before it is looked at; leave it out.
+    """
+    flags |= os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # without the last, opening a pipe waits for its other end
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENXIO):
+            raise
+        raise not_own(path) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise not_own(path)
+    return descriptor
+
+
+def not_own(path: FilePath) -> StateError:
+    """Return the error about a name that leads elsewhere."""
+    return StateError(f"{os.fspath(path)} is a link, or no regular file; what it leads to is left alone. Remove it.")

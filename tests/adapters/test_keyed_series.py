@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass import AdaBypass, Forecaster, PassiveAggressive
@@ -85,14 +87,47 @@ def test_late_rows_and_duplicates_are_dropped_and_counted_once() -> None:
     assert (first.time.tolist(), first.columns["n_duplicate"].tolist()) == ([1, 2, 3], [2, 0, 0])
     nothing = keyed.answer(first.state, rows([2, 3, 1, 1], [9.0, 9.0, 9.0, 9.0]))
     assert nothing is not None
-    assert len(nothing.time) == 0
-    assert nothing.state == first.state._replace(n_late=3, n_duplicate=1)
+    assert nothing.time.tolist() == [3]
+    assert (nothing.columns["n_late"].tolist(), nothing.columns["n_duplicate"].tolist()) == ([3], [1])
+    assert all(np.isnan(nothing.columns[name]).all() for name in ("y", *keyed.names))
+    assert nothing.state == first.state
     last = keyed.answer(nothing.state, rows([0, 4, 5], [9.0, 0.4, 0.5]))
     assert last is not None
-    assert (last.columns["n_late"].tolist(), last.columns["n_duplicate"].tolist()) == ([4, 0], [1, 0])
+    assert (last.columns["n_late"].tolist(), last.columns["n_duplicate"].tolist()) == ([1, 0], [0, 0])
     own = Forecaster(lags=1)
     own.run([0.1, 0.2, 0.3, 0.4, 0.5])
     assert last.state == KeyedState(own.to_bytes(), 5, 0, 0)
+
+
+@settings(max_examples=60)
+@given(
+    batches=st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=6), min_size=1, max_size=8),
+    horizon=st.sampled_from([None, 2]),
+)
+def test_every_row_is_learned_or_counted_in_the_batch_that_brings_it(
+    batches: list[list[int]], horizon: int | None
+) -> None:
+    keyed, state, n_learned = KeyedForecaster(Forecaster(lags=1), LEVELS, horizon=horizon), None, 0
+    for times in batches:
+        found = keyed.answer(state, rows(times, np.ones(len(times))))
+        assert found is not None
+        before = -1 if state is None else state.time
+        fresh = len({each for each in times if each > before})
+        n_dropped = int(found.columns["n_late"].sum() + found.columns["n_duplicate"].sum())
+        assert n_dropped == len(times) - fresh
+        assert (found.state.n_late, found.state.n_duplicate) == (0, 0)
+        if horizon is None:
+            assert len(found.time) == fresh + (fresh == 0)
+        state, n_learned = found.state, n_learned + fresh
+
+
+def test_counts_of_a_state_that_was_kept_before_are_not_lost() -> None:
+    keyed = KeyedForecaster(Forecaster(lags=1), LEVELS)
+    first = keyed.answer(None, rows([1, 2], [0.1, 0.2]))
+    assert first is not None
+    found = keyed.answer(first.state._replace(n_late=5, n_duplicate=2), rows([0], [1.0]))
+    assert found is not None
+    assert (found.columns["n_late"].tolist(), found.columns["n_duplicate"].tolist()) == ([6], [2])
 
 
 def test_rows_of_one_time_give_one_answer_in_any_order() -> None:

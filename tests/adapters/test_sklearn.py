@@ -2,7 +2,7 @@
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,10 +15,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from adabypass import AutoBypass, PassiveAggressive
-from adabypass.adapters.named_models import MODELS, new_model
+from adabypass.adapters.named_models import ModelName, new_model
 from adabypass.adapters.sklearn import AutoBypassRegressor, BypassRegressor, LagTransformer
 from adabypass.errors import MissingExtraError, ParameterError, PointForecastError
 
+NAMES: tuple[ModelName, ...] = get_args(ModelName)
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3))
 Y = 5.0 + X @ [1.0, -2.0, 0.5] + 0.3 * RNG.normal(size=120)
@@ -26,7 +27,7 @@ AHEAD = RNG.normal(size=(7, 3))
 
 REGRESSORS = [
     *(AutoBypassRegressor(fit_intercept=fit_intercept) for fit_intercept in (True, False)),
-    *(BypassRegressor(name, fit_intercept=fit_intercept) for name in MODELS for fit_intercept in (True, False)),
+    *(BypassRegressor(name, fit_intercept=fit_intercept) for name in NAMES for fit_intercept in (True, False)),
 ]
 LAGS = [LagTransformer(), LagTransformer([0, 2], fill_value=0.0), LagTransformer(3, follows_fit=True)]
 
@@ -64,7 +65,7 @@ def test_only_checks_that_fail_are_declared_to_fail(estimator: Any) -> None:
     assert failed == set(declared)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_numbers_equal_those_of_the_model(name: Any, fit_intercept: bool) -> None:
     def features(rows: Any) -> Any:

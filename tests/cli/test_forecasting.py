@@ -141,7 +141,7 @@ def test_baselines_are_shown_beside_the_models(nile: Path, tmp_path: Path) -> No
     out = tmp_path / "scores.csv"
     done = run("evaluate", str(nile), "--target", "level", "--every", "60", "--skip", "0", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    assert tables.read(out).text("model") == ["auto", "ada", "bypass", "skf", "pa", "naive", "drift"]
+    assert tables.read(out).text("model") == ["auto", "ada", "bypass", "skf", "pa1", "naive", "drift"]
     assert "after every 60th observation" in done.stdout
     done = run(
         "evaluate", str(nile), "--target", "level", "--every", "60", "--period", "11", "--horizon", "2", "--skip", "0",

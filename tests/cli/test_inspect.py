@@ -3,13 +3,18 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adabypass import AdaBypass, Forecaster, load_dataset
 from adabypass.errors import StateError
+from adabypass.storage import folder, journal
 from tests.cli.in_process import run, stream
-from tests.cli.test_stream_state import MANY, done, killed_after, text
+from tests.cli.test_stream_state import MANY, PLAIN, done, killed_after, text
 
 
 @pytest.fixture
@@ -46,6 +51,8 @@ def test_a_folder_of_a_stream_is_shown_with_its_journal(tmp_path: Path) -> None:
     assert re.search("^series +2$", shown, re.M)
     assert re.search('^ids +"a", "b"$', shown, re.M)
     assert "5 rows after the snapshot, up to row 25" in shown
+    assert re.search("^rows learned +25$", shown, re.M)
+    assert re.search("^last row of the input +25$", shown, re.M)
     found = json.loads(done(run("inspect", tmp_path / "s", "--json")))
     assert found["journal"] == {
         "n_records": 5, "last_row": 25, "last_position": None, "last_time": '"24"', "torn_bytes": 0,
@@ -77,3 +84,34 @@ def test_a_damaged_file_and_an_empty_folder_are_refused(saved: Path, tmp_path: P
     assert "its checksum does not fit its content" in str(run("inspect", saved).error)
     (tmp_path / "empty").mkdir()
     assert "holds no state" in str(run("inspect", tmp_path / "empty").error)
+
+
+@settings(max_examples=15, deadline=None)
+@given(n=st.integers(0, 60), every=st.sampled_from([1, 7, 1000]))
+def test_rows_learned_are_those_of_snapshot_and_journal(
+    n: int, every: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = tmp_path_factory.mktemp("state") / "s"
+    killed_after(place, ["--id", "k", "--time", "t"], text(MANY, 0, n), every)
+    found = json.loads(done(run("inspect", place, "--json")))
+    assert (found["n_learned"], found["row"]) == (n, n)
+    assert (found["n_series"], found["ids"]) == (min(n, 2), ['"a"', '"b"'][:n])
+
+
+def test_a_snapshot_that_comes_in_between_is_not_taken_for_an_empty_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A running stream takes a snapshot, and deletes the journal before it, after the snapshot before was read."""
+    killed_after(tmp_path / "s", [], text(PLAIN, 0, 20), 1000)
+    real, n_calls = journal.read, 0
+
+    def read(*arguments: Any) -> Any:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls == 1:
+            done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 30)))
+        return real(*arguments)
+
+    monkeypatch.setattr(folder, "journal", SimpleNamespace(read=read, Journal=journal.Journal))
+    assert json.loads(done(run("inspect", tmp_path / "s", "--json")))["n_learned"] == 30
+    assert n_calls > 2

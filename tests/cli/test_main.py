@@ -28,7 +28,7 @@ def test_reproduce_nile_prints_the_table_and_writes_the_figure(tmp_path: Path) -
 
 
 def test_the_figure_is_written_to_the_given_file(tmp_path: Path) -> None:
-    out = tmp_path / "new" / "figure.svg"
+    out = tmp_path / "figure.svg"
     done = CliRunner().invoke(commands, ["reproduce", "nile", "--out", str(out)])
     assert done.exit_code == 0
     assert "<svg" in out.read_text()

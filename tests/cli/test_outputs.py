@@ -32,6 +32,7 @@ def file(tmp_path: Path) -> Path:
         ("--plot", "out.gif", "must end in one of .png"),
         ("--plot", "series.csv/out.png", "is not a folder"),
         ("--plot", "folder.png", "is a folder; name a file in it"),
+        ("--plot", "no/such/out.png", "the folder 'no/such' does not exist; make it first"),
         ("--plot", "/proc/out.png", "/proc/out.png cannot be written"),
     ],
 )

@@ -34,7 +34,7 @@ LEGS = ("--y", "GLD", "--x", "GDX")
 
 
 def test_pairs_prints_a_summary_and_writes_days_and_picture(file: Path, tmp_path: Path) -> None:
-    out, plot = tmp_path / "days.csv", tmp_path / "new" / "trade.png"
+    out, plot = tmp_path / "days.csv", tmp_path / "trade.png"
     done = command("pairs", file, *LEGS, "--model", "skf", "--out", out, "--plot", plot)
     assert done.exit_code == 0, done.output
     for words in ("GLD explained by GDX, 150 days", "SKF", "Sharpe ratio", "longest drawdown", "5 bp each"):

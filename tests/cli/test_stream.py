@@ -194,8 +194,9 @@ def test_numbers_and_text_are_different_ids() -> None:
     assert [row["mean"] is None for row in rows] == [True, True, True, False]  # the second value is the first learned
 
 
-def test_a_key_that_is_left_out_is_a_missing_value_but_not_in_the_first_row() -> None:
-    assert answers(run("stream", given='{"y": 1}\n{"x": 2}\n').stdout)[1]["y"] is None
+def test_a_key_that_is_left_out_is_a_missing_value_on_request_but_not_in_the_first_row() -> None:
+    given = '{"y": 1}\n{"x": 2}\n'
+    assert answers(run("stream", "--on-bad-row", "missing", given=given).stdout)[1]["y"] is None
     assert 'row 1: there is no column "y"' in run("stream", given='{"x": 2}\n').stderr
 
 

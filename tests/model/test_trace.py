@@ -37,7 +37,8 @@ def test_scores_are_those_of_the_observed_points() -> None:
 
 def test_skipped_points_do_not_count() -> None:
     assert small_trace().scores(skip=3)["mae"] == approx(2.0)
-    with pytest.raises(NotEnoughDataError, match="nothing to score"):
+    says = "nothing to score: of 5 observations, the first 5 are skipped, 0 are missing, and 0 came before anything"
+    with pytest.raises(NotEnoughDataError, match=says):
         small_trace().scores(skip=5)
     with pytest.raises(ParameterError, match="skip is 9, but must be a whole number from 0 to 5"):
         small_trace().scores(skip=9)

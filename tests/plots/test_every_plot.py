@@ -1,15 +1,19 @@
 """What every plot must do: draw on given axes, dates, one observation, constants, nothing but gaps."""
 
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from adabypass import AutoBypass, Bypass, plots
+from adabypass import AutoBypass, AutoForecaster, Bypass, plots
 from adabypass.errors import NotEnoughDataError, ShapeError
-from tests.plots.drawn import DAYS, auto_trace, in_words
+from tests.plots.drawn import DAYS, Ahead, auto_trace, in_words
 
 EVERY_PLOT: list[Any] = [
     plots.predictions, plots.fan, plots.weights, plots.parameters, plots.pit, plots.reliability, plots.coverage,
@@ -69,3 +73,41 @@ def test_a_series_of_missing_values_can_be_drawn(plot: Any, tmp_path: Path) -> N
     for model in (AutoBypass(), Bypass()):
         trace = model.run(np.ones((9, 1)), np.full(9, np.nan), keep_weights=True)
         plots.save(plot(trace), tmp_path / "plot.png")
+
+
+PNG = b"\x89PNG\r\n"
+
+
+def explained() -> Any:
+    forecaster = AutoForecaster(period=12)
+    forecaster.run(10.0 + np.sin(np.arange(120) * np.pi / 6))
+    return plots.components(forecaster.explain())
+
+
+NEW: dict[str, Callable[[], Any]] = {
+    **{plot.__name__: partial(plot, auto_trace()) for plot in [*EVERY_PLOT, plots.calibrated]},
+    "horizon": lambda: plots.horizon(Ahead(np.zeros(3), np.ones(3)), np.arange(5.0)),
+    "components": explained,
+}
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_a_notebook_shows_what_is_drawn_on_new_axes(name: str) -> None:
+    """A notebook asks the value of a cell for a picture by this method; pyplot has not been told of the figure."""
+    picture = NEW[name]()
+    assert picture._repr_png_().startswith(PNG)
+    assert all(isinstance(ax, Axes) for ax in np.ravel(picture))
+    if isinstance(picture, np.ndarray):
+        assert picture[:0]._repr_png_() is None  # type: ignore[attr-defined]
+    assert "matplotlib.pyplot" not in sys.modules or pyplot_figures() == []
+
+
+def pyplot_figures() -> list[int]:
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    return pyplot.get_fignums()
+
+
+def test_axes_of_the_user_stay_what_they_are() -> None:
+    own = Figure().subplots()
+    assert not hasattr(plots.fan(auto_trace(), ax=own), "_repr_png_")

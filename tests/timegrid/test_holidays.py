@@ -8,7 +8,7 @@ import pytest
 
 import adabypass
 from adabypass import Forecaster
-from adabypass.errors import UnknownNameError
+from adabypass.errors import MissingExtraError, UnknownNameError
 from adabypass.timegrid import calendar
 
 pd = pytest.importorskip("pandas")
@@ -43,7 +43,7 @@ def test_without_the_package_it_is_said_how_to_install_it(monkeypatch: pytest.Mo
         return real(name, *args, **options)
 
     monkeypatch.setattr(builtins, "__import__", fail)
-    with pytest.raises(ImportError, match=r"adabypass\[holidays\]"):
+    with pytest.raises(MissingExtraError, match=r"adabypass\[holidays\]"):
         calendar(np.array(["2024-01-01"], "M8[D]"), ["holidays:DE"])
 
 

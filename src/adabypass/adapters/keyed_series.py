@@ -22,7 +22,7 @@ class KeyedState(NamedTuple):
     """Of the newest row that was learned."""
     n_late: int
     n_duplicate: int
-    """Rows that were dropped since the last answer."""
+    """Rows that were dropped since the last answer: 0, but for a state that was kept when such rows had none."""
 
 
 class Rows(NamedTuple):
@@ -71,14 +71,18 @@ class KeyedForecaster(NamedTuple):
         return ["mean", "sd", *(f"{side}_{100 * level:g}" for level in self.levels for side in ("lower", "upper"))]
 
     def answer(self, state: KeyedState | None, rows: Rows) -> Answer | None:
-        """Learn the new rows of a series, and answer them; None if nothing is left of them, and nothing is kept."""
+        """Learn the new rows of a series, and answer them; None if nothing is left of them, and nothing is kept.
+
+        If all of them were dropped, one row of the answer counts them, with the time of the newest row that was
+        learned, step 0, and nan otherwise: whoever adds the counts up must not wait for a row that may never come.
+        """
         rows, n_late, n_duplicate = _newer(rows, None if state is None else state.time)
         if state is not None:
             n_late, n_duplicate = n_late + state.n_late, n_duplicate + state.n_duplicate
         if not len(rows.time):
             if state is None:
                 return None
-            return self._nothing(state._replace(n_late=n_late, n_duplicate=n_duplicate))
+            return self._only_counts(state._replace(n_late=0, n_duplicate=0), n_late, n_duplicate)
         forecaster = self._resumed(state)
         before = None if state is None else state.time
         found = np.full((len(rows.time), len(self.names)), np.nan)
@@ -93,7 +97,7 @@ class KeyedForecaster(NamedTuple):
             columns: dict[str, Any] = {"y": rows.y, **dict(zip(self.names, found.T, strict=True))}
             return self._counted(rows.time, columns, n_late, n_duplicate, kept)
         if not (forecaster.is_ready and forecaster.n_seen):
-            return self._nothing(kept._replace(n_late=n_late, n_duplicate=n_duplicate))
+            return self._only_counts(kept, n_late, n_duplicate)
         steps = np.arange(1, self.horizon + 1)
         columns = {"step": steps, **forecaster.forecast(self.horizon).columns(self.levels)}
         return self._counted(np.full(self.horizon, kept.time), columns, n_late, n_duplicate, kept)
@@ -130,10 +134,12 @@ class KeyedForecaster(NamedTuple):
         bounds = (bound for level in self.levels for bound in forecast.interval(level))
         return [forecast.mean, forecast.sd, *bounds]
 
-    def _nothing(self, state: KeyedState) -> Answer:
-        extra = ["y"] if self.horizon is None else ["step"]
-        columns = {name: np.empty(0) for name in (*extra, *self.names, "n_late", "n_duplicate")}
-        return Answer(np.empty(0, np.int64), columns, state)
+    def _only_counts(self, state: KeyedState, n_late: int, n_duplicate: int) -> Answer:
+        """Return an answer without forecasts: one row if rows were dropped, else none."""
+        n = int(n_late + n_duplicate > 0)
+        first: dict[str, Any] = {"y": np.full(n, np.nan)} if self.horizon is None else {"step": np.zeros(n, np.int64)}
+        columns = first | {name: np.full(n, np.nan) for name in self.names}
+        return self._counted(np.full(n, state.time, np.int64), columns, n_late, n_duplicate, state)
 
     @staticmethod
     def _counted(
@@ -142,7 +148,7 @@ class KeyedForecaster(NamedTuple):
         """Return an answer whose first row shows the dropped rows since the answer before."""
         for name, count in (("n_late", n_late), ("n_duplicate", n_duplicate)):
             columns[name] = np.zeros(len(time), np.int64)
-            columns[name][0] = count
+            columns[name][:1] = count
         return Answer(time, columns, state)
 
 

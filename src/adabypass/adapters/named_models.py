@@ -1,25 +1,14 @@
 """The models with hyperparameters by short names, as other libraries' users choose among them."""
 
-from collections.abc import Callable
-from functools import partial
 from inspect import signature
-from typing import Literal
+from typing import Literal, get_args
 
 from adabypass.errors import ParameterError
-from adabypass.regressors import AdaBypass, Bypass, EvidenceBypass, PassiveAggressive, Regressor, SequentialKalman
+from adabypass.regressors import Regressor
+from adabypass.regressors.names import MODELS
 from adabypass.validation import shown
 
 ModelName = Literal["ada", "bypass", "evidence", "skf", "pa", "pa1", "pa2"]
-
-MODELS: dict[ModelName, Callable[..., Regressor]] = {
-    "ada": AdaBypass,
-    "bypass": Bypass,
-    "evidence": EvidenceBypass,
-    "skf": SequentialKalman,
-    "pa": partial(PassiveAggressive, "PA"),
-    "pa1": partial(PassiveAggressive, "PA-I"),
-    "pa2": partial(PassiveAggressive, "PA-II"),
-}
 
 
 def new_model(model: ModelName, **hyperparameters: object) -> Regressor:
@@ -30,15 +19,16 @@ def new_model(model: ModelName, **hyperparameters: object) -> Regressor:
     model
         Its short name.
     hyperparameters
-        Those that are None keep the model's own default.
+        Those that are None keep the default of `MODELS`.
 
     Examples
     --------
     >>> new_model("bypass", epsilon=2.0, a=None)
     Bypass(epsilon=2)
     """
-    if not isinstance(model, str) or model not in MODELS:
-        raise ParameterError(f"model is {shown(model)}, but must be one of {', '.join(map(repr, MODELS))}.")
+    if not isinstance(model, str) or model not in get_args(ModelName):
+        names = ", ".join(map(repr, get_args(ModelName)))
+        raise ParameterError(f"model is {shown(model)}, but must be one of {names}.")
     make = MODELS[model]
     known = [name for name in signature(make).parameters if name != "n_features"]
     given = {name: value for name, value in hyperparameters.items() if value is not None}

@@ -184,12 +184,13 @@ class BypassRegressor(_OnlineRegressor):
     Parameters
     ----------
     model : "ada", "bypass", "evidence", "skf", "pa", "pa1" or "pa2"
-        AdaBypass, Bypass, EvidenceBypass, SequentialKalman, or PassiveAggressive of the variant PA, PA-I or PA-II.
+        AdaBypass, Bypass, EvidenceBypass, SequentialKalman (with `adapt_noise`), or PassiveAggressive of the variant
+        PA, PA-I or PA-II.
     fit_intercept : bool
         Whether there is a constant feature of 1 beside those of X.
     a, b, epsilon, aggressiveness, omega_min, max_sweeps, tol, noise_var, adapt_noise, drift, noise_scale, prior_var, C
-        Hyperparameters of the model that was chosen, which explains them. None for its own default; one that the model
-        does not have is refused by `fit`.
+        Hyperparameters of the model that was chosen, which explains them. None for its own default, but that "skf"
+        adapts its noise; one that the model does not have is refused by `fit`.
 
     Attributes
     ----------

@@ -48,7 +48,8 @@ class Commands(click.Group):
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 all is done; 2 the input or an option is wrong, or a file cannot be read or written; 3 some "
-    "series could not be processed (they are named on standard error), the others are done; 130 interrupted by Ctrl-C.",
+    "series could not be processed (they are named on standard error), the others are done, or no row of a stream "
+    "could be read; 130 interrupted by Ctrl-C.",
 )
 @click.version_option(package_name="adabypass")
 def commands() -> None:

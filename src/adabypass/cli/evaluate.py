@@ -16,11 +16,13 @@ from adabypass.evaluation.comparison import FEWEST_FOR_BASELINES, MOST_OF_A_SERI
 from adabypass.panel.batch import copy_for
 from adabypass.panel.pipeline import each_series
 from adabypass.panel.series import Series, SeriesTable
+from adabypass.regressors.names import MODELS
 from adabypass.tables.text import printable
 from adabypass.timegrid.periods import season_of
 
-DEFAULT = (*options.MODELS, "naive", "drift")
-"""What is compared unless models are named: every model, and the baselines that need no period."""
+DEFAULT_MODELS = ("auto", "ada", "bypass", "skf", "pa1")
+DEFAULT = (*DEFAULT_MODELS, "naive", "drift")
+"""What is compared unless models are named, besides snaive where the period is known."""
 SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
 Results = list[tuple[Series, Comparison]]
 
@@ -64,8 +66,9 @@ def evaluate(
     outputs.check_stdout()
     _check_models(models)
     make = partial(
-        options.forecaster, lags=lags, seasonal_lags=seasonal_lags, difference=difference, missing=missing, exog=()
-    )
+        options.forecaster, lags=lags, seasonal_lags=seasonal_lags, difference=difference, missing=missing, exog=(),
+        period=period,
+    )  # fmt: skip
     panel = SeriesTable(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
     n = 2 * len(panel.table) * len(models or DEFAULT)  # forecast, then scored
     with terminal.progress("forecasting and scoring", n) as advance:
@@ -98,17 +101,17 @@ def _default(series: Series, period: int | None) -> tuple[str, ...]:
     """Return the models that a series is evaluated with if none is named."""
     n_seen = int(np.count_nonzero(~np.isnan(series.y)))
     if n_seen < FEWEST_FOR_BASELINES:
-        return tuple(options.MODELS)
+        return DEFAULT_MODELS
     return (*DEFAULT, "snaive") if period is not None and n_seen >= MOST_OF_A_SERIES * period else DEFAULT
 
 
 def _check_models(models: tuple[str, ...] | None) -> None:
     """Check that every model is known, and that there is one."""
-    known = ", ".join([*options.MODELS, *options.BASELINES])
+    known = ", ".join([*MODELS, *options.BASELINES])
     if models is not None and not models:
         raise UnknownNameError(f"no model is named; the models are {known}.")
     for name in models or ():
-        if name not in options.MODELS and name not in options.BASELINES:
+        if name not in MODELS and name not in options.BASELINES:
             raise UnknownNameError(f'there is no model "{name}"; the models are {known}.')
 
 

@@ -42,9 +42,14 @@ def forecast(
     """
     if out in (None, outputs.STANDARD):
         outputs.check_stdout()
+    if period is not None and model != "snaive" and not options.is_automatic(model, lags, seasonal_lags, difference):
+        raise click.UsageError(
+            "--period is for --model snaive, and for --model auto without lags; leave it out, or name "
+            "--seasonal-lags instead."
+        )
     panel = SeriesTable(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
     template = options.contestant(
-        model, period, lambda name: options.forecaster(name, lags, seasonal_lags, difference, missing, ())
+        model, period, lambda name: options.forecaster(name, lags, seasonal_lags, difference, missing, (), period)
     )
     with terminal.progress("series", len(panel)) as advance:
         found = forecast_series(panel, horizon, template, levels, progress=advance, remedy=options.FILL_MISSING)

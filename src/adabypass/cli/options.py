@@ -10,22 +10,8 @@ from adabypass.errors import ParameterError
 from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.panel.batch import Failure
 from adabypass.panel.columns import Columns
-from adabypass.regressors import (
-    AdaBypass,
-    AutoBypass,
-    Bypass,
-    PassiveAggressive,
-    Regressor,
-    SequentialKalman,
-)
+from adabypass.regressors.names import MODELS
 
-MODELS: dict[str, Callable[[], Regressor]] = {
-    "auto": AutoBypass,
-    "ada": AdaBypass,
-    "bypass": Bypass,
-    "skf": lambda: SequentialKalman(adapt_noise=True),
-    "pa": PassiveAggressive,
-}
 BASELINES: dict[str, type[Baseline]] = {"naive": Naive, "drift": Drift, "snaive": SeasonalNaive}
 BASELINE_HELP = (
     "Baselines: naive repeats the last value, snaive that of a period before, drift adds the mean change so far."
@@ -33,8 +19,8 @@ BASELINE_HELP = (
 FILL_MISSING = "choose --missing mean or --missing last"
 """What the commands advise about a missing exogenous value."""
 MODEL_HELP = (
-    "auto: AutoBypass, needs no tuning; ada, bypass: the paper's ADA-BYPASS and BYPASS; skf: a Kalman filter; pa: "
-    "passive-aggressive regression, forecasts without intervals."
+    "auto: AutoBypass, needs no tuning; ada, bypass: the paper's ADA-BYPASS and BYPASS; evidence: EvidenceBypass; skf: "
+    "a Kalman filter; pa, pa1, pa2: passive-aggressive regression (PA, PA-I, PA-II), forecasts without intervals."
 )
 
 Command = Callable[..., Any]
@@ -81,8 +67,10 @@ class Level(ParamType):
             percent = float(value)
         except ValueError:
             percent = 0.0
+        if 0 < percent < 1:
+            self.fail(f"{value!r} is less than one percent; the level is in percent, such as 90.", param, ctx)
         if not 0 < percent < 100:
-            self.fail(f"{value!r} is not a percentage above 0 and below 100, such as 90.", param, ctx)
+            self.fail(f"{value!r} is not a percentage from 1 to below 100, such as 90.", param, ctx)
         return percent / 100
 
 
@@ -102,7 +90,8 @@ model_or_baseline_option = click.option(
 )  # fmt: skip
 period_option = click.option(
     "--period", type=click.IntRange(1, 100_000), metavar="N",
-    help="Steps after which the season comes again, for snaive: 12 in monthly data. evaluate reads it off the times.",
+    help="Steps after which the season comes again, for auto without lags and for snaive: 12 in monthly data.  "
+    "[default: read off the times, or found in the series]",
 )  # fmt: skip
 
 
@@ -184,11 +173,15 @@ def _freq(freq: str | None) -> Any:
 
 
 def forecaster(
-    model: str, lags: Any, seasonal_lags: Any, difference: int, missing: Any, exog: tuple[str, ...]
-) -> Forecaster:
-    """Return the forecaster that the options describe: without a choice of model and lags, the automatic one."""
-    if model == "auto" and lags is None and seasonal_lags is None and difference == 0:
-        return Forecaster(missing=missing, exog=exog or None)
+    model: str, lags: Any, seasonal_lags: Any, difference: int, missing: Any, exog: tuple[str, ...],
+    period: int | None = None,
+) -> Forecaster:  # fmt: skip
+    """Return the forecaster that the options describe: without a choice of model and lags, the automatic one.
+
+    Only that one has a use for `period`.
+    """
+    if is_automatic(model, lags, seasonal_lags, difference):
+        return Forecaster(missing=missing, exog=exog or None, period=period)
     return Forecaster(
         MODELS[model](),
         lags=1 if lags is None else lags,
@@ -197,6 +190,11 @@ def forecaster(
         missing=missing,
         exog=exog or None,
     )
+
+
+def is_automatic(model: str, lags: Any, seasonal_lags: Any, difference: int) -> bool:
+    """Return whether these options choose neither a model nor lags."""
+    return model == "auto" and lags is None and seasonal_lags is None and difference == 0
 
 
 def contestant(name: str, period: int | None, make: Callable[[str], Forecaster]) -> Forecaster | Baseline:

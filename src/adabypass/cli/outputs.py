@@ -4,6 +4,7 @@ The results come first, then the picture, each complete or not at all.
 """
 
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Callable
@@ -66,6 +67,8 @@ def _check_picture(context: click.Context, parameter: click.Parameter, path: Pat
     if path.suffix.lower() not in PICTURES:
         raise click.BadParameter(f"{str(path)!r} must end in one of {', '.join(PICTURES)}.", context, parameter)
     check_writable(path)
+    if not path.absolute().parent.exists():  # more likely misspelt than meant
+        raise click.BadParameter(f"the folder {str(path.parent)!r} does not exist; make it first.", context, parameter)
     import adabypass.plots  # noqa: PLC0415, F401  (raises an error that names the extra where matplotlib is absent)
 
     return path
@@ -94,6 +97,18 @@ def check_stdout() -> None:
     """Check that there is a standard output to print results to."""
     if isinstance(sys.stdout, terminal.ClosedStream):
         sys.stdout.write("")
+
+
+def check_not_input(out: str | None) -> None:
+    """Refuse a file of answers that is standard input itself: every answer would be a row again."""
+    try:
+        given = os.fstat(sys.stdin.fileno())
+        written = os.fstat(sys.stdout.fileno()) if out in (None, STANDARD) else os.stat(str(out))
+    except (OSError, ValueError, AttributeError):  # a stream in memory, or a file that is to be made
+        return
+    if stat.S_ISREG(given.st_mode) and os.path.samestat(given, written):
+        what = "standard output" if out in (None, STANDARD) else f"--out {out}"
+        raise click.UsageError(f"{what} is the file of standard input: every answer would be a row again.")
 
 
 def write_table(columns: dict[str, Any], out: str) -> None:

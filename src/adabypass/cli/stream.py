@@ -141,6 +141,8 @@ def stream(**given: Any) -> int:
     choices = _checked(Choices(**given))
     if choices.out in (None, outputs.STANDARD) and choices.sink is None:
         outputs.check_stdout()
+    if choices.source is None:
+        outputs.check_not_input(choices.out)
     lags = 1 if choices.lags is None else choices.lags
     template = options.forecaster(
         choices.model, lags, choices.seasonal_lags, choices.difference, choices.missing, choices.exog

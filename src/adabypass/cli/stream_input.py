@@ -4,6 +4,7 @@ import io
 import json
 import select
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,12 +21,18 @@ from adabypass.tables.times import times
 TIME_HINT = "write times as in 2014-02-01 or 2014-02-01T13:30 (ISO 8601), or as plain numbers"
 LONGEST_ID = 10_000
 """Characters of the id of a series."""
+LARGEST = sys.float_info.max
+"""Largest time that is a number: so large a one can still be compared with any other, and written."""
 READ_BYTES = 1 << 16
 """How much is read at once, if it is there: as much as a pipe holds. Its rows are answered together."""
 
 
 class Stopped(BaseException):
     """A signal asked the stream to stop; it carries the signal's number."""
+
+
+class Blocked(Stopped):
+    """A signal asked the stream to stop while standard output takes no more answers."""
 
 
 class StopSignals:
@@ -145,6 +152,9 @@ class Place(Protocol):
     def source(self) -> str:
         """What errors call the input."""
 
+    def is_header_again(self) -> bool:
+        """Return whether the newest row, which could not be read, is a header."""
+
 
 class Cells:
     """Makes observations of the cells of rows.
@@ -169,6 +179,8 @@ class Cells:
         self._refuses_blank, self._bad_is_missing = missing == "raise", bad_is_missing
         self.observation = self._only_target if not exog and key is None and time is None else self._all_columns
         """Returns the values of a row; raises a `BadCellError` if it has none."""
+        self.n_taken_as_missing = 0
+        """Cells so far that were no numbers and counted as blank."""
         self.names = [target, *exog, *([key] if key is not None else []), *([time] if time is not None else [])]
 
     def _only_target(self, row: Any) -> Observation:
@@ -201,8 +213,9 @@ class Cells:
             if isinf(value):
                 self._raise_bad_cell(name, f"{cells.show(cell)} {cells.TOO_LARGE}")
         except BadCellError:
-            if not self._bad_is_missing:
+            if not self._bad_is_missing or self._place.is_header_again():
                 raise
+            self.n_taken_as_missing += 1
             return nan
         return value
 
@@ -210,7 +223,10 @@ class Cells:
         """Return the id of a series as JSON, so that 1 and "1" are different series."""
         if cells.is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
             self._raise_bad_cell(key, "is blank, but every row needs the id of its series; fill it")
-        text = _text_id(cell) if type(cell) is str else json.dumps(cell)
+        try:
+            text = _text_id(cell) if type(cell) is str else json.dumps(cell, allow_nan=False)
+        except ValueError:  # 1e400, which Python reads as infinity
+            self._raise_bad_cell(key, f"{cells.show(cell)} holds a number that is too large; write the id as text")
         if len(text) > LONGEST_ID:
             self._raise_bad_cell(key, f"has {len(text)} characters, too many for an id; at most {LONGEST_ID} will do")
         return text
@@ -242,7 +258,7 @@ def parse_time(cell: Any) -> int | float | datetime:
                 number = float(cell)
             except ValueError:
                 return _parse_date(cell)
-    if not isinstance(number, int | float) or isinstance(number, bool) or not isfinite(number):
+    if not isinstance(number, int | float) or isinstance(number, bool) or not -LARGEST <= number <= LARGEST:
         raise BadCellError(f"{cells.show(cell)} is not a time.")
     return number
 
@@ -251,6 +267,11 @@ def _parse_date(text: str) -> datetime:
     try:
         stamp = datetime.fromisoformat(text.strip())
     except ValueError:  # other dates of ISO 8601, such as 2014-02
-        found: datetime = times([text], cells.Location("time")).values[0].astype("M8[us]").item()
+        found = times([text], cells.Location("time")).values[0].astype("M8[us]").item()
+        if not isinstance(found, datetime):  # a year that Python's calendar lacks
+            raise BadCellError(f"{cells.show(text)} is not a time.") from None
         return found
-    return stamp if stamp.tzinfo is None else stamp.astimezone(UTC).replace(tzinfo=None)
+    try:
+        return stamp if stamp.tzinfo is None else stamp.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:
+        raise BadCellError(f"{cells.show(text)} is not a time: in UTC, it is beyond the calendar.") from None

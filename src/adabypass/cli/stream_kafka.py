@@ -15,7 +15,7 @@ from adabypass.cli.stream_input import StopSignals
 from adabypass.errors import ParameterError, TableError
 from adabypass.snapshots.header import Header
 from adabypass.storage.positions import Positions, offsets_by_partition, pack, unpack
-from adabypass.tables.rows import OnBadRow, parse_object
+from adabypass.tables.rows import OnAbsent, OnBadRow, parse_object
 from adabypass.tables.table import no_such_column
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ class MessageRows:
     stop : StopSignals
     on_bad_row : function
         What is done about a message that is no row.
-    may_lack_fields : bool
-        Whether a field that is absent counts as null.
     ends : bool
         Whether the rows end where the topic ends now.
 
@@ -51,11 +49,10 @@ class MessageRows:
     """
 
     def __init__(
-        self, reader: TopicReader, answer: Callable[[], None], stop: StopSignals, on_bad_row: OnBadRow, *,
-        may_lack_fields: bool, ends: bool,
-    ) -> None:  # fmt: skip
+        self, reader: TopicReader, answer: Callable[[], None], stop: StopSignals, on_bad_row: OnBadRow, *, ends: bool
+    ) -> None:
         self._reader, self._answer, self._stop, self._on_bad_row = reader, answer, stop, on_bad_row
-        self._may_lack_fields, self._ends = may_lack_fields, ends
+        self._ends = ends
         self.row = 0
         self.place = MessagePlace(self)
 
@@ -65,14 +62,18 @@ class MessageRows:
         partition, offset = unpack(self.row)
         return f"{self._reader.topic}, partition {partition}, offset {offset}"
 
-    def select(self, names: Sequence[str]) -> Iterator[list[Any]]:
-        """Yield the cells of these fields, for each message."""
+    def header_again(self) -> TableError | None:
+        """Return None: messages have no header."""
+        return None
+
+    def select(self, names: Sequence[str], on_absent: OnAbsent | None = None) -> Iterator[list[Any]]:
+        """Yield the cells of these fields, for each message; `on_absent` as of `JsonRows.select`."""
         while True:
             messages = self._reader.read(ROWS_AT_ONCE, SECONDS)
             for message in messages:
                 self.row = pack(message.partition, message.offset)
                 try:
-                    cells = self._cells(message.value, names)
+                    cells = self._cells(message.value, names, on_absent)
                 except TableError as error:
                     self._on_bad_row(error)
                 else:
@@ -82,7 +83,7 @@ class MessageRows:
             if self._ends and self._reader.has_reached_end:
                 return
 
-    def _cells(self, value: bytes | None, names: Sequence[str]) -> list[Any]:
+    def _cells(self, value: bytes | None, names: Sequence[str], on_absent: OnAbsent | None) -> list[Any]:
         try:
             text = (value or b"").decode()
         except UnicodeDecodeError:
@@ -91,9 +92,11 @@ class MessageRows:
         try:
             return [row[name] for name in names]
         except KeyError as missing:
-            if self._may_lack_fields:
-                return [row.get(name) for name in names]
-            raise TableError(f"{self.source}: {no_such_column(missing.args[0], list(row))}") from None
+            what = f"{self.source}: {no_such_column(missing.args[0], list(row))}"
+            if on_absent is None:
+                raise TableError(what) from None
+            on_absent(what)
+            return [row.get(name) for name in names]
 
 
 class MessagePlace:
@@ -109,6 +112,10 @@ class MessagePlace:
         """What errors call the message."""
         return self._rows.source
 
+    def is_header_again(self) -> bool:
+        """Return False: messages have no header."""
+        return False
+
 
 class TopicSink:
     """Answers to a topic: rows that were learned again get none if they have one.
@@ -119,6 +126,8 @@ class TopicSink:
     reader : TopicReader
         Of the rows; the offsets of its group follow the answers.
     """
+
+    n_unanswered = 0
 
     def __init__(self, writer: TopicWriter, reader: TopicReader) -> None:
         self._writer, self._reader = writer, reader
@@ -218,10 +227,7 @@ class KafkaStream:
 
     def rows(self, answer: Callable[[], None], stop: StopSignals, on_bad_row: OnBadRow) -> MessageRows:
         """Return the rows of the topic."""
-        return MessageRows(
-            self._reader, answer, stop, on_bad_row,
-            may_lack_fields=self._choices.on_bad_row == "missing", ends=self._choices.stop_at_end,
-        )  # fmt: skip
+        return MessageRows(self._reader, answer, stop, on_bad_row, ends=self._choices.stop_at_end)
 
     def close(self) -> None:
         """Leave the brokers."""

@@ -2,12 +2,13 @@
 
 import json
 import signal
+import sys
 import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from adabypass.cli import outputs, terminal
 from adabypass.cli.stream_answers import Answerer
-from adabypass.cli.stream_input import ArrivingInput, Cells, Place, Stopped, StopSignals, parse_time
+from adabypass.cli.stream_input import ArrivingInput, Blocked, Cells, Place, Stopped, StopSignals, parse_time
 from adabypass.cli.stream_output import Wanted
 from adabypass.cli.stream_sinks import GrowingFile, ParquetFile, Sink, StandardOutput, WholeFile, encoding
 from adabypass.errors import AdabypassError, BrokerError, StateError, TableError
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_LINES = 10
 """Over how many lines a row may go on, in a quoted cell: an unclosed quote must not keep all later rows waiting."""
+MOST_NAMED = 10
+"""Series that are named one by one in a report."""
 EVERY = 10_000
 EVERY_OF_A_SERIES = 10
 """Rows between two snapshots: so many, or so many for each series if that is more."""
@@ -54,13 +57,19 @@ class Loop:
         kafka: "KafkaStream | None" = None,
     ) -> None:  # fmt: skip
         self._choices, self._stop, self._kafka = choices, stop, kafka
-        encode, header = encoding(kind, wanted)
+        is_shown = choices.out in (None, outputs.STANDARD) and sys.stdout.isatty()
+        encode, header = encoding(kind, wanted, is_shown=is_shown)
         self._series = StreamSeries(template, len(choices.exog), watch_changes="change" in wanted.fields)
         self._answerer = Answerer(wanted, self._series, encode)
         self._waiting: list[Row] = []
         self._sink, self._answers = self._open_sink(kind, header, wanted)
-        self._n_bad = self._n_skipped = self._saved_at = self._skipped_checksum = 0
-        self._state = None if choices.state is None else self._open_state(choices)
+        self._n_bad = self._n_absent = self._n_skipped = self._n_new = self._saved_at = self._skipped_checksum = 0
+        self._reader: Cells | None = None
+        try:
+            self._state = None if choices.state is None else self._open_state(choices)
+        except BaseException:
+            self._sink.abandon()
+            raise
 
     def run(self) -> int:
         """Answer all rows; return the exit code."""
@@ -75,7 +84,9 @@ class Loop:
                 self._kafka.start()
                 messages = self._kafka.rows(self._flush, self._stop, self._on_bad_row)
                 self._answer_rows(messages, messages.place)
-            self._finish()
+            return self._finish()
+        except Blocked as blocked:
+            return self._blocked(int(blocked.args[0]))
         except Stopped as stopped:
             return self._stopped(int(stopped.args[0]))
         except BrokerError:
@@ -85,7 +96,6 @@ class Loop:
             raise
         finally:
             self._close()
-        return 0
 
     def _answer_rows(self, rows: "Rows | MessageRows", place: Place) -> None:
         """Read one row after another; those that are there together are learned together.
@@ -98,19 +108,20 @@ class Loop:
             What errors about a cell of the newest row call it.
         """
         choices, known, waiting, most_rows = self._choices, self._series.known, self._waiting, self._series.most_rows
-        reader = Cells(
+        self._reader = reader = Cells(
             place, choices.target, choices.key, choices.time, choices.exog, choices.missing,
             choices.on_bad_row == "missing",
         )  # fmt: skip
         observation, first, has_time = reader.observation, self._first_row(), choices.time is not None
-        for row in rows.select(reader.names):
+        on_absent = self._on_absent if choices.on_bad_row == "missing" else None
+        for row in rows.select(reader.names, on_absent):
             try:
                 y, exog, key, time, cell = observation(row)
                 series = known.get(key)
                 if series is not None and has_time and self._is_learned(series, time, cell, place):
                     continue
             except TableError as error:
-                self._on_bad_row(error, rows.row)
+                self._on_bad_row(rows.header_again() or error, rows.row)
                 continue
             if rows.row < first:
                 self._check_learned(rows.row, first, pack(rows.row, key, "", y, exog))
@@ -127,16 +138,26 @@ class Loop:
         """Learn all rows that wait, and add their answers to the sink, in the order in which they came."""
         rows = self._waiting.copy()
         self._waiting.clear()
-        if rows:
-            learn, add = self._answerer.answer if self._state is None else self._state.learn, self._sink.add
-            for row, answer in zip(rows, learn(rows), strict=True):
+        if not rows:
+            return
+        self._n_new += len(rows)
+        learn, add = self._answerer.answer if self._state is None else self._state.learn, self._sink.add
+        answers = learn(rows)
+        try:
+            for row, answer in zip(rows, answers, strict=True):
                 add(answer, row[0], row[1])
+        except BaseException:
+            if self._state is not None:
+                self._state.is_failed = True  # what has no answer is not to be kept
+            raise
 
     def _is_learned(self, series: Series, time: Any, cell: Any, place: Place) -> bool:
         """Return whether a row was learned before the stream was resumed; refuse one that is late."""
         try:
             if series.resumed_time is not None and time <= series.resumed_time:
                 self._n_skipped += 1
+                series.n_skipped += 1
+                series.has_met_newest |= time == series.resumed_time
                 return True
             if series.last_time is None or time > series.last_time:
                 return False
@@ -175,6 +196,12 @@ class Loop:
         self._n_bad += 1
         terminal.complain(f"skipped: {error}")
 
+    def _on_absent(self, what: str) -> None:
+        """Note a row that leaves out a column, whose value counts as missing: the first one in words."""
+        self._n_absent += 1
+        if self._n_absent == 1:
+            terminal.note(f"{what} It counts as missing, here and in later rows.")
+
     def _flush(self) -> None:
         """Write rows to the journal, then their answers, then a snapshot if it is time for one."""
         state = self._state
@@ -183,7 +210,12 @@ class Loop:
             self._sink.flush()
             return
         state.commit()
-        self._sink.flush()
+        try:
+            self._sink.flush()
+        except BaseException:
+            if self._sink.n_unanswered:
+                state.take_back(self._sink.n_unanswered)
+            raise
         every = self._choices.every or max(EVERY, EVERY_OF_A_SERIES * len(state.series))
         if state.n_learned - self._saved_at >= every:
             self._save(state)
@@ -194,25 +226,58 @@ class Loop:
         state.save()
         self._saved_at = state.n_learned
 
-    def _finish(self) -> None:
-        """Save all that was learned, and complete the answers."""
+    def _finish(self) -> int:
+        """Save all that was learned, complete the answers, and report what was left out; return the exit code."""
         self._flush()
         if self._state is not None and self._state.n_learned > self._saved_at:
             self._save(self._state)
         self._sink.finish()
-        if self._n_bad:
-            terminal.note(f"Rows that could not be read, and were skipped: {self._n_bad}.")
-        if self._n_skipped:
-            terminal.note(f"Rows that were learned before, and were skipped: {self._n_skipped}.")
+        return self._report()
+
+    def _report(self) -> int:
+        """Report rows and values that were left out; return the exit code."""
+        n_no_number = 0 if self._reader is None else self._reader.n_taken_as_missing
+        for what, count in (
+            ("Rows that could not be read, and were skipped", self._n_bad),
+            ("Rows without a column that is read, whose value was taken as missing", self._n_absent),
+            ("Values that were no numbers, and were taken as missing", n_no_number),
+            ("Rows that were learned before, and were skipped", self._n_skipped),
+        ):
+            if count:
+                terminal.note(f"{what}: {count}.")
+        silent = [(key, each) for key, each in self._series.known.items() if each.is_silent]
+        for key, each in silent[:MOST_NAMED]:
+            terminal.complain(
+                f"left out: {f'series {key}' if key else 'the series'}: none of its {each.n_skipped} rows was new, nor "
+                f"the one learned last, since all are earlier than {each.last_cell}, its newest time. If that time is "
+                "wrong, begin with another --state folder."
+            )
+        if len(silent) > MOST_NAMED:
+            terminal.complain(f"left out: {len(silent) - MOST_NAMED} more series, likewise.")
+        is_all_bad = self._n_bad > 0 and self._n_new == 0 and self._n_skipped == 0
+        if is_all_bad:
+            terminal.complain("no row could be read: nothing was learned.")
+        return terminal.INCOMPLETE if silent or is_all_bad else 0
 
     def _stopped(self, number: int) -> int:
         """End after a signal; return the exit code."""
-        self._finish()
+        try:
+            self._finish()
+        except Blocked:
+            return self._blocked(number)
         if number == signal.SIGINT:
             where = "" if self._state is None else f" All that was learned is in {self._choices.state}."
             terminal.complain(f"interrupted; every row that was read is answered.{where}")
             return terminal.INTERRUPTED
         return 0
+
+    def _blocked(self, number: int) -> int:
+        """End after a signal that came while nobody read the answers; return the exit code."""
+        kept = "." if self._state is None else f", and are not learned: {self._choices.state} ends before them."
+        terminal.complain(
+            f"stopped while standard output took no more; {self._sink.n_unanswered} rows are not answered{kept}"
+        )
+        return terminal.INTERRUPTED if number == signal.SIGINT else terminal.MISTAKE
 
     def _give_up(self) -> None:
         """Keep what was learned before an error in the input; a failed write has been kept as far as it came."""
@@ -235,12 +300,12 @@ class Loop:
         if self._kafka is not None and self._kafka.sink is not None:
             return self._kafka.sink, self._kafka.sink
         if out is None or out == outputs.STANDARD:
-            return StandardOutput(header, waits=state is not None), None
+            return StandardOutput(header, self._stop), None
         if kind == "parquet":
             return ParquetFile(out, wanted), None
         if state is None:
             return WholeFile(out, header), None
-        growing = GrowingFile(out, header, terminal.note)
+        growing = GrowingFile(out, header, wanted.header(), terminal.note)
         return growing, growing
 
     def _open_state(self, choices: "Choices") -> SavedStream:
@@ -257,6 +322,15 @@ class Loop:
         self._note_resumed(state)
         return state
 
+    def _newest(self, state: SavedStream) -> str:
+        """Return up to which time rows are skipped, in words: one that is far off is seen here."""
+        every = [each for each in state.series.known.values() if each.resumed_time is not None]
+        try:
+            newest = max(every, key=lambda each: each.resumed_time, default=None)
+        except TypeError:  # series with times of different kinds
+            return ""
+        return "" if newest is None else f": up to {newest.last_cell}{' at most' if len(every) > 1 else ''}"
+
     def _note_resumed(self, state: SavedStream) -> None:
         """Report what the state holds, and how rows that it has learned are recognised."""
         folder, time = self._choices.state, self._choices.time
@@ -269,7 +343,7 @@ class Loop:
             terminal.note(
                 f"{folder}: resumed after {n_learned} rows of {len(state.series)} series, {n_replayed} of them "
                 f"from the journal. Rows that were learned before are skipped, by {by}"
-                + (f": up to row {row}." if time is None and self._kafka is None else ".")
+                + (f": up to row {row}." if time is None and self._kafka is None else f"{self._newest(state)}.")
             )
         else:
             terminal.note(f"{folder}: a new state. Rows will be recognised by {by}.")

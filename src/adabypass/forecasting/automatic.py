@@ -8,7 +8,7 @@ import numpy as np
 from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError, ShapeError
 from adabypass.forecasting import structure_state
 from adabypass.forecasting.components import Explanation, explain
-from adabypass.forecasting.exog_filling import fill_missing
+from adabypass.forecasting.exog_filling import fill_ahead, fill_missing
 from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS, Forecaster
 from adabypass.forecasting.observations import check_exog, check_series, too_short
 from adabypass.forecasting.periods import find_period
@@ -290,8 +290,10 @@ class AutoForecaster(Forecaster):
         """
         steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
         check_method(method)
-        known = check_exog(exog, steps, self._n_columns(), self.exog, "raise")
+        known = check_exog(exog, steps, self._n_columns(), self.exog, self.missing)
         bank = self._ready_bank()
+        mean, last = (bank.spec.structures.view(bank.row, name) for name in ("exog_mean", "exog_last"))
+        known = fill_ahead(known, mean, last, self.missing)
         row, (_, *beside) = bank.freeze(known[0])  # so that no other thread moves it meanwhile
         structures = StructureCell(bank.spec.structures, row)
         if method == "paths" and steps > 1:

@@ -7,6 +7,7 @@ import numpy as np
 
 from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError, ShapeError
 from adabypass.forecasting.by_arguments import ByArguments
+from adabypass.forecasting.exog_filling import fill_series_ahead
 from adabypass.forecasting.horizon import draw_paths
 from adabypass.forecasting.observations import check_exog, check_series, too_short
 from adabypass.forecasting.settings import Method, check_method, check_names, check_settings
@@ -278,12 +279,13 @@ class Forecaster(Savable, metaclass=ByArguments):
         check_method(method)
         if method == "paths" and self.is_point:
             raise ParameterError(f"{type(self._untrained).__name__} forecasts points: it has no paths to draw.")
-        known = check_exog(exog, steps, self._n_exog(self._cell), self._names, "raise")
+        known = check_exog(exog, steps, self._n_exog(self._cell), self._names, self.missing)
         self._check_ready()
         twin = self.copy()  # so that no other thread moves it meanwhile
         cell = twin._cell
         if cell is None:
             raise NotReadyError("this forecaster has learned nothing yet; let it see an observation after its lags.")
+        known = fill_series_ahead(known, self._spec, cell.row)
         if method == "moments":
             return Forecast(from_components(cell.forecast_steps(known), type(self._untrained).__name__))
         draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)

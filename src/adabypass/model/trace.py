@@ -161,8 +161,9 @@ class Trace:
         n_left_out = int(np.count_nonzero(is_seen & ~is_known))
         if len(seen) == 0:
             raise NotEnoughDataError(
-                f"there is nothing to score: after the first {skip} observations, {n_left_out} had a forecast that "
-                "knew nothing, and the rest are missing; give a longer series, or skip fewer."
+                f"there is nothing to score: of {len(self)} observations, the first {skip} are skipped, "
+                f"{len(is_seen) - int(is_seen.sum())} are missing, and {n_left_out} came before anything could be "
+                "forecast; give a longer series, or skip fewer."
             )
         y, mean = self.y[seen], self.mean[seen]
         with np.errstate(over="ignore"):

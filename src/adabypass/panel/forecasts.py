@@ -9,9 +9,10 @@ import numpy as np
 from adabypass import tables
 from adabypass.errors import ParameterError, SeriesWarning
 from adabypass.forecasting import Baseline, Forecaster
+from adabypass.model.series_spec import Missing
 from adabypass.panel.batch import Failure
 from adabypass.panel.columns import TARGET, Columns, as_names
-from adabypass.panel.pipeline import forecast_series
+from adabypass.panel.pipeline import as_forecaster, forecast_series
 from adabypass.panel.series import SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.timegrid.freq import Freq
@@ -33,6 +34,7 @@ def forecast(
     exog: str | Sequence[str] = (),
     calendar: str | Sequence[str] = (),
     freq: Freq | None = None,
+    missing: Missing | None = None,
     levels: float | Sequence[float] = (0.9,),
     on_error: Literal["warn", "raise"] = "warn",
     n_threads: int | None = None,
@@ -55,6 +57,9 @@ def forecast(
         Exogenous columns. Their future values are in rows at the end whose target is blank.
     calendar : list of "day", "week", "year": cycles to learn; "holidays:DE": public holidays, of the extra `holidays`
     freq : number, timedelta or text such as "month": time between observations, the most common one if not given
+    missing : "raise", "mean" or "last", optional
+        What becomes of a missing value of `exog`: an error, which is the default, the column's mean so far, or its last
+        value. A forecaster that is given has a setting of its own instead.
     levels : number between 0 and 1, or several: probabilities of the intervals
     on_error : "warn" or "raise"
         What to do about a series that cannot be forecast (too short, say): leave it out with a `SeriesWarning` that
@@ -81,7 +86,8 @@ def forecast(
     check_on_error(on_error)
     table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
     panel = SeriesTable(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
-    found = forecast_series(panel, horizon, forecaster, levels, n_threads=n_threads)
+    template = as_forecaster(forecaster, missing)
+    found = forecast_series(panel, horizon, template, levels, n_threads=n_threads)
     if found.failures:
         report(found.failures, len(panel), on_error)
     return table.like(found.columns)

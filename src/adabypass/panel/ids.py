@@ -1,6 +1,8 @@
 """The ids of a panel's series, and which row each has."""
 
+import os
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -56,20 +58,50 @@ def find(index: dict[Id, int], ids: Iterable[Id]) -> "np.ndarray[Any, np.dtype[n
 
 
 class Exclusive:
-    """A lock that a second call waits for; a call from within the first one is refused, since it would wait forever."""
+    """A lock that a second call waits for; a call from within the first one is refused, since it would wait forever.
+
+    A forked process has a lock of its own. If another thread held it at the fork, nobody will release it there, and
+    what it guards is half changed: every call is refused.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._owner: int | None = None
+        self._is_torn = False
+        _EVERY.add(self)
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        me = threading.get_ident()
+        me, process = threading.get_ident(), os.getpid()
+        if self._is_torn:
+            raise ConcurrentUseError(
+                "this process was forked while the panel was at work in threads, which are not in this process, so "
+                "that its copy of the panel is not whole; fork before or after, or save the panel and load it here."
+            )
         if self._owner == me:
             raise ConcurrentUseError("this panel is at work, and this call came from within it; wait until it returns.")
         with self._lock:
             self._owner = me
             try:
                 yield
+            except BaseException:
+                self._is_torn |= os.getpid() != process  # forked from within, and then stopped half way
+                raise
             finally:
                 self._owner = None
+
+    def _after_fork(self) -> None:
+        if self._lock.locked() and self._owner != threading.get_ident():
+            self._lock, self._owner, self._is_torn = threading.Lock(), None, True
+
+
+_EVERY: "weakref.WeakSet[Exclusive]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for each in list(_EVERY):
+        each._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

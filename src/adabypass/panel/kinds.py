@@ -11,6 +11,7 @@ import numpy as np
 
 from adabypass.errors import NotFiniteError, ParameterError, ShapeError
 from adabypass.forecasting import AutoForecaster, Forecaster
+from adabypass.forecasting.exog_filling import fill_series_ahead
 from adabypass.forecasting.observations import check_exog
 from adabypass.forecasting.rows import with_row
 from adabypass.forecasting.state import KIND as FORECASTER
@@ -99,6 +100,10 @@ class RowKind(ABC):
     @abstractmethod
     def name(self) -> str:
         """Return the name of the model, for messages."""
+
+    def fill_ahead(self, row: Floats, X: Floats) -> Floats:
+        """Return the numbers that come with steps ahead (n_steps, n_inputs), missing ones filled from a series' row."""
+        return X
 
     def predictive_ahead(self, parts: Components) -> Predictive:
         """Return many forecasts, whichever steps ahead, from their components (n, n_components)."""
@@ -243,6 +248,9 @@ class ForecasterRows(RowKind):
 
     def check_inputs(self, X: object, n: int, n_inputs: int | None) -> Floats:
         return check_exog(X, n, n_inputs, self.template.exog, self.template.missing)
+
+    def fill_ahead(self, row: Floats, X: Floats) -> Floats:
+        return fill_series_ahead(X, self.template._spec, row)
 
     def single(self, row: Floats, n_inputs: int) -> Forecaster:
         return with_row(self.template, row.copy(), n_inputs)

@@ -38,7 +38,8 @@ class Panel(SeriesRows):
     Parameters
     ----------
     forecaster : Forecaster or Regressor, optional
-        Its settings are used; what it has learned is not. A new `Forecaster()` if not given.
+        Its settings are used; what it has learned is not. `Forecaster(lags=1)` if not given. An automatic one, as
+        `Forecaster()` makes it, is refused: choose lags.
     ids : list of text or whole numbers, optional
         Series to begin with.
     n_threads : int, optional
@@ -227,6 +228,9 @@ class Panel(SeriesRows):
             which = find(self._index, chosen)
             rows, _ = self._started(table.shape[2])
             cells = self._workers(len(which) * n_steps)
+            if np.isnan(table).any():
+                for each, row in zip(table, which.tolist(), strict=True):
+                    each[:] = self._kind.fill_ahead(rows.store.row(row), each)
             return forecast_ahead(self._kind, rows.store, which, table, cells, chosen, wanted, progress)
 
     def pooled(self) -> Forecaster | Regressor:

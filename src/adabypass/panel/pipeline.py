@@ -8,12 +8,14 @@ import numpy as np
 from adabypass.errors import AdabypassError, ParameterError
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.model.forecast import Forecast
+from adabypass.model.series_spec import Missing
 from adabypass.panel.ahead import check_levels
 from adabypass.panel.batch import Batch, Failure
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.panel.threads import check_threads, in_threads
 from adabypass.regressors import Regressor
 from adabypass.tables import Column, ZonedTimes
+from adabypass.validation import shown
 
 T = TypeVar("T")
 _SIDES = ("lower", "upper")
@@ -130,16 +132,26 @@ def forecast_series(
     return Forecasts(columns, failures, batch.first)
 
 
-def as_forecaster(given: Forecaster | Baseline | Regressor | None) -> Forecaster | Baseline:
-    """Return a forecaster or a baseline as it is, a model in a forecaster with the default lags; a new one for None."""
+def as_forecaster(
+    given: Forecaster | Baseline | Regressor | None, missing: Missing | None = None
+) -> Forecaster | Baseline:
+    """Return a forecaster or a baseline as it is, a model in a forecaster with the default lags; a new one for None.
+
+    `missing` is that of a forecaster which is made here.
+    """
     if isinstance(given, Forecaster | Baseline):
+        if missing is not None:
+            raise ParameterError(
+                f"missing is {shown(missing)}, but the forecaster has a setting of its own; pass missing to it instead."
+            )
         return given
     if given is not None and not isinstance(given, Regressor):
         raise ParameterError(
             f"forecaster is {given!r}, but must be a forecaster such as Forecaster(lags=2), or a model such as "
             "AutoBypass()."
         )
-    return Forecaster(None if given is None else given.copy())  # the copy, since a forecaster's model starts anew
+    model = None if given is None else given.copy()  # the copy, since a forecaster's model starts anew
+    return Forecaster(model, missing=missing or "raise")
 
 
 def _raise_first(failures: list[Failure]) -> NoReturn:

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from adabypass.errors import ParameterError
+from adabypass.errors import ConcurrentUseError, ParameterError
 from adabypass.files import FilePath
 from adabypass.inference.kernel.rows import RowStore
 from adabypass.validation import Floats, shown
@@ -39,12 +39,23 @@ class PanelRows:
         self.new_row = new_row
         n_line = -(-len(new_row) // 8) * 8
         rows_per_block = max(1, BLOCK_BYTES // (8 * n_line))
-        self.store = RowStore(len(new_row), rows_per_block, aligned_at or 0)
+        self._store = RowStore(len(new_row), rows_per_block, aligned_at or 0)
+        self._process = os.getpid()
         self._free: list[int] = []
         self._file: IO[bytes] | None = None if folder is None else _open_file(folder)
         self._maps: list[mmap.mmap] = []
         if self._file is not None:
             weakref.finalize(self, self._file.close)
+
+    @property
+    def store(self) -> RowStore:
+        """The rows; those in a file are refused to a forked process, which would change them in the other one too."""
+        if self._file is not None and os.getpid() != self._process:
+            raise ConcurrentUseError(
+                "this process was forked, and the rows of this panel are in a file (rows_in) that the other process "
+                "works with; save the panel and load it here, or make one without rows_in before the fork."
+            )
+        return self._store
 
     @property
     def n_bytes(self) -> int:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice, pairwise
 from typing import TypeVar
 
+from adabypass.errors import ConcurrentUseError
 from adabypass.inference.kernel.row_cell import RowCell
 from adabypass.validation import Integers, check_int
 
@@ -98,6 +99,7 @@ class _Team:
         self._stop, self._moved = threading.Event(), threading.Condition()
         self._done, self._n_busy = 0, len(self._cells)
         self._error: BaseException | None = None
+        self._process = os.getpid()
 
     def run(self, progress: Callable[[int], None] | None) -> None:
         threads = [threading.Thread(target=self._take_parts, args=(cell,), daemon=True) for cell in self._cells]
@@ -140,5 +142,10 @@ class _Team:
                 done, self._done, is_over = self._done, 0, self._n_busy == 0
             if progress is not None and done:
                 progress(done)
+                if os.getpid() != self._process:
+                    raise ConcurrentUseError(
+                        "this process was forked while the panel was at work in threads, which are not in this "
+                        "process; fork before or after, or work with n_threads=1."
+                    )
             if is_over:
                 return

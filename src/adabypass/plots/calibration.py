@@ -119,4 +119,6 @@ def calibrated(trace: Trace, time: object = None) -> Panels:
     figure = canvas.Figure(figsize=(10, 7), layout="constrained")
     grid = figure.add_gridspec(2, 2, height_ratios=(1.5, 1))
     left, right, below = (figure.add_subplot(grid[place]) for place in ((0, 0), (0, 1), (1, slice(None))))
-    return np.array([pit(trace, ax=left), reliability(trace, ax=right), coverage(trace, time=time, ax=below)])
+    return canvas.shown_panels([
+        pit(trace, ax=left), reliability(trace, ax=right), coverage(trace, time=time, ax=below)
+    ])  # fmt: skip

@@ -45,6 +45,7 @@ __all__ = [
     "observations",
     "plain",
     "save",
+    "shown_panels",
     "tidy",
     "times",
     "tint",
@@ -60,12 +61,36 @@ MOST_MOMENTS = 1_500
 UNKNOWN_SD = LARGEST**0.5 / 1e10
 """A forecast with a standard deviation above this, or an infinite one, says that nothing is known yet."""
 FORMATS = (".png", ".pdf", ".svg")
+NO_GLYPH = "Glyph .* missing from"
+DPI_SHOWN = 80
+"""Dots per inch of a picture in a notebook."""
+
+
+class ShownAxes(Axes):
+    """Axes on a figure of their own, which a notebook shows where they are the value of a cell.
+
+    pyplot knows nothing of such a figure, so that no notebook would draw it by itself.
+    """
+
+    def _repr_png_(self) -> bytes | None:
+        return _png(self)
+
+
+class ShownPanels(np.ndarray[Any, np.dtype[Any]]):
+    """An array of Axes on one figure of their own, which a notebook shows where it is the value of a cell."""
+
+    def _repr_png_(self) -> bytes | None:
+        return _png(self)
 
 
 def new_axes(figsize: tuple[float, float] = (10, 4.5)) -> Axes:
     """Return axes on a figure of their own rather than pyplot's: nothing global is touched, and no window opens."""
-    ax: Axes = Figure(figsize=figsize, layout="constrained").subplots()
-    return ax
+    return Figure(figsize=figsize, layout="constrained").add_subplot(axes_class=ShownAxes)
+
+
+def shown_panels(axes: "Sequence[Axes] | np.ndarray[Any, np.dtype[Any]]") -> ShownPanels:
+    """Return Axes of one figure as an array that a notebook shows."""
+    return np.array(axes, dtype=object).view(ShownPanels)
 
 
 def times(time: object, n: int, name: str = "time") -> Times:
@@ -209,9 +234,22 @@ def save(picture: "Axes | Figure | np.ndarray[Any, np.dtype[Any]]", path: str | 
     content = io.BytesIO()
     with warnings.catch_warnings():
         # A letter that the font lacks is drawn as a box; the user can do nothing about it.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        warnings.filterwarnings("ignore", message=NO_GLYPH)
         figure.savefig(content, format=kind[1:], dpi=160)
     replace_file(content.getvalue(), file)
+
+
+def _png(picture: Any) -> bytes | None:
+    """Return a picture as PNG; None if there is nothing to show."""
+    try:
+        figure = _figure_of(picture)
+    except ParameterError:
+        return None
+    content = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=NO_GLYPH)
+        figure.savefig(content, format="png", dpi=DPI_SHOWN)
+    return content.getvalue()
 
 
 def _figure_of(picture: Any) -> Figure:

@@ -31,9 +31,10 @@ def components(explanation: Explanation, ax: Any = None) -> "np.ndarray[Any, np.
         raise ParameterError(f"explanation is {shown(explanation)}, but must be what Forecaster().explain() gives.")
     n_axes = 2 if len(explanation.season.median) else 1
     figure = canvas.new_axes((10, 3.2 * n_axes)).figure if ax is None else None
+    axes: np.ndarray[Any, np.dtype[Any]]
     if figure is not None:
         figure.clear()
-        axes = np.ravel(figure.subplots(n_axes, 1))
+        axes = canvas.shown_panels(np.ravel(figure.subplots(n_axes, 1)))
     else:
         axes = np.ravel(np.asarray(ax, dtype=object))
     if len(axes) != n_axes:

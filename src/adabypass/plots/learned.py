@@ -178,7 +178,7 @@ def _shares(trace: Trace) -> list[str]:
 def _stacked_axes(n: int) -> "np.ndarray[Any, np.dtype[Any]]":
     figure = Figure(figsize=(10, 0.9 + 1.35 * n), layout="constrained")
     axes: np.ndarray[Any, np.dtype[Any]] = figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0]
-    return axes
+    return canvas.shown_panels(axes)
 
 
 def _in_words(name: str) -> str:

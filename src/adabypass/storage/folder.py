@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adabypass.errors import LockedError, StateError
-from adabypass.files import FilePath, lock, replace_file, sync_folder
+from adabypass.files import FilePath, lock, not_own, open_own, replace_file, sync_folder
 from adabypass.snapshots import container
 from adabypass.snapshots.container import Array, Snapshot
 from adabypass.snapshots.header import Header
@@ -39,6 +39,8 @@ def read(path: FilePath) -> FolderContent | None:
     """Return what a folder holds, None if it holds no state yet."""
     folder = Path(path)
     place = folder / SNAPSHOT
+    if place.is_symlink():  # a snapshot would be written through it
+        raise not_own(place)
     if not place.exists():
         stray = next(folder.glob("journal-*"), None)
         if stray is not None:
@@ -72,7 +74,7 @@ class StateFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         self._journal: journal.Journal | None = None
         self._number = 0
-        self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._lock = open_own(self.path / LOCK, os.O_RDWR | os.O_CREAT)
         if not lock(self._lock):
             owner = os.read(self._lock, 20).decode("ascii", "replace").strip()
             os.close(self._lock)
@@ -81,8 +83,9 @@ class StateFolder:
                 "another folder: two writers would mix up what they learn."
             )
         with suppress(OSError):  # the number is for a message only; a full disk is found soon enough
-            os.ftruncate(self._lock, 0)
-            os.write(self._lock, f"{os.getpid()}\n".encode())
+            if os.fstat(self._lock).st_nlink == 1:  # what has another name may be another's
+                os.ftruncate(self._lock, 0)
+                os.write(self._lock, f"{os.getpid()}\n".encode())
 
     def read(self) -> FolderContent | None:
         """Return what the folder holds, None if it holds no state yet."""

@@ -8,13 +8,17 @@ import numpy as np
 
 from adabypass.errors import StateError
 from adabypass.files import FilePath
+from adabypass.model.limits import LARGEST_COUNT
 from adabypass.snapshots import container
 from adabypass.snapshots.container import Snapshot
+from adabypass.snapshots.header import Header
 from adabypass.snapshots.versions import FORMAT, OLDEST_FORMAT
 from adabypass.storage import folder, journal
 from adabypass.storage.models import STREAM
 from adabypass.storage.positions import unpack
 
+MOST_ATTEMPTS = 10
+"""How often the folder of a running stream is read again because a new snapshot came in between."""
 MOST_IDS = 20
 """Ids of series that are listed."""
 
@@ -32,11 +36,32 @@ def inspect(path: FilePath) -> dict[str, Any]:
     place = Path(path)
     if not place.is_dir():
         return describe(container.read(place), os.stat(place).st_size)
-    found = folder.read(place)
+    found, size = _read_at_once(place)
+    whole = describe(found.snapshot, size)
+    whole |= {"journal": _journal(found.journal, whole)}
+    return whole | _totals(found, whole)
+
+
+def _read_at_once(place: Path) -> tuple[folder.FolderContent, int]:
+    """Return what a folder holds, and the size of its snapshot, also while a stream replaces one after another."""
+    for _ in range(MOST_ATTEMPTS):
+        before = _identity(place)
+        found = folder.read(place)
+        # A journal goes when the next snapshot is there: as long as there is none, it was read with its snapshot.
+        if _identity(place) == before:
+            break
     if found is None:
         raise StateError(f"{place} holds no state: there is no {folder.SNAPSHOT} in it.")
-    whole = describe(found.snapshot, os.stat(place / folder.SNAPSHOT).st_size)
-    return whole | {"journal": _journal(found.journal, whole)}
+    return found, os.stat(place / folder.SNAPSHOT).st_size
+
+
+def _identity(place: Path) -> tuple[int, int] | None:
+    """Return what distinguishes the newest snapshot from those before it; None if there is none."""
+    try:
+        newest = os.stat(place / folder.SNAPSHOT)
+    except FileNotFoundError:
+        return None
+    return newest.st_ino, newest.st_mtime_ns
 
 
 def describe(snapshot: Snapshot, size: int) -> dict[str, Any]:
@@ -56,6 +81,17 @@ def describe(snapshot: Snapshot, size: int) -> dict[str, Any]:
         ids = snapshot.arrays["keys"].tobytes().decode("utf-8", "replace").split("\n")[:-1]
         found["ids"] = [each for each in ids if each][:MOST_IDS]
     return found
+
+
+def _totals(found: folder.FolderContent, whole: dict[str, Any]) -> dict[str, Any]:
+    """Return the counts of snapshot and journal together: what a stream that is resumed here has learned."""
+    known = found.snapshot.arrays.get("keys", np.empty(0, np.uint8)).tobytes().decode("utf-8", "replace")
+    keys = dict.fromkeys(known.split("\n")[:-1]) | {record.key: None for record, _ in found.journal.records()}
+    n_saved = Header(found.snapshot.header, found.snapshot.name).whole("n_learned", maximum=int(LARGEST_COUNT))
+    totals = {"n_learned": n_saved + found.journal.n_records, "n_series": len(keys)}
+    if whole.get("positions") is None:
+        totals["row"] = whole["journal"]["last_row"]
+    return totals | {"ids": [each for each in keys if each][:MOST_IDS]}
 
 
 def _journal(found: journal.Found, whole: dict[str, Any]) -> dict[str, Any]:

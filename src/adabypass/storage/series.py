@@ -30,7 +30,7 @@ JSON, "" where rows have none; the observation, nan if it is missing; and exogen
 class Series:
     """What is remembered of one series besides its row of numbers."""
 
-    __slots__ = ("last_cell", "last_time", "number", "resumed_time")
+    __slots__ = ("has_met_newest", "last_cell", "last_time", "n_skipped", "number", "resumed_time")
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -41,6 +41,15 @@ class Series:
         """The same as a number or a datetime."""
         self.resumed_time: Any = None
         """The same when the stream was resumed: rows up to it were learned before."""
+        self.n_skipped = 0
+        """Rows since then that were not later."""
+        self.has_met_newest = False
+        """Whether the row of that time was among them."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether rows came since the stream was resumed, none of them new, nor the one that was learned last."""
+        return self.n_skipped > 0 and not self.has_met_newest and bool(self.last_time == self.resumed_time)
 
 
 class StreamSeries:

@@ -140,6 +140,11 @@ class SavedStream:
             self.is_failed = True
             raise
 
+    def take_back(self, n: int) -> None:
+        """Forget the last `n` rows of the newest commit, whose answers could not be written; the stream ends then."""
+        self.is_failed = True
+        self._journal.take_back(n)
+
     def sync_due(self) -> float:
         """Return in how many seconds the journal is to be flushed to the disk; infinity if it is."""
         return self._journal.sync_due()

@@ -16,6 +16,8 @@ from adabypass.tables.table import check_names, no_such_column
 CLOSE_QUOTE = 'close it, and write a quote within a cell twice ("").'
 OnBadRow: TypeAlias = Callable[[TableError], None]
 """What is done about a row that is none: it raises the error, or returns, and the row is left out."""
+OnAbsent: TypeAlias = Callable[[str], None]
+"""Takes what is to be said of a row that leaves a column out."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -55,6 +57,9 @@ class CsvRows:
     ) -> None:
         self.source, self.row, self.last_filled = source, -1, 0  # the header is row 0
         self._on_bad_row = on_bad_row or _raise
+        self._newest: list[str] = []
+        self._selected: Sequence[str] = ()
+        self._choose: Callable[[list[str]], Sequence[Any]] = list
         limited = lines if most_lines is None else self._limited(lines, most_lines)
         self._reader = csv.reader(limited, delimiter=delimiter, strict=True)
         self.names = self._header()
@@ -72,18 +77,20 @@ class CsvRows:
 
     def __iter__(self) -> Iterator[list[str]]:
         """Yield the cells of each row; an empty line is an empty cell if there is one column, and no row otherwise."""
-        width = len(self.names)
         while True:
             try:
                 for cells in self._reader:
-                    if len(cells) == width:
+                    if len(cells) == len(self.names):
                         self.row += 1
                         self.last_filled = self.row
+                        self._newest = cells
                         yield cells
                     elif cells:
                         self.row += 1
-                        self._on_bad_row(self._wrong_width(len(cells)))
-                    elif width == 1:
+                        self._newest = cells
+                        wrong = self._wrong_width(len(cells))
+                        self._on_bad_row(self.header_again() or wrong)
+                    elif len(self.names) == 1:
                         self.row += 1
                         yield [""]
                 return
@@ -91,14 +98,46 @@ class CsvRows:
                 self._on_bad_row(self._bad_line(error))
                 self.row += 1
 
-    def select(self, names: Sequence[str]) -> Iterator[Sequence[Any]]:
-        """Yield the cells of these columns, for each row."""
-        for name in names:
+    def select(self, names: Sequence[str], on_absent: OnAbsent | None = None) -> Iterator[Sequence[Any]]:
+        """Yield the cells of these columns, for each row; a row of CSV has them all."""
+        self._selected = names
+        self._choose = self._chooser()
+        return self._chosen()
+
+    def _chosen(self) -> Iterator[Sequence[Any]]:
+        for cells in self:
+            yield self._choose(cells)
+
+    def _chooser(self) -> Callable[[list[str]], Sequence[Any]]:
+        """Return the function that picks the selected cells of a row."""
+        for name in self._selected:
             if name not in self.names:
                 raise UnknownNameError(f"{self.source}: {no_such_column(name, self.names)}")
-        at = [self.names.index(name) for name in names]
+        at = [self.names.index(name) for name in self._selected]
         # A slice, since an itemgetter of one index gives the cell itself and not a sequence of one.
-        return map(itemgetter(slice(at[0], at[0] + 1)) if len(at) == 1 else itemgetter(*at), self)
+        return itemgetter(slice(at[0], at[0] + 1)) if len(at) == 1 else itemgetter(*at)
+
+    def is_header_again(self) -> bool:
+        """Return whether the newest row, which could not be read, is a header: two of its cells name columns."""
+        cells = {cell.strip() for cell in self._newest}
+        return len(cells & set(self.names)) >= 2 or (bool(self._selected) and cells >= set(self._selected))
+
+    def header_again(self) -> TableError | None:
+        """Return the error about the newest row if it is a header; from here on, columns are in the order of this one.
+
+        One that lacks a column that is read ends the reading with an `UnknownNameError`.
+        """
+        if not self.is_header_again():
+            return None
+        names = [cell.strip() for cell in self._newest]
+        where = f"{self.source}: row {self.row} is a header again"
+        for name in self._selected:
+            if name not in names:
+                raise UnknownNameError(f"{where}: {no_such_column(name, names)} (line {self.line})")
+        check_names(names, self.source)
+        is_same, self.names = names == self.names, names
+        self._choose = self._chooser()
+        return TableError(f"{where}{'' if is_same else ', with other columns or another order'} (line {self.line}).")
 
     def _wrong_width(self, n_cells: int) -> TableError:
         return TableError(
@@ -174,16 +213,39 @@ class JsonRows:
                 else:
                     yield found
 
-    def select(self, names: Sequence[str]) -> Iterator[Sequence[Any]]:
-        """Yield the cells of these columns, for each row: the first row has all; later None where one is left out."""
+    def select(self, names: Sequence[str], on_absent: OnAbsent | None = None) -> Iterator[Sequence[Any]]:
+        """Yield the cells of these columns, for each row.
+
+        Parameters
+        ----------
+        names
+        on_absent : function, optional
+            What is done about a row that leaves a column out: its cell is None then. By default the row is none. The
+            first row must have all columns.
+        """
         is_first = True
         for row in self:
-            if is_first:
-                is_first = False
-                for name in names:
-                    if name not in row:
-                        raise UnknownNameError(f"{self.source}: row {self.row}: {no_such_column(name, list(row))}")
-            yield [row.get(name) for name in names]
+            absent = next((name for name in names if name not in row), None)
+            if absent is None:
+                yield [row[name] for name in names]
+            else:
+                what = f"{self.source}: row {self.row}: {no_such_column(absent, list(row))}"
+                if is_first:
+                    raise UnknownNameError(what)
+                if on_absent is None:
+                    self._on_bad_row(TableError(f"{what} Write null where a value is missing."))
+                else:
+                    on_absent(what)
+                    yield [row.get(name) for name in names]
+            is_first = False
+
+    def is_header_again(self) -> bool:
+        """Return False: JSON lines have no header."""
+        return False
+
+    def header_again(self) -> TableError | None:
+        """Return None: JSON lines have no header."""
+        return None
 
 
 def parse_object(text: str, where: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.errors import UnknownNameError
+from adabypass.errors import MissingExtraError, UnknownNameError
 from adabypass.tables.cells import Array
 from adabypass.validation import Floats
 
@@ -33,7 +33,7 @@ def _calendar(region: str, years: range) -> Any:
     try:
         import holidays  # noqa: PLC0415  (an extra)
     except ImportError as missing:
-        raise ImportError(
+        raise MissingExtraError(
             "features of holidays need the package holidays; install it with: pip install 'adabypass[holidays]'"
         ) from missing
     country, _, part = region.partition("-")

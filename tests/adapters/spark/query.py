@@ -46,9 +46,14 @@ def try_again(run: Callable[[], Any]) -> Any:
 
 
 def table(spark: Any, folder: Path) -> pd.DataFrame:
-    """Return the output table, in the order of keys and times."""
+    """Return the output table, in the order of keys and times; what only counts dropped rows comes behind its row."""
     frame = spark.read.parquet(str(folder / "out")).toPandas()
-    return frame.sort_values(["key", "step"], ignore_index=True)
+    return frame.sort_values(["key", "step", "mean", "y", "n_late", "n_duplicate"], ignore_index=True)
+
+
+def answers(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table that answer rows, without those that only count."""
+    return found.drop_duplicates(["key", "step"])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Keys of a stream have the numbers of a forecaster, to the bit; what is dropped is counted, what is idle forgotten."""
 
+import os
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -41,7 +42,8 @@ def test_answers_equal_those_of_a_forecaster(spark: Any, tmp_path: Path, operato
     ]  # fmt: skip
     assert found["key"].nunique() == N_KEYS
     assert (found["n_late"].sum(), found["n_duplicate"].sum()) == (ARRIVED.n_late, ARRIVED.n_duplicate)
-    for key, rows in found.groupby("key"):
+    assert len(found) > len(query.answers(found))  # a batch of "key 1" holds nothing but old rows
+    for key, rows in query.answers(found).groupby("key"):
         used, own = ARRIVED.used(key), Forecaster(**query.OPTIONS)
         assert rows["step"].tolist() == used["step"].tolist()
         np.testing.assert_array_equal(rows["y"], used["y"])
@@ -53,6 +55,25 @@ def test_answers_equal_those_of_a_forecaster(spark: Any, tmp_path: Path, operato
             else:
                 expected = [forecast.mean, forecast.sd, *forecast.interval(0.5), *forecast.interval(0.9)]
                 assert found_before.tolist() == expected
+
+
+@pytest.mark.parametrize("horizon", [None, 2])
+@pytest.mark.parametrize("operator", EACH_OPERATOR)
+def test_dropped_rows_are_counted_though_nothing_new_follows(
+    spark: Any, tmp_path: Path, operator: Any, horizon: int | None
+) -> None:
+    schema = "key string, t long, y double"
+    for number, times in enumerate([range(5, 20), range(10), [19, 3]]):
+        rows = pd.DataFrame({"key": "a", "t": [*times], "y": 1.0})
+        (tmp_path / "in").mkdir(exist_ok=True)
+        rows.to_parquet(tmp_path / "in" / f"{number}.parquet")
+        os.utime(tmp_path / "in" / f"{number}.parquet", (1_700_000_000 + number,) * 2)
+    source = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
+    found = answers(forecast_stream(source, "key", "t", "y", operator=operator, lags=1, horizon=horizon), tmp_path)
+    assert (found["n_late"].sum(), found["n_duplicate"].sum()) == (11, 1)
+    counted = found[found["n_late"] > 0]
+    assert counted["t"].tolist() == [19, 19]
+    assert counted["mean"].isna().all()
 
 
 @pytest.mark.parametrize("operator", EACH_OPERATOR)

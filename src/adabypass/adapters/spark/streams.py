@@ -41,8 +41,9 @@ def forecast_stream(
 
     The state of a key is the snapshot of its forecaster, kept in Spark's state store and so in the query's checkpoint.
     Within a batch rows may come in any order. A row that is not newer than its key's rows of earlier batches is
-    dropped and counted. Rows without a key or a time are left out. Restarted from its checkpoint, a query goes on to
-    the same numbers, bit for bit.
+    dropped and counted; a key all of whose rows in a batch are dropped is answered with one row that counts them. Rows
+    without a key or a time are left out. Restarted from its checkpoint, a query goes on to the same numbers, bit for
+    bit.
 
     Parameters
     ----------
@@ -75,7 +76,8 @@ def forecast_stream(
     streaming DataFrame of Spark
         The columns `by` and `time`; `target`, or with a horizon `step`; `mean`, `sd`, `lower_90` and `upper_90` for
         each level, null where no forecast could be made yet; and `n_late` and `n_duplicate`: rows of the key that were
-        dropped since its answer before. Their sums count all that were dropped.
+        dropped in the batch. Their sums count all that were dropped. A row that does nothing but count has the time of
+        the key's newest row, and null or step 0 otherwise.
 
     Examples
     --------
