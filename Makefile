@@ -41,13 +41,12 @@ demo: setup  ## Reproduce the paper's Nile study: its table, and its figure
 
 test: lint  ## Build, lint, and run every test but the slow ones
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow" -q
-	@$(BIN)/python -m tools.test_spark -m "not slow"
 
 test-hosts: setup  ## Test the adapters of sktime, skpro, statsforecast and the last scikit-learn, in environments of their own
 	@$(BIN)/python tools/test_hosts.py
 
 test-spark: setup  ## Test Spark's adapter in an environment of its own, where Java is there, with ten kills of its driver for each operator
-	@$(BIN)/python -m tools.test_spark
+	@$(BIN)/python -m tools.test_spark $(ARGS)
 
 test-slow: setup  ## Run the slow tests: ten million steps
 	@$(BIN)/python -m pytest -m slow -q

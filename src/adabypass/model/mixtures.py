@@ -314,6 +314,12 @@ class Mixture(MixtureMoments):
             done[i : i + CHUNK] = self._call(function, flat[i : i + CHUNK], i)
         return plain(done.reshape(values.shape)) if self._is_single else done
 
+    def _cdf_table(self, chosen: Any, y: Floats) -> Floats:
+        """Return the distribution function of some of many forecasts, each at many values (n_chosen, n_values)."""
+        if self.record is not None and self.packing is not None:
+            return quantiles.cdf_table(np.ascontiguousarray(self.record[chosen]), y, self.packing)
+        return quantiles.cdf_table(np.ascontiguousarray(self.components[chosen]), y)
+
     def _call(self, function: Callable[..., Floats], at: Floats, first: int) -> Floats:
         """Call a compiled function with as many of the forecasts as there are values, from the first on."""
         stop = first + len(at)

@@ -1,12 +1,12 @@
 """Forecasts of the automatic forecaster: those of structures, mixed where there are any with those of regressions."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from adabypass.errors import ParameterError
-from adabypass.model import quantiles, t_mixture
 from adabypass.model.crps_integral import LEVELS, N_LEVELS, integrate_crps
 from adabypass.model.limits import LARGEST
 from adabypass.model.mixtures import Mixture
@@ -204,16 +204,14 @@ class Pooled:
         where it is for a second time counts for half as much (the Illinois rule). What takes too long, where parts
         differ by many orders of magnitude, is halved in the order of floating-point numbers.
         """
-        m = len(self.at)
         parts = [of_structures, *self._quantiles(levels, of_structures)]
-        low, high = np.min(parts, axis=0).ravel(), np.max(parts, axis=0).ravel()
-        wanted, which = np.repeat(levels, m), np.tile(np.arange(m), len(levels))
-        cdf = self[which]._quick_cdf()
+        low, high = (np.ascontiguousarray(ends(parts, axis=0).T) for ends in (np.min, np.max))
+        cdf, wanted = partial(self._cdf_table, slice(None), is_rough=False), levels
         below, above = cdf(low) - wanted, cdf(high) - wanted
         found = np.where(np.abs(below) <= np.abs(above), low, high)
         is_open = np.isfinite(low) & np.isfinite(high) & (np.minimum(np.abs(below), np.abs(above)) > CLOSEST)
         low, high = np.where(is_open, low, 0.0), np.where(is_open, high, 0.0)
-        moved = np.zeros(len(found))  # which end moved last: -1 the lower, 1 the upper
+        moved = np.zeros(found.shape)  # which end moved last: -1 the lower, 1 the upper
         for tries in range(MAX_TRIES + 66):
             if not is_open.any():
                 break
@@ -227,23 +225,11 @@ class Pooled:
             above = np.where(side > 0.0, error, np.where(moved < 0.0, 0.5 * above, above))
             low, high = np.where(side < 0.0, middle, low), np.where(side > 0.0, middle, high)
             found, moved = middle, side
-        return np.asarray(found.reshape(len(levels), m))
+        return np.asarray(found.T)
 
     def _quantiles(self, levels: Floats, otherwise: Floats) -> list[Floats]:
         """Return quantiles of each regression, shape (n_levels, n), or those given where it has no share."""
         return [np.where(share > 0.0, each.quantile(levels), otherwise) for share, each in self._shared()]
-
-    def _quick_cdf(self) -> Callable[[Floats], Floats]:
-        """Return the distribution function of forecasts that are all mixed, without checks of what it is given."""
-        of_structures, shared = self.share[:, 0], self._shared()
-
-        def at(x: Floats) -> Floats:
-            total = of_structures * t_mixture.cdf(*self.structures._parts, x, False)
-            for share, each in shared:
-                total = total + share * each._call(quantiles.cdf, x, 0)
-            return np.asarray(total)
-
-        return at
 
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
         """Return the central interval that holds the observation with probability `level`."""
@@ -270,7 +256,16 @@ class Pooled:
         levels = LEVELS[::2]
         own = self.structures.quantile(levels)
         points = np.concatenate([own, *self._quantiles(levels, own)])
-        return integrate_crps(self._quick_cdf(), points, y)
+        return integrate_crps(self._cdf_table, points, y)
+
+    def _cdf_table(self, chosen: Any, x: Floats, is_rough: bool = True) -> Floats:
+        """Return the distribution function of some forecasts that are all mixed, each at many values."""
+        share = self.share[chosen]
+        total = share[:, :1] * self.structures._cdf_table(chosen, x, is_rough)
+        for k, each in enumerate(self.regressions):
+            if share[:, 1 + k].any():
+                total = total + share[:, 1 + k : 2 + k] * each._cdf_table(chosen, x)
+        return np.asarray(total)
 
     def entropy(self) -> Any:
         """Return the expected negative log density, from quantiles."""

@@ -525,6 +525,22 @@ def sf(forecasts, const double[::1] y, Packing packing=None):
     return _each(forecasts, y, False, packing)
 
 
+def cdf_table(forecasts, const double[:, ::1] y, Packing packing=None):
+    """Return P(Y < y) of each forecast at each of its values, shape (n, n_values)."""
+    cdef Forecasts many = Forecasts(forecasts, packing)
+    out = np.full((many.n, y.shape[1]), NAN)
+    cdef double[:, ::1] values = out
+    cdef Py_ssize_t t, i
+    if y.shape[0] != many.n:
+        raise ValueError("a row of values for each forecast is needed")
+    with nogil:
+        for t in range(many.n):
+            if many.spread(t):
+                for i in range(y.shape[1]):
+                    values[t, i] = _tail(&many.mix, &many.mix.lanes[IDENTITY], y[t, i], True).tail
+    return out
+
+
 def quantile(forecasts, const double[::1] q, Packing packing=None, Py_ssize_t restart=0):
     """Return the value below which Y falls with probability q; a search begins where the one before it ended.
 

@@ -13,6 +13,8 @@ from adabypass.model.near import keep_near
 from adabypass.model.protocol import check_level, check_probability, check_values, plain
 from adabypass.validation import Floats, check_rng, check_size
 
+N_INNER_OF_FEW = 8
+"""Nodes between two of the points that a score is integrated by: there are few points."""
 _PARTS = ("share", "location", "scale", "dof", "zero_share")
 
 
@@ -242,7 +244,12 @@ class StudentMixture:
 
     def _crps(self, y: Floats) -> Floats:
         points = np.reshape(self.quantile(LEVELS), (len(LEVELS), -1))
-        return integrate_crps(lambda x: t_mixture.cdf(*self._parts, x, False), points, y)
+        return integrate_crps(self._cdf_table, points, y, N_INNER_OF_FEW)
+
+    def _cdf_table(self, chosen: Any, x: Floats, is_rough: bool = True) -> Floats:
+        """Return the distribution function of some forecasts, each at many values, if rough to 1e-5 or so."""
+        *parts, is_log = self._parts
+        return t_mixture.cdf_table(*(each[chosen] for each in parts), is_log, x, is_rough)
 
     def _crps_of_levels(self, y: Floats) -> Floats:
         """Return twice the mean pinball loss of many quantiles."""

@@ -22,6 +22,7 @@ cdef double LARGEST_LOG = limits.LARGEST_LOG
 cdef double SMALLEST = 1e-300
 cdef double INF = np.inf
 cdef double NEGLIGIBLE = 1e-10      # share of a component that is left out of the search for a quantile
+cdef double ROUGHLY_NEGLIGIBLE = 1e-7       # the same where probabilities are rough
 cdef double SETTLED = 1e-4          # miss, as a normal deviate, after which a search ends,
 cdef double ROUGHLY_SETTLED = 1e-2  # and one with a rough distribution function
 
@@ -40,6 +41,9 @@ cdef struct Students:
     # A mixture.
     Py_ssize_t n
     Student* each
+
+
+ctypedef double (*Distribution)(const Students* mix, double y, bint upper) noexcept nogil
 
 
 cdef class Room:
@@ -229,6 +233,28 @@ def cdf(
             gather(share, location, scale, dof, is_log, i, 0.0, &room.students)
             out[i] = probability(&room.students, y[i], upper)
     return np.asarray(out)
+
+
+def cdf_table(
+    const double[:, ::1] share, const double[:, ::1] location, const double[:, ::1] scale, const double[:, ::1] dof,
+    const unsigned char[::1] is_log, const double[:, ::1] y, bint is_rough,
+):
+    """Return the probability of values up to each of y[i], of row i, if rough to 1e-5 or so: shape (n, n_values)."""
+    check(share, location, scale, dof, is_log)
+    cdef Py_ssize_t i, j, n = share.shape[0]
+    found = np.empty((n, y.shape[1]))
+    cdef double[:, ::1] out = found
+    cdef Room room = Room(share.shape[1])
+    cdef Distribution distribution = roughly_probability if is_rough else probability
+    cdef double least_share = ROUGHLY_NEGLIGIBLE if is_rough else NEGLIGIBLE
+    if y.shape[0] != n:
+        raise ValueError("there must be a row of values for each forecast")
+    with nogil:
+        for i in range(n):
+            gather(share, location, scale, dof, is_log, i, least_share, &room.students)
+            for j in range(y.shape[1]):
+                out[i, j] = distribution(&room.students, y[i, j], False)
+    return found
 
 
 def logpdf(
