@@ -352,4 +352,4 @@ class Forecaster(Savable, metaclass=ByArguments):
         return cell
 
     def _new_cell(self, row: Floats, n_exog: int) -> SeriesCell:
-        return SeriesCell(self._untrained._kernel, self._spec, row, n_exog)
+        return SeriesCell(self._untrained._kernel_of(self._spec.model), self._spec, row, n_exog)

@@ -278,6 +278,10 @@ class Regressor(Savable):
         known = [] if self.n_features is None else [f"n_features={self.n_features}", f"n_seen={self.n_seen}"]
         return f"{type(self).__name__}({', '.join(given + known)})"
 
+    def _kernel_of(self, spec: Spec) -> Kernel:
+        """Return the kernel of a model with these hyperparameters."""
+        return self._kernel
+
     @classmethod
     def _kind(cls) -> str:
         """Return the name under which models of this class, and of classes made of it, are saved."""
@@ -311,7 +315,7 @@ class Regressor(Savable):
                 spec.check_row(row, n_features)
             except StateError as error:
                 header.refuse(str(error).rstrip("."))
-            cell = sparse_use.cell_type(spec)(self._kernel, spec, row, n_features)
+            cell = sparse_use.cell_type(spec)(self._kernel_of(spec), spec, row, n_features)
         self._spec, self._given_features, self._cell = spec, given, cell
 
     @classmethod
@@ -345,7 +349,7 @@ class Regressor(Savable):
         return cell
 
     def _new_cell(self, row: Floats, n_features: int) -> Cell:
-        cell: Cell = sparse_use.cell_type(self._spec)(self._kernel, self._spec, row, n_features)
+        cell: Cell = sparse_use.cell_type(self._spec)(self._kernel_of(self._spec), self._spec, row, n_features)
         return cell
 
 

@@ -1,11 +1,14 @@
 """The paper's models: passive-aggressive regression, SKF, BYPASS and ADA-BYPASS."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from adabypass.inference.kernel import govi, kalman, passive_aggressive
+from adabypass.inference.kernel.step import Kernel
 from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.paper_spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
-from adabypass.model.spec import Covariance
+from adabypass.model.spec import Covariance, Spec
 from adabypass.regressors.base import Regressor
 
 
@@ -107,9 +110,12 @@ class Bypass(Regressor):
     epsilon : number above 0
         Half-width of the noise's flat top, in the units of y.
     max_sweeps : int, optional
-        How many sweeps of the fixed point a step may take. None runs it to convergence; 2 gives the paper's table.
+        How many sweeps of the fixed point a step may take. None runs it to convergence, as the paper says.
     tol : number from 0
         The fixed point has converged when a sweep moves nothing by more than this, relative to its size.
+    corrections : list of "E1", "E2", "E3", "E4"
+        Errata of the paper (docs/equations.md) that are to be corrected; none by default. Not with a low-rank
+        covariance.
     covariance, rank
         As of `SequentialKalman`.
     n_features : int, optional
@@ -134,18 +140,24 @@ class Bypass(Regressor):
         *,
         max_sweeps: int | None = None,
         tol: float = 1e-8,
+        corrections: Sequence[str] = (),
         covariance: Covariance = "auto",
         rank: int = 10,
         n_features: int | None = None,
     ) -> None:
-        super().__init__(BypassSpec(a, b, epsilon, max_sweeps, tol, covariance=covariance, rank=rank), n_features)
+        spec = BypassSpec(a, b, epsilon, max_sweeps, tol, corrections=corrections, covariance=covariance, rank=rank)
+        super().__init__(spec, n_features)
+
+    def _kernel_of(self, spec: Spec) -> Kernel:
+        is_corrected = isinstance(spec, BypassSpec) and spec.corrections
+        return govi.CORRECTED_BYPASS if is_corrected else govi.BYPASS
 
     def linear_mixture(self) -> LinearMixture:
         return _variational(self)
 
 
 class AdaBypass(Regressor):
-    """ADA-BYPASS, the paper's Algorithm 2: BYPASS whose hyperparameters follow the data.
+    """ADA-BYPASS, the paper's Algorithm 2: BYPASS whose hyperparameters move with its errors.
 
     Parameters
     ----------
@@ -157,6 +169,10 @@ class AdaBypass(Regressor):
         The least value each of them may take.
     max_sweeps, tol, n_features
         As in `Bypass`.
+    corrections : list of "E1", "E2", "E3", "E4", "E5", "E8"
+        Errata of the paper (docs/equations.md) that are to be corrected; none by default. "E5" follows the right
+        gradients, "E8" those of the whole log likelihood besides: both take a full covariance, and sweeps to
+        convergence.
     covariance, rank
         As of `SequentialKalman`. Unless it is "full", the gradient of the covariance is kept as its diagonal, as (210)
         in docs/equations.md has it.
@@ -184,14 +200,21 @@ class AdaBypass(Regressor):
         omega_min: float = 1e-8,
         max_sweeps: int | None = None,
         tol: float = 1e-8,
+        corrections: Sequence[str] = (),
         covariance: Covariance = "auto",
         rank: int = 10,
         n_features: int | None = None,
     ) -> None:
         spec = AdaBypassSpec(
-            a, b, epsilon, max_sweeps, tol, aggressiveness, omega_min, covariance=covariance, rank=rank
-        )
+            a, b, epsilon, max_sweeps, tol, aggressiveness, omega_min,
+            corrections=corrections, covariance=covariance, rank=rank,
+        )  # fmt: skip
         super().__init__(spec, n_features)
+
+    def _kernel_of(self, spec: Spec) -> Kernel:
+        if not (isinstance(spec, AdaBypassSpec) and spec.corrections):
+            return govi.ADA_BYPASS
+        return govi.EXACT_ADA_BYPASS if spec.is_exact else govi.CORRECTED_ADA_BYPASS
 
     def linear_mixture(self) -> LinearMixture:
         return _variational(self)
