@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from adabypass.errors import ParameterError
 from adabypass.model import noise
@@ -88,6 +88,10 @@ class BypassSpec(GaussianSpec):
             check_positive(self, name)
         check_sweeps(self.max_sweeps)
         check_positive(self, "tol", zero=True)
+
+    def for_features(self, n_features: int) -> Self:
+        """Return the spec of a model with so many features: with corrections, a covariance stays full."""
+        return self if self.corrections else super().for_features(n_features)
 
     def start(self) -> dict[str, float]:
         return {

@@ -1,15 +1,21 @@
 """The paper's models: passive-aggressive regression, SKF, BYPASS and ADA-BYPASS."""
 
 from collections.abc import Sequence
+from math import isnan
 
 import numpy as np
 
+from adabypass.errors import ParameterError
 from adabypass.inference.kernel import govi, kalman, passive_aggressive
 from adabypass.inference.kernel.step import Kernel
+from adabypass.inference.reference import bound
+from adabypass.inference.reference import govi as reference
+from adabypass.inference.reference.linear_gaussian import Weights
 from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.paper_spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
 from adabypass.model.spec import Covariance, Spec
 from adabypass.regressors.base import Regressor
+from adabypass.validation import check_features, check_target
 
 
 class PassiveAggressive(Regressor):
@@ -114,8 +120,8 @@ class Bypass(Regressor):
     tol : number from 0
         The fixed point has converged when a sweep moves nothing by more than this, relative to its size.
     corrections : list of "E1", "E2", "E3", "E4"
-        Errata of the paper (docs/equations.md) that are to be corrected; none by default. Not with a low-rank
-        covariance.
+        Errata of the paper (docs/equations.md) that are to be corrected; none by default. The covariance is then full,
+        or diagonal.
     covariance, rank
         As of `SequentialKalman`.
     n_features : int, optional
@@ -151,6 +157,14 @@ class Bypass(Regressor):
     def _kernel_of(self, spec: Spec) -> Kernel:
         is_corrected = isinstance(spec, BypassSpec) and spec.corrections
         return govi.CORRECTED_BYPASS if is_corrected else govi.BYPASS
+
+    def lower_bound(self, x: object, y: object) -> float:
+        """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
+
+        Equation (242) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
+        nothing is learned.
+        """
+        return _lower_bound(self, x, y)
 
     def linear_mixture(self) -> LinearMixture:
         return _variational(self)
@@ -216,8 +230,32 @@ class AdaBypass(Regressor):
             return govi.ADA_BYPASS
         return govi.EXACT_ADA_BYPASS if spec.is_exact else govi.CORRECTED_ADA_BYPASS
 
+    def lower_bound(self, x: object, y: object) -> float:
+        """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
+
+        Equation (242) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
+        nothing is learned.
+        """
+        return _lower_bound(self, x, y)
+
     def linear_mixture(self) -> LinearMixture:
         return _variational(self)
+
+
+def _lower_bound(model: Bypass | AdaBypass, x: object, y: object) -> float:
+    """Return the bound (242) of the step that `y` at `x` would be."""
+    spec, learned, (mean, cov) = model._spec, model.parameters, model.weights
+    assert isinstance(spec, BypassSpec)
+    if cov is None:
+        raise ParameterError("the variational bound needs a full covariance; make the model with covariance='full'.")
+    features, target = check_features(x, len(mean)), check_target(y)
+    if isnan(target):
+        raise ParameterError("y is nan, but the bound is that of an observation; pass a number.")
+    seen = reference.surprise(Weights(mean, cov), features, target)
+    omega = reference.Omega(*(learned[name] for name in reference.Omega._fields))
+    theta = reference.Theta(*(learned[name] for name in reference.Theta._fields))
+    theta = reference.solve(theta, omega, seen, spec.max_sweeps, spec.tol, spec.corrections)
+    return bound.lower_bound(bound.factors(theta, omega, seen, spec.corrections), omega, seen)
 
 
 def _variational(model: Bypass | AdaBypass) -> LinearMixture:

@@ -88,7 +88,8 @@ def test_exact_updates_of_one_factor_at_a_time_never_lower_the_bound(case: tuple
     q = factors(start(omega), omega, seen, EXACT)
     bound = lower_bound(q, omega, seen)
     for _ in range(6):
-        for q in one_at_a_time(q, omega, seen, EXACT):
+        states = one_at_a_time(q, omega, seen, EXACT)
+        for q in states:
             before, bound = bound, lower_bound(q, omega, seen)
             assert bound >= before - ROUNDING * max(1.0, abs(before))
 
