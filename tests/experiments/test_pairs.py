@@ -1,5 +1,6 @@
 """Pairs are checked, fitted without a look ahead, and traded as the guide says."""
 
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass import EvidenceBypass, PassiveAggressive
+from adabypass import AdaBypass, Bypass, EvidenceBypass, PassiveAggressive, Regressor, SequentialKalman
 from adabypass.errors import AdabypassError, NotANumberError, PriceError, UnknownNameError
 from adabypass.experiments import pairs
 from adabypass.experiments.pairs import ModelName, Prices, Rules
@@ -195,3 +196,21 @@ def test_a_study_by_the_noise_s_band_shows_it_in_results_and_readings_alike() ->
     free = {(r.model, r.how): r.sharpe for r in study.results if r.costs_bp == 0.0 and r.model != "AutoBypass"}
     assert own == approx(free, nan_ok=True)
     assert study.headline[1].rules.band == "noise"
+
+
+@pytest.mark.parametrize(
+    ("label", "how", "model"),
+    [
+        ("ADA-BYPASS", "to convergence", AdaBypass()),
+        ("ADA-BYPASS", "2 sweeps a step", AdaBypass(max_sweeps=2)),
+        ("BYPASS", "to convergence", Bypass()),
+        ("SKF", "noise variance 1", SequentialKalman()),
+    ],
+)
+@pytest.mark.parametrize("costs", [0.0, 5.0])
+def test_gold_and_silver_give_what_the_guide_says(label: str, how: str, model: Regressor, costs: float) -> None:
+    got = pairs.trade(pairs.fit(pairs.gold_silver(), model), pairs.RULES._replace(costs_bp=costs)).metrics
+    sharpe = "-" if np.isnan(got.sharpe) else f"{got.sharpe:.2f}"
+    drawdown = rf"{100 * got.max_drawdown:.2f} % \| {got.drawdown_days} \|"
+    line = rf"\| {label} \| {how} \| {costs:g} bp \| {sharpe} \| [^|]* \| {drawdown}"
+    assert re.search(line, GUIDE.read_text().split("## Gold explained by silver")[1])

@@ -18,8 +18,8 @@ SETTING = (
     "663 yearly minima; AR(1) with a bias, one year ahead. The paper does not say in which unit the models see them, "
     "and since their noise has no scale of its own, the unit is a hidden hyperparameter. Two readings: standardised "
     "(less the mean, over the standard deviation; the value before the first year is 0, the mean, so that all 663 "
-    "years are forecast), and centred (metres, less the mean; 662 forecasts). All figures are in metres (the paper's table "
-    "says cm, but only metres give its figures). MAD is the median absolute error."
+    "years are forecast), and centred (metres, less the mean; 662 forecasts). All figures are in metres (the paper's "
+    "table says cm, but only metres give its figures). MAD is the median absolute error."
 )
 REMARK = (
     "The log likelihood is that of the Gaussian forecasts, summed. It depends on the unit: see --unit-plot, and the "
