@@ -148,7 +148,7 @@ def test_a_look_far_ahead_leaves_the_next_forecast_as_it_was(make: Callable[[], 
     lags=st.integers(1, 3), horizon=st.integers(1, 6),
 )  # fmt: skip
 def test_iterated_means_are_those_of_one_step_fed_back(
-    model: type[Regressor], seed: int, lags: int, horizon: int
+    model: Callable[[], Regressor], seed: int, lags: int, horizon: int
 ) -> None:
     """The paper's forecast many steps ahead: the weights stay, each mean becomes the newest lag of the next."""
     y = autoregression([0.6], 60, seed)

@@ -275,7 +275,8 @@ class Forecaster(Savable, metaclass=ByArguments):
         if cell is None:
             raise NotReadyError("this forecaster has learned nothing yet; let it see an observation after its lags.")
         if method == "iterated":
-            return Forecast(concatenate([cell.step(np.nan, row, is_checked=True) for row in known]))
+            one_step = (cell.step(np.nan, row, is_checked=True) for row in known)
+            return Forecast(concatenate([each for each in one_step if each is not None]))
         if method == "moments":
             return Forecast(from_components(cell.forecast_steps(known), type(self._untrained).__name__))
         draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)

@@ -129,7 +129,8 @@ def follow(
     here = np.concatenate([np.eye(4), np.zeros((6, 4))])
     J = sweep_slopes(theta, omega, seen, here, corrections)
     inputs = np.concatenate([np.zeros((4, 3)), [d_s, d_k, d_e], np.eye(3)])
-    d_theta: Floats = np.linalg.solve(np.eye(4) - J, sweep_slopes(theta, omega, seen, inputs, corrections)).T  # (236)
+    right = sweep_slopes(theta, omega, seen, inputs, corrections)
+    d_theta = np.asarray(np.linalg.solve(np.eye(4) - J, right).T, dtype=np.float64)  # (236)
     d_alpha, d_beta, d_mu, _ = d_theta.T
     q, d_q = 1 / theta.drift_prec, -d_alpha / theta.drift_prec**2
     p, d_p = u + q * x, d_u + np.outer(d_q, x)
