@@ -64,3 +64,32 @@ def test_what_has_no_bound_is_refused(make: Any) -> None:
         model.lower_bound([1.0], 1.0)
     with pytest.raises(ParameterError, match="needs a full covariance"):
         make(n_features=2, covariance="diagonal").lower_bound([1.0, 2.0], 1.0)
+
+
+@pytest.mark.parametrize("corrections", [["E1"], ["E2"], ["E3"], ["E4"], ["E1", "E2", "E3", "E4"]])
+@every_model
+def test_corrections_of_a_diagonal_covariance_are_exact_where_features_are_never_together(
+    make: Any, corrections: list[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    X = np.eye(5)[rng.integers(0, 5, 300)] * rng.uniform(0.5, 2.0, (300, 1))
+    y = X @ np.arange(5.0) + rng.normal(size=300)
+    full, diagonal = (make(corrections=corrections, covariance=form).run(X, y) for form in ("full", "diagonal"))
+    assert diagonal.mean == approx(full.mean, rel=1e-9, abs=1e-9)
+    assert diagonal.var == approx(full.var, rel=1e-9)
+    assert not np.allclose(full.mean, make().run(X, y).mean, rtol=1e-7)
+
+
+@pytest.mark.parametrize("n_features", [1, 7, 80])
+@pytest.mark.parametrize("corrections", [["E3"], ["E5"], ["E1", "E2", "E3", "E4", "E5", "E8"]])
+def test_a_run_of_a_corrected_model_is_its_loop(n_features: int, corrections: list[str]) -> None:
+    """Also where updates of a large covariance wait for the next product with it."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, n_features))
+    y = X.sum(axis=1) + rng.normal(size=30)
+    y[::7] = np.nan
+    whole, steps = (AdaBypass(corrections=corrections, aggressiveness=0.01) for _ in range(2))
+    whole.run(X, y)
+    for x, each in zip(X, y, strict=True):
+        steps.update(x, each)
+    assert whole.to_bytes() == steps.to_bytes()
