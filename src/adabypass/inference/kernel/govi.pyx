@@ -1,7 +1,7 @@
 """BYPASS and ADA-BYPASS, in place on rows: equations (13)-(33), and (210)-(213) where the covariance is not full.
 
-What the paper got wrong can be corrected, by name: a set of `Correction` goes down to the sweep. It is the constant
-`AS_IN_THE_PAPER` for the models as they are, so that these do not pay for it.
+What the paper got wrong can be corrected, by name: a set of `Correction` goes down to the sweep, which has a form of
+its own for them, so that the models as they are do not pay for it.
 
 Features may stand divided by `step.scale` (37): then h, D and their parts are in units of scale², which is why the
 noise's variance 1/β appears divided by it.
@@ -61,34 +61,63 @@ cdef inline void _forecast(Step* step, double* S) noexcept nogil:
     step.var = saturate(step.scale * (step.scale * prior_var) + 1.0 / step.row[NOISE_PREC])     # (14)
 
 
-cdef inline void _sweep(const Theta* old, const Surprise* seen, Theta* new, int corrections) noexcept nogil:
-    """Renew every variational mean from the old ones: equations (16)-(24), or what replaces them."""
-    cdef double drift_var = 1.0 / old.alpha
-    cdef double h = seen.s + seen.n * drift_var                                         # (16)
-    cdef double D = h + seen.noise_unit / old.beta                                      # (17)
-    cdef double c = seen.e - old.mu                                                     # (18)
-    cdef double p2 = squared_move(seen, drift_var, corrections)                         # (19)
-    cdef double share = h / D
-    cdef double r = seen.e - c * share                                                  # (20)
-    cdef double move = saturate(c / (seen.scale * D))
-    cdef double spread = 2.0 * seen.b + p2 * move * move + (seen.n_features * drift_var - p2 / D)
-    cdef double rho = (r - old.mu) * (r - old.mu) + share / old.beta + old.V            # (22)
-    cdef double shape = 2.0 * seen.a
-    cdef Moments mu
-    if corrections & E2:
-        shape += seen.n_features
-    new.alpha = LARGEST_PREC                                                            # (21)
+ctypedef struct Innovation:     # what an observation is at the old means
+    double drift_var            # 1 / alpha
+    double D
+    double r
+    double rho
+    double move
+
+
+cdef inline Innovation _innovate(const Theta* old, const Surprise* seen) noexcept nogil:
+    """Equations (16)-(18), (20) and (22)."""
+    cdef Innovation now
+    cdef double h, c, share
+    now.drift_var = 1.0 / old.alpha
+    h = seen.s + seen.n * now.drift_var                                                 # (16)
+    now.D = h + seen.noise_unit / old.beta                                              # (17)
+    c = seen.e - old.mu                                                                 # (18)
+    share = h / now.D
+    now.r = seen.e - c * share                                                          # (20)
+    now.move = saturate(c / (seen.scale * now.D))
+    now.rho = (now.r - old.mu) * (now.r - old.mu) + share / old.beta + old.V            # (22)
+    now.rho = smaller(larger(now.rho, SMALLEST_RHO), LARGEST)
+    return now
+
+
+cdef inline double _drift_prec(
+    const Surprise* seen, const Innovation* now, double p2, double shape
+) noexcept nogil:
+    """The new alpha: equation (21)."""
+    cdef double spread = 2.0 * seen.b + p2 * now.move * now.move + (seen.n_features * now.drift_var - p2 / now.D)
     if spread > 0.0:
-        new.alpha = smaller(larger(shape / spread, SMALLEST_PREC), LARGEST_PREC)
-    rho = smaller(larger(rho, SMALLEST_RHO), LARGEST)
-    if corrections & E3:
-        new.beta = 1.0 / sqrt(rho)
-    else:
-        new.beta = bessel_ratio(rho)                                                    # (23)
+        return smaller(larger(shape / spread, SMALLEST_PREC), LARGEST_PREC)
+    return LARGEST_PREC
+
+
+cdef inline void _sweep(const Theta* old, const Surprise* seen, Theta* new) noexcept nogil:
+    """Renew every variational mean from the old ones: equations (16)-(24)."""
+    cdef Innovation now = _innovate(old, seen)
+    cdef double p2 = squared_move(seen, now.drift_var, AS_IN_THE_PAPER)                 # (19)
+    cdef Moments mu = truncated_moments(now.r, old.beta, seen.epsilon)                  # (24)
+    new.alpha = _drift_prec(seen, &now, p2, 2.0 * seen.a)                               # (21)
+    new.beta = bessel_ratio(now.rho)                                                    # (23)
+    new.mu = mu.mean
+    new.V = mu.var
+
+
+cdef void _corrected_sweep(const Theta* old, const Surprise* seen, Theta* new, int corrections) noexcept nogil:
+    """The same, but for what `corrections` names: equations (230) and (231)."""
+    cdef Innovation now = _innovate(old, seen)
+    cdef double p2 = squared_move(seen, now.drift_var, corrections)                     # E1
+    cdef double shape = 2.0 * seen.a + (seen.n_features if corrections & E2 else 0.0)
+    cdef Moments mu
     if corrections & E4:
-        mu = atom_moments(r, old.beta, seen.epsilon)                                    # (231)
+        mu = atom_moments(now.r, old.beta, seen.epsilon)
     else:
-        mu = truncated_moments(r, old.beta, seen.epsilon)                               # (24)
+        mu = truncated_moments(now.r, old.beta, seen.epsilon)
+    new.alpha = _drift_prec(seen, &now, p2, shape)
+    new.beta = 1.0 / sqrt(now.rho) if corrections & E3 else bessel_ratio(now.rho)
     new.mu = mu.mean
     new.V = mu.var
 
@@ -109,7 +138,10 @@ cdef inline Theta _solve(Theta theta, const Surprise* seen, const double* consta
     cdef long sweeps = <long>(constants[MAX_SWEEPS] if constants[MAX_SWEEPS] > 0.0 else constants[CONVERGENCE_CAP])
     while sweeps > 0:
         old = theta
-        _sweep(&old, seen, &theta, corrections)
+        if corrections == AS_IN_THE_PAPER:
+            _sweep(&old, seen, &theta)
+        else:
+            _corrected_sweep(&old, seen, &theta, corrections)
         if _settled(&old, &theta, seen.epsilon, constants[TOL]):
             break
         sweeps -= 1
