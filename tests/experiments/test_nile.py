@@ -73,6 +73,13 @@ def test_a_free_unit_can_hit_the_paper_s_figure() -> None:
     assert tuple(round(v, 2) for v in got[:4]) == (0.72, 0.42, 0.54, -754.20)
 
 
+def test_a_free_unit_and_noise_variance_can_hit_the_paper_s_figures_of_skf() -> None:
+    """With a unit of 3 m, the first forecast not scored: of these two numbers both were searched for."""
+    got = nile.forecast(SequentialKalman(0.015906), 3.0, from_mean=False, skip=1)
+    assert tuple(round(v, 2) for v in got[:3]) == (0.85, 0.45, 0.62)
+    assert got.log_likelihood == approx(-971.78, abs=0.05)
+
+
 def test_likelihoods_over_the_unit_pass_through_the_paper_s_figure_and_have_a_best_unit() -> None:
     units = (0.5, 0.6, 0.8, 0.83, 1.0)
     found = nile.log_likelihoods(units)
