@@ -81,7 +81,8 @@ bench-spark: setup  ## Measure what a row costs on Spark, the engine's part and 
 
 docs: setup  ## Draw the documentation's pictures anew and build the reference of the interface
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py docs)
-	@$(BIN)/adabypass reproduce nile --out docs/images/nile.png
+	@$(BIN)/adabypass reproduce nile --out docs/images/nile.png --unit-plot docs/images/nile-unit.png
+	@$(BIN)/python tools/draw_errata.py
 	@$(BIN)/adabypass reproduce wind --horizon 36 --out docs/images/wind.png
 	@$(BIN)/adabypass reproduce pairs --out docs/images/pairs.png
 	@$(BIN)/python tools/draw_kafka.py

@@ -42,6 +42,22 @@ def truncated_moments(location: float, prec: float, half_width: float) -> tuple[
         return sign * float(mean), float(var)
 
 
+def atom_moments(location: float, prec: float, half_width: float) -> tuple[float, float]:
+    """Mean and variance of the same with an atom at either end, whose weight is the Gaussian's density there."""
+    with mpmath.workdps(400):
+        r, scale, eps = abs(mpmath.mpf(location)), mpmath.sqrt(mpmath.mpf(prec)), mpmath.mpf(half_width)
+        low, high = scale * (r - eps), scale * (r + eps)
+        mass = (mpmath.erfc(low / mpmath.sqrt(2)) - mpmath.erfc(high / mpmath.sqrt(2))) / 2
+        near, far = scale * mpmath.npdf(low), scale * mpmath.npdf(high)  # at eps and at -eps
+        shift = (mpmath.npdf(low) - mpmath.npdf(high)) / mass
+        inner = r - shift / scale
+        second = (1 + (low * mpmath.npdf(low) - high * mpmath.npdf(high)) / mass - shift**2) / scale**2 + inner**2
+        total = mass + near + far
+        mean = (mass * inner + (near - far) * eps) / total
+        var = (mass * second + (near + far) * eps**2) / total - mean**2
+        return (-1 if location < 0 else 1) * float(mean), float(var)
+
+
 def mixture_nodes(components: Components, *edges: float) -> tuple[Floats, Floats]:
     """Points and weights of a quadrature over the line, in panels as narrow as each component's own scales.
 

@@ -53,11 +53,19 @@ evidence_specs = st.builds(
 kalman_specs = st.builds(SequentialKalmanSpec, noise_var=powers(-3, 3), adapt_noise=st.booleans())
 
 
+corrections = st.sets(st.sampled_from(["E1", "E2", "E3", "E4"]), min_size=1).map(lambda names: tuple(sorted(names)))
+
+
 @st.composite
 def bypass_cases(
-    draw: st.DrawFn, adaptive: bool, max_features: int = 30, max_length: int = 25, min_length: int = 1
+    draw: st.DrawFn,
+    adaptive: bool,
+    max_features: int = 30,
+    max_length: int = 25,
+    min_length: int = 1,
+    corrected: bool = False,
 ) -> tuple[Stream, BypassSpec]:
-    """A stream and hyperparameters.
+    """A stream and hyperparameters; if `corrected`, with some of the paper's errata corrected.
 
     The paper's fixed point runs away where a is not well above half the number of features (erratum E2): such an a
     comes only with a few sweeps.
@@ -71,6 +79,7 @@ def bypass_cases(
         "epsilon": draw(powers(-2, 1.5)),
         "max_sweeps": max_sweeps,
         "tol": 1e-13,
+        "corrections": draw(corrections) if corrected else (),
     }
     if not adaptive:
         return stream, BypassSpec(**common)

@@ -33,6 +33,9 @@ REGRESSORS: dict[str, Make] = {
     "AutoBypass, no intercept": lambda: AutoBypass(intercept=False),
     "AutoBypass, diagonal": lambda: AutoBypass(covariance="diagonal"),
     "AutoBypass, season": lambda: AutoBypass(period=5),
+    "Bypass, corrected": lambda: Bypass(corrections=["E1", "E2", "E3", "E4"]),
+    "AdaBypass, right gradients": lambda: AdaBypass(corrections=["E5"]),
+    "AdaBypass, right gradients, aggressive": lambda: AdaBypass(corrections=["E3", "E5", "E8"], aggressiveness=10.0),
     "AdaBypass, aggressive": lambda: AdaBypass(aggressiveness=10.0),
 }
 # Ten thousand times the paper's aggressiveness is there to be survived, not to learn well.

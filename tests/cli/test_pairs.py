@@ -48,10 +48,11 @@ def test_pairs_prints_a_summary_and_writes_days_and_picture(file: Path, tmp_path
 def test_options_reach_the_rules(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "days.csv"
     options = "--model bypass --intercept --entry 0.8 --exit 0.3 --costs 7 --sizing units --leverage 2 --warm-up 30"
+    options += " --band noise"
     assert command("pairs", file, *LEGS, *options.split(), "--out", out).exit_code == 0
     table = tables.read(file)
     pair = pairs.prices(table.numbers("GLD"), table.numbers("GDX"))
-    rules = pairs.Rules(0.8, 0.3, "units", 7.0, 2.0, 30)
+    rules = pairs.Rules(0.8, 0.3, "units", 7.0, 2.0, 30, "noise")
     expected = pairs.trade(pairs.fit(pair, "bypass", intercept=True), rules)
     assert len(expected.trades) > 3
     assert np.array_equal(tables.read(out).numbers("return"), expected.returns)

@@ -1,5 +1,6 @@
 """The wind study gives the figures known of it, and says what it did."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from adabypass.experiments import wind
 from adabypass.forecasting import Forecaster
 from adabypass.model.predictive import Mixture, Normal
 from adabypass.model.trace import Trace
-from adabypass.regressors import AutoBypass, Bypass
+from adabypass.regressors import AdaBypass, AutoBypass, Bypass, Regressor, SequentialKalman
 
+GUIDE = Path(__file__).parents[2] / "docs/guides/wind.md"
 PIECE = slice(4_700, 5_500)
 """A piece of the series with a gap of four values in it."""
 
@@ -45,6 +47,28 @@ def test_bypass_has_the_error_known_of_a_correct_implementation() -> None:
     score = wind.score(trace, SKIP, nothing)
     assert score.rmse == approx(0.646, abs=0.002)
     assert score.coverage_90 == approx(0.988, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "model"),
+    [
+        ("ADA-BYPASS", "2 sweeps a step", AdaBypass(max_sweeps=2)),
+        ("ADA-BYPASS", "to convergence", AdaBypass()),
+        ("BYPASS", "2 sweeps a step", Bypass(max_sweeps=2)),
+        ("BYPASS", "to convergence", Bypass()),
+        ("SKF", "noise variance 1", SequentialKalman()),
+        ("SKF", "noise variance adapted", SequentialKalman(adapt_noise=True)),
+    ],
+)
+def test_the_guide_has_the_figures_of_the_paper_s_models(name: str, how: str, model: Regressor) -> None:
+    speed = load_dataset("wind").y
+    filled = wind.fill(speed)
+    trace = Forecaster(model, lags=1).run(filled - filled.mean())
+    trace.y = (speed - filled.mean())[1:]
+    got = wind.score(trace, SKIP, nothing)
+    errors = " | ".join(f"{value:.3f}" for value in (got.rmse, got.mad, got.mae))
+    figures = f"{errors} | {got.log_likelihood:,.0f} | {got.crps:.3f} | {got.coverage_90:.1%} |".replace("% |", " % |")
+    assert f"| {name} | {how} | {figures}" in GUIDE.read_text()
 
 
 def test_the_table_has_every_model_and_the_paper_beside_it(study: wind.Study) -> None:

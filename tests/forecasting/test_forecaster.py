@@ -5,13 +5,19 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass import (
+    AdaBypass,
     AutoBypass,
+    Bypass,
     Forecaster,
+    Naive,
     PassiveAggressive,
     Regressor,
+    SequentialKalman,
     load_dataset,
 )
 from adabypass.errors import (
@@ -134,3 +140,38 @@ def test_a_look_far_ahead_leaves_the_next_forecast_as_it_was(make: Callable[[], 
     assert after.mean == before.mean
     if not forecaster.is_point:
         assert after.sd == before.sd
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    model=st.sampled_from([Bypass, AdaBypass, SequentialKalman]), seed=st.integers(0, 2**32 - 1),
+    lags=st.integers(1, 3), horizon=st.integers(1, 6),
+)  # fmt: skip
+def test_iterated_means_are_those_of_one_step_fed_back(
+    model: Callable[[], Regressor], seed: int, lags: int, horizon: int
+) -> None:
+    """The paper's forecast many steps ahead: the weights stay, each mean becomes the newest lag of the next."""
+    y = autoregression([0.6], 60, seed)
+    forecaster = Forecaster(model(), lags=lags)
+    forecaster.run(y)
+    before = forecaster.to_bytes()
+    learned = forecaster.model
+    offset = learned.parameters.get("noise_mean", 0.0)
+    values = [float(value) for value in y[::-1]]
+    expected = []
+    for _ in range(horizon):
+        expected.append(float(learned.weights.mean @ [1.0, *values[:lags]]) + offset)
+        values.insert(0, expected[-1])
+    found = forecaster.forecast(horizon, method="iterated")
+    assert found.mean == approx(np.array(expected), rel=1e-9, abs=1e-9)
+    assert found.sd[0] == approx(forecaster.predict().sd)
+    assert forecaster.to_bytes() == before
+
+
+def test_only_a_forecaster_from_lags_iterates() -> None:
+    y = load_dataset("nile").y[:60]
+    automatic, naive = Forecaster(), Naive()
+    for each in (automatic, naive):
+        each.run(y)
+        with pytest.raises(ParameterError, match="'moments' or 'paths'; Forecaster"):
+            each.forecast(2, method="iterated")

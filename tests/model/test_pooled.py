@@ -52,7 +52,9 @@ def test_crps_is_the_integral_of_its_definition() -> None:
         lower = integrate.quad(lambda x: SINGLE.cdf(x) ** 2, -200.0, y, points=[-1.0, 0.0], limit=400)[0]
         upper = integrate.quad(lambda x: SINGLE.sf(x) ** 2, y, 200.0, points=[9.0, 10.0], limit=400)[0]
         assert abs(SINGLE.crps(y) - lower - upper) < 1e-4
-    np.testing.assert_allclose(MANY.crps(np.ones(3))[1], STRUCTURES.crps(np.ones(3))[1], rtol=1e-12)  # sums of another order
+    np.testing.assert_allclose(
+        MANY.crps(np.ones(3))[1], STRUCTURES.crps(np.ones(3))[1], rtol=1e-12
+    )  # sums of another order
 
 
 def test_moments_are_those_of_draws() -> None:

@@ -49,6 +49,28 @@ def test_truncated_moments_equal_mpmath_where_the_forms_meet(near: float, width:
     assert var == approx(exact_var, rel=1e-8)
 
 
+@settings(max_examples=300)
+@given(locations, powers(-12, 12), powers(-8, 4))
+@example(0.0, 1.0, 1.25)
+@example(1e8, 1e12, 1e-8)
+def test_moments_with_atoms_equal_mpmath(location: float, prec: float, half_width: float) -> None:
+    mean, var = moments(location, prec, half_width, atoms=True)
+    exact_mean, exact_var = oracles.atom_moments(location, prec, half_width)
+    assert mean == approx(exact_mean, abs=1e-10 * half_width)
+    assert var == approx(exact_var, rel=1e-8, abs=1e-12 * half_width**2)
+
+
+@given(
+    st.floats(-1e300, 1e300, allow_subnormal=False),
+    powers(-150, 150),
+    powers(-100, 100),
+)
+def test_moments_with_atoms_stay_in_their_range_for_any_size(location: float, prec: float, half_width: float) -> None:
+    mean, var = moments(location, prec, half_width, atoms=True)
+    assert -half_width <= mean <= half_width
+    assert 0.0 <= var <= half_width**2 * (1 + 1e-12)
+
+
 @given(
     st.floats(-1e300, 1e300, allow_subnormal=False),
     powers(-150, 2.6),

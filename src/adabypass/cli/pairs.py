@@ -35,11 +35,15 @@ DEFAULTS = Rules()
 )  # fmt: skip
 @click.option(
     "--entry", type=float, default=DEFAULTS.entry, show_default=True, metavar="SD",
-    help="Enter when the spread is more than this many predictive standard deviations from 0.",
+    help="Enter when the spread is more than this many standard deviations from 0.",
 )  # fmt: skip
 @click.option(
     "--exit", "exit_at", type=float, default=DEFAULTS.exit, show_default=True, metavar="SD",
-    help="Exit when the spread is within this many predictive standard deviations of 0, or beyond 0.",
+    help="Exit when the spread is within this many standard deviations of 0, or beyond 0.",
+)  # fmt: skip
+@click.option(
+    "--band", type=click.Choice(["predictive", "noise"]), default=DEFAULTS.band, show_default=True,
+    help="Take the standard deviation of the forecast of y, or of the noise alone.",
 )  # fmt: skip
 @click.option(
     "--costs", type=float, default=DEFAULTS.costs_bp, show_default=True, metavar="BP",
@@ -61,14 +65,14 @@ DEFAULTS = Rules()
 @outputs.out_option("spread, positions, returns and capital of every day", "not written")
 def pairs(
     file: str | None, y: str, x: str, date: str, download: bool, start: str | None, end: str | None,
-    model: study.ModelName, intercept: bool, entry: float, exit_at: float, costs: float, sizing: Sizing,
-    leverage: float, warm_up_days: int, plot: Path | None, out: str | None,
+    model: study.ModelName, intercept: bool, entry: float, exit_at: float, band: study.Band, costs: float,
+    sizing: Sizing, leverage: float, warm_up_days: int, plot: Path | None, out: str | None,
 ) -> None:  # fmt: skip
     """Explain one price by another, day by day, and trade the spread between them.
 
     FILE holds the prices of both legs and their days: .csv, .tsv, .jsonl or .parquet, or - for standard input.
     """
-    rules = Rules(entry, exit_at, sizing, costs, leverage, warm_up_days).checked()
+    rules = Rules(entry, exit_at, sizing, costs, leverage, warm_up_days, band).checked()
     if download == (file is not None):
         raise click.UsageError("Give either FILE or --download.")
     outputs.check_stdout()
@@ -134,7 +138,7 @@ def _summary(fitted: study.Fit, tested: Backtest) -> Table:
 
 
 def _every_day(fitted: study.Fit, tested: Backtest, date: str) -> dict[str, Any]:
-    sd = fitted.trace.sd
+    sd = fitted.band_sd(tested.rules.band)
     return {
         date: fitted.prices.time,
         "spread": fitted.spread,

@@ -9,6 +9,7 @@ from adabypass.cli import outputs, terminal
 from adabypass.cli.reproduce_pairs import pairs
 from adabypass.cli.reproduce_wind import wind
 from adabypass.experiments import nile as nile_study
+from adabypass.tables.text import printable
 
 
 @click.group()
@@ -22,7 +23,8 @@ reproduce.add_command(pairs)
 
 @reproduce.command()
 @outputs.plot_option("the figure", "--out", default="nile.png")
-def nile(out: Path | None) -> None:
+@outputs.plot_option("the log likelihood over the unit", "--unit-plot")
+def nile(out: Path | None, unit_plot: Path | None) -> None:
     """One-year-ahead forecasts of the Nile's yearly minimum, AD 622-1284."""
     outputs.check_stdout()
     study = nile_study.run()
@@ -30,8 +32,11 @@ def nile(out: Path | None) -> None:
     console.print("The Nile's yearly minima, one year ahead", style="bold")
     console.print(nile_study.SETTING + "\n")
     console.print(_table(study))
-    console.print("\n" + study.remark)
+    console.print("\n" + nile_study.REMARK)
     outputs.draw_default(lambda path: _draw(study, path), out, "nile.png")
+    if unit_plot is not None:
+        _draw_units(unit_plot)
+        console.print(f"The picture of the units is in {printable(unit_plot)}", soft_wrap=True)
 
 
 @reproduce.command(name="all")
@@ -45,17 +50,18 @@ def all_studies(context: click.Context) -> None:
 
 
 def _table(study: nile_study.Study) -> Table:
-    table = Table("model", "what was done", box=None, pad_edge=False, header_style="bold")
+    table = Table("model", "reading", "what was done", box=None, pad_edge=False, header_style="bold")
     for heading in ("RMSE (m)", "MAD (m)", "MAE (m)", "log likelihood"):
         table.add_column(heading, justify="right")
     for result in study.results:
         from_paper = result.trace is None
-        digits = 2 if from_paper else 3
+        digits = 2 if from_paper else 4
         table.add_row(
             result.model,
-            "the paper's figures" if from_paper else result.how,
+            "the paper" if from_paper else result.reading,
+            result.how,
             *(f"{value:.{digits}f}" for value in (result.rmse, result.mad, result.mae)),
-            f"{result.log_likelihood:.{digits - 1 if not from_paper else 2}f}",
+            f"{result.log_likelihood:.{2 if from_paper else 1}f}",
             style="dim" if from_paper else None,
         )
     return table
@@ -63,9 +69,13 @@ def _table(study: nile_study.Study) -> Table:
 
 def _draw(study: nile_study.Study, out: Path) -> None:
     from adabypass import plots  # noqa: PLC0415  (the table needs no matplotlib)
+    from adabypass.experiments import nile_picture  # noqa: PLC0415
 
-    ax = plots.predictions(study.headline, study.year, offset=study.level_mean)
-    plots.mark_span(ax, *nile_study.NILOMETER, "715-722: a new nilometer")
-    ax.set(xlabel="year AD", ylabel="yearly minimum (m)")
-    ax.set_title("ADA-BYPASS on the Nile: each year forecast from the years before it", loc="left", fontsize=11)
-    plots.save(ax, out)
+    plots.save(nile_picture.forecasts(study), out)
+
+
+def _draw_units(out: Path) -> None:
+    from adabypass import plots  # noqa: PLC0415
+    from adabypass.experiments import nile_picture  # noqa: PLC0415
+
+    plots.save(nile_picture.log_likelihood_over_unit(), out)

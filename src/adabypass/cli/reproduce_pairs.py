@@ -16,6 +16,11 @@ EMBEDDED = (
     "paper's figures do not belong beside it. Pass prices of GLD and GDX with --prices to see those."
 )
 
+READING_REMARK = (
+    "A reading that is found by searching for a figure is no reproduction: it says what the paper's words allow, not "
+    "what was done."
+)
+
 
 @click.command()
 @click.option(
@@ -29,12 +34,16 @@ EMBEDDED = (
 @click.option("--y", default="GLD", show_default=True, metavar="COL", help="Column of GLD in that file.")
 @click.option("--x", default="GDX", show_default=True, metavar="COL", help="Column of GDX in that file.")
 @click.option("--date", default="date", show_default=True, metavar="COL", help="Column of the trading days.")
+@click.option(
+    "--band", type=click.Choice(["predictive", "noise"]), default="predictive", show_default=True,
+    help="Judge the spread by the standard deviation of the forecast of y, or of the noise alone.",
+)  # fmt: skip
 @outputs.plot_option("the figure", "--out", default="pairs.png")
-def pairs(file: str | None, y: str, x: str, date: str, out: Path | None) -> None:
+def pairs(file: str | None, y: str, x: str, date: str, band: study.Band, out: Path | None) -> None:
     """Statistical arbitrage: GLD explained by GDX, and the spread traded."""
     outputs.check_stdout()
     pair = study.gold_silver() if file is None else read_prices(file, y, x, date)
-    found = _run(pair, beside_paper=file is not None)
+    found = _run(pair, file is not None, band)
     console = terminal.console(pipe_width=110)
     names = [printable(name) for name in pair.names]
     console.print(f"{names[0]} explained by {names[1]}, {len(pair.y)} days, and the spread traded", style="bold")
@@ -43,14 +52,16 @@ def pairs(file: str | None, y: str, x: str, date: str, out: Path | None) -> None
     for choice in study.CHOICES:
         console.print(f"- {choice}")
     console.print("\n", _results(found), "\n", sep="")
+    console.print("Both bands: without costs; Sharpe at 5 bp, and after other days of waiting", style="bold")
+    console.print(_readings(found), READING_REMARK, "", sep="\n")
     console.print("Sharpe ratios without costs, under other choices (- where nothing was traded)", style="bold")
     console.print(_sensitivities(found))
     outputs.draw_default(lambda path: draw(*found.headline, path), out, "pairs.png")
 
 
-def _run(pair: study.Prices, beside_paper: bool) -> study.Study:
+def _run(pair: study.Prices, beside_paper: bool, band: study.Band) -> study.Study:
     with terminal.progress_of_total("trading") as progress:
-        return study.run(pair, beside_paper=beside_paper, progress=progress)
+        return study.run(pair, beside_paper=beside_paper, band=band, progress=progress)
 
 
 def _results(found: study.Study) -> Table:
@@ -74,6 +85,19 @@ def _results(found: study.Study) -> Table:
         band = f"{_number(interval.low)} to {_number(interval.high)}" if metrics.n_trades else "-"
         more = (f"{100 * metrics.cagr:z.1f} %", f"{metrics.turnover:.0f}", f"{metrics.n_trades}")
         table.add_row(result.model, result.how, f"{result.costs_bp:g} bp", figures[0], band, *figures[2:4], *more)
+    return table
+
+
+def _readings(found: study.Study) -> Table:
+    table = Table("model", "what was done", "band", box=None, pad_edge=False, header_style="bold")
+    for heading in ("exit", "Sharpe", "drawdown", "days", "5 bp", *(f"wait {days}" for days in study.WAITS)):
+        table.add_column(heading, justify="right")
+    for row in found.readings:
+        table.add_row(
+            row.model, row.how, row.band, f"{row.exit:g} sd", _number(row.metrics.sharpe),
+            f"{100 * row.metrics.max_drawdown:.2f} %", f"{row.metrics.drawdown_days}", _number(row.sharpe_after_costs),
+            *(_number(row.sharpe_by_wait[days]) for days in study.WAITS),
+        )  # fmt: skip
     return table
 
 

@@ -16,6 +16,7 @@ from adabypass.validation import Floats, check_int
 
 Sides: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int8]]"
 Sizing = Literal["hedge", "units"]
+Band = Literal["predictive", "noise"]
 COSTS_BP_DEFAULT = 5.0
 """Costs that are assumed unless others are given, in Python and by the command alike: modest ones of a liquid fund."""
 
@@ -24,7 +25,7 @@ class Rules(NamedTuple):
     """How to trade."""
 
     entry: float = 1.0
-    """Enter when the spread is more than this many predictive standard deviations from 0 ..."""
+    """Enter when the spread is more than this many standard deviations from 0 ..."""
     exit: float = 0.0
     """... and exit when it is within this many on the side where it was entered; 0 waits until it crosses 0."""
     sizing: Sizing = "hedge"
@@ -35,6 +36,8 @@ class Rules(NamedTuple):
     """Value of both legs together, as a share of the capital."""
     warm_up_days: int = 20
     """Days before the first decision: the first forecasts are made from hardly any data."""
+    band: Band = "predictive"
+    """Whose standard deviation: the forecast's of y, or that of the noise alone, which is the spread itself."""
 
     def checked(self) -> "Rules":
         """Return the rules, or raise an error about one that cannot be followed."""
@@ -50,6 +53,8 @@ class Rules(NamedTuple):
             )
         if self.sizing not in get_args(Sizing):
             raise UnknownNameError(f"sizing is {self.sizing!r}, but must be one of 'hedge', 'units'.")
+        if self.band not in get_args(Band):
+            raise UnknownNameError(f"band is {self.band!r}, but must be one of 'predictive', 'noise'.")
         if self.costs_bp < 0.0:
             raise ParameterError(f"costs are {self.costs_bp} basis points, but must be 0 or more.")
         if not self.leverage > 0.0:
@@ -162,7 +167,7 @@ def backtest(y: Floats, x: Floats, spread: Floats, sd: Floats, hedge_ratio: Floa
     y, x : arrays (n,)
         Prices at the close of each day.
     spread, sd : arrays (n,)
-        How far y was from its forecast, and the forecast's standard deviation.
+        How far y was from its forecast, and the standard deviation that its band is told in.
     hedge_ratio : array (n,)
         Units of x that offset one unit of y, as known at the close of each day.
     rules

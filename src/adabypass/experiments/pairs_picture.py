@@ -64,15 +64,17 @@ def _hedge_ratio(ax: Axes, fitted: Fit, warm_up_days: int) -> None:
 
 def _spread(ax: Axes, fitted: Fit, tested: Backtest) -> None:
     time, spread, rules = fitted.prices.time, fitted.spread, tested.rules
-    band = rules.entry * fitted.trace.sd
-    ax.fill_between(time, -band, band, color=BAND, linewidth=0, label=f"± {rules.entry:g} predictive sd")
+    band = rules.entry * fitted.band_sd(rules.band)
+    band = np.where(np.isfinite(band), band, np.nan)
+    whose = "predictive sd" if rules.band == "predictive" else "sd of the noise"
+    ax.fill_between(time, -band, band, color=BAND, linewidth=0, label=f"± {rules.entry:g} {whose}")
     ax.plot(time, spread, color="0.35", linewidth=0.6, label="spread")
     for side, colour, marker, word in ((1, BOUGHT, "^", "bought"), (-1, SOLD, "v", "sold")):
         at = [trade.entered for trade in tested.trades if trade.side == side]
         name = plain(fitted.prices.names[0])
         ax.plot(time[at], spread[at], marker, color=colour, markersize=3.2, markeredgewidth=0, label=f"{name} {word}")
     settled = slice(min(rules.warm_up_days, len(spread) - 1), None)
-    _frame(ax, np.minimum(spread, -band)[settled], np.maximum(spread, band)[settled])
+    _frame(ax, np.fmin(spread, -band)[settled], np.fmax(spread, band)[settled])
     ax.set_ylabel("spread")
     _tidy(ax)
 

@@ -1,15 +1,15 @@
 """Baselines: forecasts that any other must beat, with the same interface as `Forecaster`."""
 
 from threading import Lock
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adabypass.errors import NotEnoughDataError, NotReadyError, ParameterError, StateError
+from adabypass.errors import NotEnoughDataError, NotReadyError, StateError
 from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS
 from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.forecasting.random_walks import FEWEST_DOF, LAYOUT, N_SEEN, Walks
-from adabypass.forecasting.settings import Method
+from adabypass.forecasting.settings import Method, check_method
 from adabypass.model.forecast import Forecast
 from adabypass.model.series_spec import Missing
 from adabypass.model.student import StudentT
@@ -19,7 +19,7 @@ from adabypass.snapshots.container import Array, Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.savable import Savable
 from adabypass.snapshots.versions import heading
-from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target, shown
+from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target
 
 LONGEST_PERIOD = 100_000
 
@@ -167,8 +167,7 @@ class Baseline(Savable):
             Where draws come from. The same seed gives the same paths.
         """
         steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
-        if not isinstance(method, str) or method not in get_args(Method):
-            raise ParameterError(f"method is {shown(method)}, but must be 'moments' or 'paths'.")
+        check_method(method)
         draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS) if method == "paths" else None
         generator = as_rng(rng)
         with self._lock:

@@ -15,7 +15,7 @@ from adabypass.forecasting.state import check_snapshot, describe
 from adabypass.inference.kernel.running import RunGuard
 from adabypass.inference.kernel.series import SeriesCell
 from adabypass.model.forecast import Forecast
-from adabypass.model.predictive import Predictive, from_components
+from adabypass.model.predictive import Predictive, concatenate, from_components
 from adabypass.model.series_spec import LAYOUT, Missing
 from adabypass.model.trace import Trace
 from adabypass.regressors import AutoBypass, Regressor
@@ -258,25 +258,28 @@ class Forecaster(Savable, metaclass=ByArguments):
         n_paths: int = 1000,
         rng: np.random.Generator | int | None = None,
     ) -> Forecast:
-        """Forecast `horizon` steps ahead, by iterating the one-step forecast.
+        """Forecast `horizon` steps ahead.
 
         The uncertainty of the weights, their drift, the noise and the forecasts among the lags are all included. Drift
         rates have the shares that forecasts so many steps ahead have earned, without exogenous columns and with up to
-        16 lags; otherwise those of one step.
+        16 lags; otherwise those of one step. From the second step on weights may not make the series explode.
+        method="iterated" is the paper's way instead: the forecast of one step, again and again, each mean taking the
+        place of the value among the lags as that of a missing one does.
 
         Parameters
         ----------
         horizon : whole number from 1
         exog : array (horizon, n_exog), optional
             The exogenous values to come.
-        method : "moments" or "paths"
-            Propagate means and variances, or draw `n_paths` futures, by the shares at the last step.
+        method : "moments", "paths" or "iterated"
+            Propagate means and variances, draw `n_paths` futures, by the shares at the last step, or iterate forecasts
+            of one step.
         n_paths : whole number from 2
         rng : Generator or seed, optional
             Where draws come from. The same seed gives the same paths.
         """
         steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
-        check_method(method)
+        check_method(method, has_lags=True)
         if method == "paths" and self.is_point:
             raise ParameterError(f"{type(self._untrained).__name__} forecasts points: it has no paths to draw.")
         known = check_exog(exog, steps, self._n_exog(self._cell), self._names, self.missing)
@@ -286,6 +289,9 @@ class Forecaster(Savable, metaclass=ByArguments):
         if cell is None:
             raise NotReadyError("this forecaster has learned nothing yet; let it see an observation after its lags.")
         known = fill_series_ahead(known, self._spec, cell.row)
+        if method == "iterated":
+            one_step = (cell.step(np.nan, row, is_checked=True) for row in known)
+            return Forecast(concatenate([each for each in one_step if each is not None]))
         if method == "moments":
             return Forecast(from_components(cell.forecast_steps(known), type(self._untrained).__name__))
         draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
@@ -299,7 +305,9 @@ class Forecaster(Savable, metaclass=ByArguments):
 
     def _restore(self, snapshot: Snapshot) -> None:
         untrained, spec, names, row, n_exog = check_snapshot(snapshot)
-        cell = None if row is None or n_exog is None else SeriesCell(untrained._kernel, spec, row, n_exog)
+        cell = (
+            None if row is None or n_exog is None else SeriesCell(untrained._kernel_of(spec.model), spec, row, n_exog)
+        )
         self._guard.put(self, cell)
         self._untrained, self._spec, self._names = untrained, spec, names
 
@@ -369,4 +377,4 @@ class Forecaster(Savable, metaclass=ByArguments):
         return cell
 
     def _new_cell(self, row: Floats, n_exog: int) -> SeriesCell:
-        return SeriesCell(self._untrained._kernel, self._spec, row, n_exog)
+        return SeriesCell(self._untrained._kernel_of(self._spec.model), self._spec, row, n_exog)

@@ -12,7 +12,8 @@ from adabypass.regressors import Regressor
 from adabypass.regressors.base import MOST_FEATURES
 from adabypass.validation import as_tuple, check_int, shown
 
-Method = Literal["moments", "paths"]
+Method = Literal["moments", "paths", "iterated"]
+"""How a forecast many steps ahead is made; "iterated" by a forecaster from lags alone."""
 
 MOST_LAGS = 100_000
 HIGHEST_DIFFERENCE = 10
@@ -49,10 +50,13 @@ def check_missing(missing: Any) -> Missing:
     return found  # type: ignore[no-any-return]
 
 
-def check_method(method: object) -> None:
+def check_method(method: object, *, has_lags: bool = False) -> None:
     """Check how a forecast many steps ahead is to be made."""
-    if not isinstance(method, str) or method not in get_args(Method):
-        raise ParameterError(f"method is {shown(method)}, but must be 'moments' or 'paths'.")
+    known = [each for each in get_args(Method) if has_lags or each != "iterated"]
+    if not isinstance(method, str) or method not in known:
+        *others, last = (repr(each) for each in known)
+        only = "; Forecaster(lags=...) alone iterates" if method == "iterated" else ""
+        raise ParameterError(f"method is {shown(method)}, but must be {', '.join(others)} or {last}{only}.")
 
 
 def check_lags(lags: object, seasonal_lags: object) -> tuple[int, ...]:

@@ -21,9 +21,7 @@ CHUNK = 256
 _OUTER = np.polynomial.legendre.leggauss(N_OUTER)
 
 
-def integrate_crps(
-    cdf: Callable[[Any, Floats], Floats], points: Floats, y: Floats, n_inner: int = N_INNER
-) -> Floats:
+def integrate_crps(cdf: Callable[[Any, Floats], Floats], points: Floats, y: Floats, n_inner: int = N_INNER) -> Floats:
     """Integrate the squared distance of each distribution from that of y: F² below y, (1 - F)² above.
 
     Parameters

@@ -1,5 +1,6 @@
 """Checks of hyperparameters."""
 
+from collections.abc import Iterable
 from math import inf, isfinite
 from numbers import Real
 from typing import Any
@@ -34,3 +35,15 @@ def check_sweeps(max_sweeps: Any) -> None:
             f"max_sweeps is {shown(max_sweeps)}, but must be a whole number from 1 to {CONVERGENCE_CAP}, or None to "
             "run to convergence."
         )
+
+
+def check_corrections(corrections: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of errata to correct, each once and in order; refuse one that cannot be corrected."""
+    choices = f"a list of some of {', '.join(repr(name) for name in known)}, which docs/equations.md explains"
+    if isinstance(corrections, str) or not isinstance(corrections, Iterable):
+        raise ParameterError(f"corrections is {shown(corrections)}, but must be {choices}.")
+    given = list(corrections)
+    for name in given:
+        if not isinstance(name, str) or name not in known:
+            raise ParameterError(f"corrections has {shown(name)}, but must be {choices}.")
+    return tuple(name for name in known if name in given)

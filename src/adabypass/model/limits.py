@@ -36,6 +36,9 @@ CONVERGENCE_CAP = 1000
 NEGLIGIBLE_GRADIENT = 1e-200
 """Gradients of ADA-BYPASS below this are taken as 0."""
 
+LARGEST_SLOPE = 1e100
+"""Bound of the right derivatives by the hyperparameters (erratum E5)."""
+
 LARGEST_DISTANCE = 1e100
 """Upper end of |d|, an error in units of the noise's scale."""
 

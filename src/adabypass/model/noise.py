@@ -106,6 +106,11 @@ def mean_var(epsilon: float) -> float:
     return epsilon * (epsilon * (1.0 + epsilon / 3.0) / (1.0 + epsilon))  # (6)
 
 
+def mean_var_slope(epsilon: float) -> float:
+    """Return the derivative of `mean_var`."""
+    return 2.0 * epsilon * ((1.0 + epsilon + epsilon**2 / 3.0) / (1.0 + epsilon) ** 2)
+
+
 def family_var(family: Integers, epsilon: Floats, shares: Floats = FLEXIBLE_NORMALS.start) -> Floats:
     """Return the variance of noise of any family; epsilon matters for insensitive noise alone, shares for flexible."""
     values = np.where(family == Family.FLEXIBLE, FLEXIBLE_NORMALS.var(shares), var(epsilon))

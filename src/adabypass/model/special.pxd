@@ -8,6 +8,8 @@ cdef struct Moments:
 
 cdef Moments truncated_moments(double location, double prec, double half_width) noexcept nogil
 
+cdef Moments atom_moments(double location, double prec, double half_width) noexcept nogil
+
 cdef struct Piece:
     # The standard normal restricted to an interval.
     double mass     # over its density at the interval's point nearest to 0 (for a tail: at its end)

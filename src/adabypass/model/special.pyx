@@ -89,6 +89,28 @@ cdef Moments truncated_moments(double location, double prec, double half_width) 
     return result
 
 
+cdef Moments atom_moments(double location, double prec, double half_width) noexcept nogil:
+    """The same with an atom at each end, whose weight is the density there: equation (231)."""
+    cdef Moments result
+    cdef double scale = sqrt(prec)
+    cdef double near = scale * (fabs(location) - half_width), width = 2.0 * scale * half_width
+    cdef Piece d = flat_piece(near, width)
+    # Distances from the interval's point nearest to `location`, weights over the density there.
+    cdef double near_end = smaller(near, 0.0), far_end = near_end + width, tilt = larger(near, 0.0)
+    cdef double at_near = exp(-0.5 * near_end * near_end), at_far = exp(-(tilt + 0.5 * far_end) * far_end)
+    cdef double inside = d.mass / scale, total = inside + at_near + at_far
+    cdef double mean = (inside * d.mean + at_near * near_end + (at_far * far_end if at_far > 0.0 else 0.0)) / total
+    cdef double var = inside * (d.var + (d.mean - mean) * (d.mean - mean))
+    if at_near > 0.0:
+        var += at_near * (near_end - mean) * (near_end - mean)
+    if at_far > 0.0:
+        var += at_far * (far_end - mean) * (far_end - mean)
+    result.mean = smaller(fabs(location), half_width) - mean / scale
+    result.mean = copysign(larger(-half_width, smaller(result.mean, half_width)), location)
+    result.var = smaller(var / total / prec, half_width * half_width)
+    return result
+
+
 cdef Piece flat_piece(double near, double width) noexcept nogil:
     """The standard normal on [near, near + width], near >= -width / 2."""
     cdef double fall = width * (near + 0.5 * width)         # log density at the near end less that at the far end
@@ -169,7 +191,11 @@ cdef inline Piece _by_quadrature(
     return d
 
 
-def moments(double location, double prec, double half_width):
-    """Give `truncated_moments` to Python, as a pair."""
-    cdef Moments result = truncated_moments(location, prec, half_width)
+def moments(double location, double prec, double half_width, bint atoms=False):
+    """Give `truncated_moments`, or `atom_moments`, to Python, as a pair."""
+    cdef Moments result
+    if atoms:
+        result = atom_moments(location, prec, half_width)
+    else:
+        result = truncated_moments(location, prec, half_width)
     return result.mean, result.var

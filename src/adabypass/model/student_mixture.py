@@ -248,8 +248,9 @@ class StudentMixture:
 
     def _cdf_table(self, chosen: Any, x: Floats, is_rough: bool = True) -> Floats:
         """Return the distribution function of some forecasts, each at many values, if rough to 1e-5 or so."""
-        *parts, is_log = self._parts
-        return t_mixture.cdf_table(*(each[chosen] for each in parts), is_log, x, is_rough)
+        share, location, scale, dof, is_log = self._parts
+        parts = share[chosen], location[chosen], scale[chosen], dof[chosen]
+        return t_mixture.cdf_table(*parts, is_log, x, is_rough)
 
     def _crps_of_levels(self, y: Floats) -> Floats:
         """Return twice the mean pinball loss of many quantiles."""

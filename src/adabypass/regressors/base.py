@@ -328,6 +328,10 @@ class Regressor(Savable):
         known = [] if self.n_features is None else [f"n_features={self.n_features}", f"n_seen={self.n_seen}"]
         return f"{type(self).__name__}({', '.join(given + known)})"
 
+    def _kernel_of(self, spec: Spec) -> Kernel:
+        """Return the kernel of a model with these hyperparameters."""
+        return self._kernel
+
     @classmethod
     def _kind(cls) -> str:
         """Return the name under which models of this class, and of classes made of it, are saved."""
@@ -387,7 +391,7 @@ class Regressor(Savable):
 
     def _new_cell(self, row: Floats, n_features: int, spec: Spec | None = None) -> Cell:
         spec = self._spec if spec is None else spec
-        cell: Cell = sparse_use.cell_type(spec)(self._kernel, spec, row, n_features)
+        cell: Cell = sparse_use.cell_type(spec)(self._kernel_of(spec), spec, row, n_features)
         return cell
 
 

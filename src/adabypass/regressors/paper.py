@@ -1,12 +1,21 @@
 """The paper's models: passive-aggressive regression, SKF, BYPASS and ADA-BYPASS."""
 
+from collections.abc import Sequence
+from math import isnan
+
 import numpy as np
 
+from adabypass.errors import ParameterError
 from adabypass.inference.kernel import govi, kalman, passive_aggressive
+from adabypass.inference.kernel.step import Kernel
+from adabypass.inference.reference import bound
+from adabypass.inference.reference import govi as reference
+from adabypass.inference.reference.linear_gaussian import Weights
 from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.paper_spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
-from adabypass.model.spec import Covariance
+from adabypass.model.spec import Covariance, Spec
 from adabypass.regressors.base import Regressor
+from adabypass.validation import check_features, check_target
 
 
 class PassiveAggressive(Regressor):
@@ -106,9 +115,12 @@ class Bypass(Regressor):
     epsilon : number above 0
         Half-width of the noise's flat top, in the units of y.
     max_sweeps : int, optional
-        How many sweeps of the fixed point a step may take. None runs it to convergence; 2 gives the paper's table.
+        How many sweeps of the fixed point a step may take. None runs it to convergence, as the paper says.
     tol : number from 0
         The fixed point has converged when a sweep moves nothing by more than this, relative to its size.
+    corrections : list of "E1", "E2", "E3", "E4"
+        Errata of the paper (docs/equations.md) that are to be corrected; none by default. The covariance is then full,
+        or diagonal.
     covariance, rank
         As of `SequentialKalman`.
     n_features : int, optional
@@ -133,18 +145,32 @@ class Bypass(Regressor):
         *,
         max_sweeps: int | None = None,
         tol: float = 1e-8,
+        corrections: Sequence[str] = (),
         covariance: Covariance = "auto",
         rank: int = 10,
         n_features: int | None = None,
     ) -> None:
-        super().__init__(BypassSpec(a, b, epsilon, max_sweeps, tol, covariance=covariance, rank=rank), n_features)
+        spec = BypassSpec(a, b, epsilon, max_sweeps, tol, corrections=corrections, covariance=covariance, rank=rank)
+        super().__init__(spec, n_features)
+
+    def _kernel_of(self, spec: Spec) -> Kernel:
+        is_corrected = isinstance(spec, BypassSpec) and spec.corrections
+        return govi.CORRECTED_BYPASS if is_corrected else govi.BYPASS
+
+    def lower_bound(self, x: object, y: object) -> float:
+        """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
+
+        Equation (242) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
+        nothing is learned.
+        """
+        return _lower_bound(self, x, y)
 
     def linear_mixture(self) -> LinearMixture:
         return _variational(self)
 
 
 class AdaBypass(Regressor):
-    """ADA-BYPASS, the paper's Algorithm 2: BYPASS whose hyperparameters follow the data.
+    """ADA-BYPASS, the paper's Algorithm 2: BYPASS whose hyperparameters move with its errors.
 
     Parameters
     ----------
@@ -156,6 +182,10 @@ class AdaBypass(Regressor):
         The least value each of them may take.
     max_sweeps, tol, n_features
         As in `Bypass`.
+    corrections : list of "E1", "E2", "E3", "E4", "E5", "E8"
+        Errata of the paper (docs/equations.md) that are to be corrected; none by default. "E5" follows the right
+        gradients, "E8" those of the whole log likelihood besides: both take a full covariance, and sweeps to
+        convergence.
     covariance, rank
         As of `SequentialKalman`. Unless it is "full", the gradient of the covariance is kept as its diagonal, as (210)
         in docs/equations.md has it.
@@ -183,17 +213,48 @@ class AdaBypass(Regressor):
         omega_min: float = 1e-8,
         max_sweeps: int | None = None,
         tol: float = 1e-8,
+        corrections: Sequence[str] = (),
         covariance: Covariance = "auto",
         rank: int = 10,
         n_features: int | None = None,
     ) -> None:
         spec = AdaBypassSpec(
-            a, b, epsilon, max_sweeps, tol, aggressiveness, omega_min, covariance=covariance, rank=rank
-        )
+            a, b, epsilon, max_sweeps, tol, aggressiveness, omega_min,
+            corrections=corrections, covariance=covariance, rank=rank,
+        )  # fmt: skip
         super().__init__(spec, n_features)
+
+    def _kernel_of(self, spec: Spec) -> Kernel:
+        if not (isinstance(spec, AdaBypassSpec) and spec.corrections):
+            return govi.ADA_BYPASS
+        return govi.EXACT_ADA_BYPASS if spec.is_exact else govi.CORRECTED_ADA_BYPASS
+
+    def lower_bound(self, x: object, y: object) -> float:
+        """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
+
+        Equation (242) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
+        nothing is learned.
+        """
+        return _lower_bound(self, x, y)
 
     def linear_mixture(self) -> LinearMixture:
         return _variational(self)
+
+
+def _lower_bound(model: Bypass | AdaBypass, x: object, y: object) -> float:
+    """Return the bound (242) of the step that `y` at `x` would be."""
+    spec, learned, (mean, cov) = model._spec, model.parameters, model.weights
+    assert isinstance(spec, BypassSpec)
+    if cov is None:
+        raise ParameterError("the variational bound needs a full covariance; make the model with covariance='full'.")
+    features, target = check_features(x, len(mean)), check_target(y)
+    if isnan(target):
+        raise ParameterError("y is nan, but the bound is that of an observation; pass a number.")
+    seen = reference.surprise(Weights(mean, cov), features, target)
+    omega = reference.Omega(*(learned[name] for name in reference.Omega._fields))
+    theta = reference.Theta(*(learned[name] for name in reference.Theta._fields))
+    theta = reference.solve(theta, omega, seen, spec.max_sweeps, spec.tol, spec.corrections)
+    return bound.lower_bound(bound.factors(theta, omega, seen, spec.corrections), omega, seen)
 
 
 def _variational(model: Bypass | AdaBypass) -> LinearMixture:

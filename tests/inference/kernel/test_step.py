@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass.inference.kernel import evidence as evidence_kernel
@@ -13,7 +14,7 @@ from adabypass.inference.kernel import kalman as kalman_kernel
 from adabypass.inference.kernel import passive_aggressive as pa_kernel
 from adabypass.inference.kernel.cell import Cell
 from adabypass.inference.kernel.step import Kernel
-from adabypass.inference.reference import evidence, govi, kalman, passive_aggressive
+from adabypass.inference.reference import evidence, exact_gradient, govi, kalman, passive_aggressive
 from adabypass.inference.reference.linear_gaussian import Weights
 from adabypass.model import noise
 from adabypass.model.paper_spec import (
@@ -33,6 +34,7 @@ from tests.strategies import (
     evidence_specs,
     kalman_specs,
     passive_aggressive_specs,
+    powers,
     streams,
 )
 
@@ -113,7 +115,7 @@ def moves_on(before: govi.Belief, x: Floats, y: float, after: govi.Belief, spec:
     u = S @ x
     s, n, k, e = (float(value) for value in (x @ u, x @ x, u @ u, y - x @ m))
     seen = govi.Surprise(max(s, 0.0), n, k, e, n_features=len(x))
-    again = govi.sweep(after.theta, after.omega, seen)
+    again = govi.sweep(after.theta, after.omega, seen, spec.corrections)
     return govi.change(after.theta, again, after.omega.epsilon) > RELATIVE
 
 
@@ -152,6 +154,64 @@ def test_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None
 @given(bypass_cases(adaptive=True))
 def test_ada_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
     check_govi(govi_kernel.ADA_BYPASS, *case)
+
+
+@settings(max_examples=150)
+@given(bypass_cases(adaptive=False, corrected=True))
+def test_corrected_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
+    check_govi(govi_kernel.CORRECTED_BYPASS, *case)
+
+
+@settings(max_examples=150)
+@given(bypass_cases(adaptive=True, corrected=True))
+def test_corrected_ada_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
+    check_govi(govi_kernel.CORRECTED_ADA_BYPASS, *case)
+
+
+def exact_slopes(model: Cell, spec: AdaBypassSpec) -> exact_gradient.Slopes:
+    row, layout, n = model.row, spec.layout, model.n_features
+    return exact_gradient.Slopes(
+        layout.view(row, "theta_gradient", n_features=n).copy(),
+        layout.view(row, "mean_gradient", n_features=n).copy(),
+        layout.matrix(row, "cov_gradient", n_features=n),
+    )
+
+
+def exact_belief(model: Cell, spec: AdaBypassSpec) -> govi.Belief:
+    row, layout, n = model.row, spec.layout, model.n_features
+    weights = Weights(layout.view(row, "mean", n_features=n).copy(), layout.matrix(row, "cov", n_features=n))
+    nothing = govi.Gradient(np.zeros(n), np.eye(n))
+    return govi.Belief(weights, govi.Theta(*row[1:5].tolist()), govi.Omega(*row[5:8].tolist()), nothing)
+
+
+SLOPE_ROUNDING = 1e-6  # the implicit function divides by what is left of 1, and the sweeps end 1e-13 before their end
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    streams(max_features=6), st.sets(st.sampled_from(["E1", "E2", "E3", "E4", "E8"])), powers(1.5, 3.5), powers(-1, 1),
+    powers(-1, 1), powers(-6, -2),
+)  # fmt: skip
+def test_exact_ada_bypass_kernel_equals_reference(
+    stream: Stream, named: set[str], a: float, b: float, epsilon: float, aggressiveness: float
+) -> None:
+    spec = AdaBypassSpec(a, b, epsilon, tol=1e-13, aggressiveness=aggressiveness, corrections=(*named, "E5"))
+    model = cell(govi_kernel.EXACT_ADA_BYPASS, spec, stream.X.shape[1])
+    for x, y in zip(stream.X, stream.y, strict=True):
+        belief, slopes = exact_belief(model, spec), exact_slopes(model, spec)
+        assert moments(model.predict(x)) == approx(govi.predict(belief, x), rel=RELATIVE, abs=1e-12)
+        model.update(x, y)
+        expected, expected_slopes = exact_gradient.update(belief, slopes, x, y, spec)
+        got, got_slopes = exact_belief(model, spec), exact_slopes(model, spec)
+        if moves_on(belief, x, y, expected, spec):
+            continue
+        assert got.omega == approx(expected.omega, rel=RELATIVE)
+        assert got.theta == approx(expected.theta, rel=RELATIVE, abs=RELATIVE * expected.omega.epsilon)
+        prior_var = belief.weights.cov.max() + 1 / expected.theta.drift_prec
+        assert close(got.weights.cov, expected.weights.cov, cancelled=prior_var)
+        for ours, theirs in zip(got_slopes, expected_slopes, strict=True):
+            size = np.abs(theirs).max(axis=tuple(range(1, theirs.ndim)), keepdims=True)
+            assert (np.abs(ours - theirs) <= SLOPE_ROUNDING * size + 1e-12).all()
 
 
 @given(streams(), evidence_specs)

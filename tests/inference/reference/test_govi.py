@@ -1,7 +1,8 @@
 """BYPASS is held to its textbook form with matrices, and ADA-BYPASS's gradients to their definition."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass.inference.reference.govi import (
@@ -19,7 +20,7 @@ from adabypass.inference.reference.govi import (
 from adabypass.inference.reference.special import bessel_ratio, truncated_moments
 from adabypass.model.paper_spec import AdaBypassSpec, BypassSpec
 from adabypass.validation import Floats
-from tests.strategies import Stream, bypass_cases, streams
+from tests.strategies import Stream, bypass_cases, powers, streams
 
 CANCELLED = 1e-7  # the matrix form subtracts covariances: it is the less accurate of the two
 
@@ -180,3 +181,49 @@ def test_a_diagonal_gradient_is_the_derivative_along_a_diagonal() -> None:
         belief = after
     assert narrowed > 0  # both cases of the least have come
     assert widened > 0
+
+
+@settings(max_examples=25)
+@given(streams(max_features=3, max_length=8))
+def test_the_weights_are_passed_on_by_a_kalman_filter_at_the_mean_parameters(stream: Stream) -> None:
+    """Equation (245), A_w of streaming variational Bayes.
+
+    The joint Gaussian of all weights at the mean parameters of each step, by one dense solve, has the last belief as
+    its marginal.
+    """
+    spec, n = BypassSpec(), stream.X.shape[1]
+    y = np.nan_to_num(stream.y)
+    belief, thetas = start(spec, n), []
+    for x, each in zip(stream.X, y, strict=True):
+        belief = update(belief, x, each, spec)
+        thetas.append(belief.theta)
+    size = n * len(y)
+    precision, pull = np.zeros((size, size)), np.zeros(size)
+    for t, (x, each, theta) in enumerate(zip(stream.X, y, thetas, strict=True)):
+        here, before = slice(n * t, n * t + n), slice(n * t - n, n * t)
+        precision[here, here] += theta.drift_prec * np.eye(n) + theta.noise_prec * np.outer(x, x)
+        pull[here] += theta.noise_prec * x * (each - theta.noise_mean)
+        if t:
+            precision[before, before] += theta.drift_prec * np.eye(n)
+            precision[here, before] -= theta.drift_prec * np.eye(n)
+            precision[before, here] -= theta.drift_prec * np.eye(n)
+    cov = np.linalg.inv(precision)
+    assert belief.weights.mean == approx((cov @ pull)[-n:], rel=1e-6, abs=1e-7)
+    assert belief.weights.cov == approx(cov[-n:, -n:], rel=1e-6, abs=1e-9)
+
+
+@settings(max_examples=50)
+@given(streams(max_features=3, max_length=6), powers(-0.5, 0.5), powers(-1, 1), st.floats(-1, 1))
+def test_what_a_step_makes_of_theta_does_not_depend_on_the_theta_before(
+    stream: Stream, alpha_factor: float, noise_prec: float, noise_mean: float
+) -> None:
+    """Equation (246), A_theta: it starts from the prior each time. Theta before only says where the sweeps begin."""
+    spec = BypassSpec(tol=1e-13)
+    belief = start(spec, stream.X.shape[1])
+    for x, y in zip(stream.X, np.clip(np.nan_to_num(stream.y), -5, 5), strict=True):
+        seen = surprise(belief, x, y)
+        other = Theta(alpha_factor * belief.theta.drift_prec, noise_prec, noise_mean, 0.3)
+        ends = [solve(theta, belief.omega, seen, None, spec.tol) for theta in (belief.theta, other)]
+        assume(all(change(end, sweep(end, belief.omega, seen), spec.epsilon) < 1e-10 for end in ends))
+        assert ends[0] == approx(ends[1], rel=1e-7, abs=1e-8)
+        belief = update(belief, x, y, spec)

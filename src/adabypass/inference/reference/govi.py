@@ -4,6 +4,7 @@ The variational fixed point is the scalar one of docs/equations.md: u = Sx and f
 sweep never touches a matrix.
 """
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -75,6 +76,13 @@ def start(spec: BypassSpec, n_features: int) -> Belief:
     )
 
 
+def surprise(weights: Weights, x: Floats, y: float) -> Surprise:
+    """Compute what the sweeps need of an observation."""
+    m, S = weights
+    u = S @ x
+    return Surprise(s=max(inner(x, u), 0.0), n=inner(x, x), k=inner(u, u), e=y - inner(x, m), n_features=len(x))  # (15)
+
+
 def predict(belief: Belief, x: Floats) -> tuple[float, float]:
     """Mean and variance of the observation at `x`, before it is seen."""
     (m, S), theta = belief.weights, belief.theta
@@ -83,21 +91,22 @@ def predict(belief: Belief, x: Floats) -> tuple[float, float]:
     return mean, var
 
 
-def sweep(theta: Theta, omega: Omega, seen: Surprise) -> Theta:
-    """Renew every variational mean from the old ones."""
+def sweep(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[str] = ()) -> Theta:
+    """Renew every variational mean from the old ones, as the paper does but for what `corrections` names."""
     alpha, beta, mu, V = theta
     s, n, k, e, n_features = seen
     h = s + n / alpha  # (16)
     D = h + 1 / beta  # (17)
     c = e - mu  # (18)
-    p2 = k + 2 * s / alpha + n / alpha**2  # (19)
+    p2 = n / alpha**2 if "E1" in corrections else k + 2 * s / alpha + n / alpha**2  # (19); E1: (230)
     r = e - c * h / D  # (20)
     spread = 2 * omega.b + p2 * c**2 / D**2 + n_features / alpha - p2 / D
-    rho = (r - mu) ** 2 + h / (D * beta) + V  # (22)
+    shape = 2 * omega.a + (n_features if "E2" in corrections else 0)
+    rho = max((r - mu) ** 2 + h / (D * beta) + V, SMALLEST_RHO)  # (22)
     return Theta(
-        min(max(2 * omega.a / spread, SMALLEST_PREC), LARGEST_PREC) if spread > 0 else LARGEST_PREC,  # (21)
-        bessel_ratio(max(rho, SMALLEST_RHO)),  # (23)
-        *truncated_moments(r, beta, omega.epsilon),  # (24)
+        min(max(shape / spread, SMALLEST_PREC), LARGEST_PREC) if spread > 0 else LARGEST_PREC,  # (21)
+        rho**-0.5 if "E3" in corrections else bessel_ratio(rho),  # (23)
+        *truncated_moments(r, beta, omega.epsilon, atoms="E4" in corrections),  # (24); E4: (231)
     )
 
 
@@ -111,10 +120,17 @@ def change(old: Theta, new: Theta, epsilon: float) -> float:
     )
 
 
-def solve(theta: Theta, omega: Omega, seen: Surprise, max_sweeps: int | None, tol: float) -> Theta:
+def solve(
+    theta: Theta,
+    omega: Omega,
+    seen: Surprise,
+    max_sweeps: int | None,
+    tol: float,
+    corrections: Collection[str] = (),
+) -> Theta:
     """Sweep until nothing moves by more than `tol`, `max_sweeps` times at the most."""
     for _ in range(max_sweeps or CONVERGENCE_CAP):
-        old, theta = theta, sweep(theta, omega, seen)
+        old, theta = theta, sweep(theta, omega, seen, corrections)
         if change(old, theta, omega.epsilon) <= tol:
             break
     return theta
@@ -124,18 +140,24 @@ def update(belief: Belief, x: Floats, y: float, spec: BypassSpec) -> Belief:
     """Belief after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
     if np.isnan(y):
         return belief._replace(weights=drift(belief.weights, 1 / belief.theta.drift_prec))
-    m, S = belief.weights
-    u = S @ x
-    seen = Surprise(s=max(inner(x, u), 0.0), n=inner(x, x), k=inner(u, u), e=y - inner(x, m), n_features=len(x))  # (15)
+    seen = surprise(belief.weights, x, y)
     omega = _adapt(belief, x, seen.e, spec) if isinstance(spec, AdaBypassSpec) else belief.omega
-    theta = solve(belief.theta, omega, seen, spec.max_sweeps, spec.tol)
-    error = seen.e - theta.noise_mean
-    prior = drift(belief.weights, 1 / theta.drift_prec)
-    weights, gain, D = condition(prior, x, error, 1 / theta.noise_prec)
+    weights, theta, gain, D = learn(belief, omega, x, seen, spec)
     if not isinstance(spec, AdaBypassSpec):
         return Belief(weights, theta, omega, belief.gradient)
+    error = seen.e - theta.noise_mean
     gradient = _follow(belief.gradient, x, gain, 1 / (theta.noise_prec * D), theta.noise_prec * error)
     return Belief(weights, theta, omega, _narrow(belief.gradient, gradient) if spec.is_sparse else gradient)
+
+
+def learn(
+    belief: Belief, omega: Omega, x: Floats, seen: Surprise, spec: BypassSpec
+) -> tuple[Weights, Theta, Floats, float]:
+    """Solve the fixed point and take the weights' step: the weights, α to V, the gain and its D."""
+    theta = solve(belief.theta, omega, seen, spec.max_sweeps, spec.tol, spec.corrections)
+    prior = drift(belief.weights, 1 / theta.drift_prec)
+    weights, gain, D = condition(prior, x, seen.e - theta.noise_mean, 1 / theta.noise_prec)
+    return weights, theta, gain, D
 
 
 def _adapt(belief: Belief, x: Floats, e: float, spec: AdaBypassSpec) -> Omega:
