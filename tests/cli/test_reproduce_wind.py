@@ -17,7 +17,7 @@ def command(*arguments: object) -> Result:
 
 
 def test_wind_prints_the_table_and_writes_the_figure(tmp_path: Path) -> None:
-    out = tmp_path / "new" / "wind.svg"
+    out = tmp_path / "wind.svg"
     done = command("wind", "--length", 300, "--out", out)
     assert done.exit_code == 0, done.output
     for words in (
