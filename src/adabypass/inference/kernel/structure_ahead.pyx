@@ -9,7 +9,7 @@ from libc.math cimport fabs, pow
 from libc.string cimport memcpy, memset
 
 from adabypass.inference.kernel.structure_filter cimport (
-    Filter, advance_state, fill_regressors, scale_var, times_cov,
+    Filter, advance_state, exog_part, fill_regressors, scale_var, times_cov,
 )
 from adabypass.model.special cimport larger, smaller
 
@@ -125,15 +125,6 @@ cdef double _carry(
     return var
 
 
-cdef double _exog_part(const Filter* f, const double* mean, const double* x) noexcept nogil:
-    """What the exogenous columns add to a forecast."""
-    cdef Py_ssize_t i, at = 1 + f.has_slope + f.n_season
-    cdef double total = 0.0
-    for i in range(at, at + f.n_exog):
-        total += mean[i] * x[i]
-    return total
-
-
 cdef void forecast_ahead(const Filter* f, const Future* future, double* means, double* variances) noexcept nogil:
     """Write means and variances (over the squared scale of the noise) of the values at each step ahead."""
     cdef Py_ssize_t h, i, v, n = f.n, longest = f.n_values
@@ -172,7 +163,7 @@ cdef void forecast_ahead(const Filter* f, const Future* future, double* means, d
                 most = MOST_SPREAD * MOST_SPREAD * (h + 1) * variances[0]
                 most = larger(most, ranges * ranges / scale_var(f))                             # (227)
             signal = _carry(f, &u, h, mean, x, cov_x, signal, smaller(most, BOUND))
-        known = larger(fabs(_exog_part(f, mean, x)), known)
+        known = larger(fabs(exog_part(f, mean, x)), known)
         value = larger(future.limits.low - known, smaller(value, future.limits.high + known))   # (226)
         if longest > 0:
             for v in range(longest - 1, 0, -1):

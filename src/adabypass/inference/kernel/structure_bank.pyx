@@ -4,7 +4,7 @@ from libc.math cimport NAN, exp, fabs, isnan, log, sqrt
 from libc.string cimport memcpy, memmove
 
 from adabypass.inference.kernel.structure_filter cimport (
-    Filter, Surprise, advance, fill_regressors, forecast, learn, reset, scale_var,
+    Filter, Surprise, advance, exog_part, fill_regressors, forecast, learn, reset, scale_var,
 )
 from adabypass.inference.kernel.structure_horizons cimport forget, judge, look_ahead
 from adabypass.inference.kernel.structure_shares cimport fill_season, fill_shares, is_awake, weigh
@@ -68,21 +68,12 @@ cdef void describe(Bank* bank, const double* exog, bint is_limited, const Table*
         unit = bank.head[LOG_UNIT if f.is_log else UNIT]
         if is_limited:
             limits = limits_of(bank, f, RANGES_BEYOND)
-            known = fabs(_exog_part(f, bank.x))
+            known = fabs(exog_part(f, f.mean, bank.x))
             found.mean = larger(limits.low - known, smaller(found.mean, limits.high + known))  # (226)
         out.scales[k] = saturate(unit * sqrt(larger(scale_var(f) * (found.var + _step_var(f, bank.x)), 0.0)))
         out.means[k] = saturate(bank.head[LOG_CENTER if f.is_log else CENTER] + unit * found.mean)
         if is_limited:
             keep_near(bank, f, out.means + k, out.scales + k, out.dofs + k)
-
-
-cdef double _exog_part(const Filter* f, const double* x) noexcept nogil:
-    """What the exogenous columns add to a forecast."""
-    cdef Py_ssize_t i, at = 1 + f.has_slope + f.n_season
-    cdef double total = 0.0
-    for i in range(at, at + f.n_exog):
-        total += f.mean[i] * x[i]
-    return total
 
 
 cdef void keep_near(const Bank* bank, const Filter* f, double* mean, double* scale, double* dof) noexcept nogil:

@@ -36,6 +36,7 @@ cdef void advance_state(const Filter* f, double* mean, double* cov) noexcept nog
 cdef void fill_regressors(
     const Filter* f, const double* season, const double* exog, const double* values, double* x
 ) noexcept nogil
+cdef double exog_part(const Filter* f, const double* mean, const double* x) noexcept nogil
 cdef double times_cov(const double* cov, const double* x, Py_ssize_t n, double* out) noexcept nogil
 cdef double scale_var(const Filter* f) noexcept nogil
 cdef void forecast(

@@ -103,6 +103,15 @@ cdef void fill_regressors(
             x[at + i] -= values[f.lags[i]]
 
 
+cdef double exog_part(const Filter* f, const double* mean, const double* x) noexcept nogil:
+    """What the exogenous columns add to a forecast."""
+    cdef Py_ssize_t i, at = 1 + f.has_slope + f.n_season
+    cdef double total = 0.0
+    for i in range(at, at + f.n_exog):
+        total += mean[i] * x[i]
+    return total
+
+
 cdef double times_cov(const double* cov, const double* x, Py_ssize_t n, double* out) noexcept nogil:
     """out = P @ x; return x @ P @ x."""
     cdef Py_ssize_t i, j
