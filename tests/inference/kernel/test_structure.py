@@ -87,6 +87,15 @@ class Judge:
         return (np.log(y) - self.log_center) / self.log_unit, np.log(self.unit / (y * self.log_unit))
 
 
+def limits(judge: Judge, y: np.ndarray, is_log: bool) -> tuple[float, float]:
+    """Return the limits of a structure's means, in units."""
+    if is_log:
+        low, high = reference.log_limits(y.min(), y.max(), y[y > 0].min())
+        return (low - judge.log_center) / judge.log_unit, (high - judge.log_center) / judge.log_unit
+    low, high = reference.limits(y.min(), y.max())
+    return (low - judge.center) / judge.unit, (high - judge.center) / judge.unit
+
+
 def states(cell: StructureCell) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return mean and covariance of every structure's state."""
     spec, mean_at, cov_at, found = cell.spec, 0, 0, []
@@ -123,7 +132,7 @@ def test_the_kernel_matches_the_reference(given_series: tuple[StructureSpec, np.
 
 
 @settings(max_examples=25, deadline=None)
-@given(series(), st.integers(1, 8))
+@given(series(), st.sampled_from([1, 2, 8, 100]))
 def test_many_steps_ahead_match_the_reference(
     given_series: tuple[StructureSpec, np.ndarray, np.ndarray], horizon: int
 ) -> None:
@@ -140,7 +149,8 @@ def test_many_steps_ahead_match_the_reference(
             continue
         past = np.array(judge.values[structure.is_log][::-1])
         units = (known - judge.exog_center) / judge.exog_unit
-        mean, var = reference.ahead(structure, judge.beliefs[k], season[:, : spec.n_waves(structure)], units, past)
+        waves, bounds = season[:, : spec.n_waves(structure)], limits(judge, y, structure.is_log)
+        mean, var = reference.ahead(structure, judge.beliefs[k], waves, units, past, bounds)
         np.testing.assert_allclose(means[k], mean, rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(variances[k], var, rtol=1e-6)
 
@@ -168,6 +178,29 @@ def test_regressions_on_lags_ahead_match_the_reference(periods: tuple[int, ...])
         np.testing.assert_allclose(variances[k], var, rtol=1e-6)
         compared += 1
     assert compared >= 4
+
+
+def test_forecasts_at_their_limits_match_the_reference() -> None:
+    """A trend runs into the limit of the means, hardly known lags into that of the variance."""
+    y = np.array([1.0, 1.3, 2.0, 2.6, 4.1, 5.0, 8.2, 10.9, 16.0, 22.0, 33.0, 44.0, 65.0, 90.0])
+    spec = StructureSpec()
+    cell, judge = trained(spec, y), Judge(spec, y, np.empty((len(y), 0)))
+    share, horizon = cell.shares_ahead(1), 60
+    means, variances = cell.moments_ahead(np.empty((horizon, 0)))
+    at_limit = 0
+    for k, structure in enumerate(spec.structures):
+        stable = np.abs(judge.beliefs[k].mean[-len(structure.lags) :]).sum() <= 1 if structure.lags else True
+        if share[k] == 0.0 or not stable:
+            continue
+        belief, bounds = judge.beliefs[k], limits(judge, y, structure.is_log)
+        span = np.log(y.max() / y.min()) / judge.log_unit if structure.is_log else np.ptp(y) / judge.unit
+        most = (design.RANGES_BEYOND * span) ** 2 / (belief.square_sum / belief.dof)
+        past, nothing = np.array(judge.values[structure.is_log][::-1]), np.empty((horizon, 0))
+        mean, var = reference.ahead(structure, belief, nothing, nothing, past, bounds, most)
+        np.testing.assert_allclose(means[k], mean, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(variances[k], var, rtol=1e-6)
+        at_limit += int(mean[-1] == bounds[1])
+    assert at_limit >= 4
 
 
 def test_run_equals_updates_bit_for_bit() -> None:
