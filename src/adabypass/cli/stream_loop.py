@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 10
 """Over how many lines a row may go on, in a quoted cell: an unclosed quote must not keep all later rows waiting."""
-MOST_NAMED = 10
+MAX_NAMED = 10
 """Series that are named one by one in a report."""
 EVERY = 10_000
 EVERY_OF_A_SERIES = 10
@@ -246,14 +246,14 @@ class Loop:
             if count:
                 terminal.note(f"{what}: {count}.")
         silent = [(key, each) for key, each in self._series.known.items() if each.is_silent]
-        for key, each in silent[:MOST_NAMED]:
+        for key, each in silent[:MAX_NAMED]:
             terminal.complain(
                 f"left out: {f'series {key}' if key else 'the series'}: none of its {each.n_skipped} rows was new, nor "
                 f"the one learned last, since all are earlier than {each.last_cell}, its newest time. If that time is "
                 "wrong, begin with another --state folder."
             )
-        if len(silent) > MOST_NAMED:
-            terminal.complain(f"left out: {len(silent) - MOST_NAMED} more series, likewise.")
+        if len(silent) > MAX_NAMED:
+            terminal.complain(f"left out: {len(silent) - MAX_NAMED} more series, likewise.")
         is_all_bad = self._n_bad > 0 and self._n_new == 0 and self._n_skipped == 0
         if is_all_bad:
             terminal.complain("no row could be read: nothing was learned.")

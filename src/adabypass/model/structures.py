@@ -64,7 +64,7 @@ REGRESSION_FROM = 5
 """After so many observations for each of its weights such a model has a share in the forecast."""
 RANGES_BEYOND = 2.0
 """No mean of a structure lies beyond the values seen by more than this many times their range."""
-MOST_SPREAD = 3.0
+MAX_LAG_SPREAD = 3.0
 """The standard deviation of a regression on lags grows at most to this times that of a random walk, or to
 `RANGES_BEYOND` ranges."""
 MAX_LOG_SCALE = 2.0

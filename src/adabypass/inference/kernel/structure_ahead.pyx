@@ -18,7 +18,7 @@ from adabypass.model.limits import LARGEST_RESPONSE
 
 cdef double BOUND = LARGEST_RESPONSE
 cdef double RANGES_BEYOND = design.RANGES_BEYOND
-cdef double MOST_SPREAD = design.MOST_SPREAD
+cdef double MAX_LAG_SPREAD = design.MAX_LAG_SPREAD
 cdef enum:
     MOST_LAGS = 6       # as in design, checked below
     LEAST_RESPONSE = 60     # an impulse is followed for so many steps at least,
@@ -160,7 +160,7 @@ cdef void forecast_ahead(const Filter* f, const Future* future, double* means, d
             value += mean[i] * x[i]
         if longest > 0:
             if h > 0:
-                most = MOST_SPREAD * MOST_SPREAD * (h + 1) * variances[0]
+                most = MAX_LAG_SPREAD * MAX_LAG_SPREAD * (h + 1) * variances[0]
                 most = larger(most, ranges * ranges / scale_var(f))                             # (227)
             signal = _carry(f, &u, h, mean, x, cov_x, signal, smaller(most, BOUND))
         known = larger(fabs(exog_part(f, mean, x)), known)

@@ -192,7 +192,7 @@ def ahead(
         base = past[0] if structure.difference else 0.0
         variances[step] = slopes @ cov @ slopes + noise_var  # (141)
         if structure.lags and step > 0:
-            most = max(design.MOST_SPREAD**2 * (step + 1) * variances[0], most_var) + noise_var
+            most = max(design.MAX_LAG_SPREAD**2 * (step + 1) * variances[0], most_var) + noise_var
             variances[step] = min(variances[step], most)  # (227)
         along = cov @ slopes
         of_exog = slice(first - exog.shape[1], first)
