@@ -13,9 +13,7 @@ from adabypass.model.predictive import (
     Mixture,
     Normal,
     Point,
-    Pooled,
     Predictive,
-    StudentMixture,
     StudentT,
 )
 from adabypass.model.trace import Change, Scores, Trace
@@ -52,13 +50,11 @@ __all__ = [
     "Panel",
     "PassiveAggressive",
     "Point",
-    "Pooled",
     "Predictive",
     "Regressor",
     "Scores",
     "SeasonalNaive",
     "SequentialKalman",
-    "StudentMixture",
     "StudentT",
     "Target",
     "Trace",

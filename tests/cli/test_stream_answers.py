@@ -9,7 +9,7 @@ import pytest
 from adabypass import AdaBypass, Bypass, EvidenceBypass, Forecaster, PassiveAggressive, SequentialKalman
 from adabypass.cli.stream_answers import Answerer
 from adabypass.cli.stream_output import DEFAULT_FIELDS, FIELDS, Wanted, encode_json
-from adabypass.model import quantiles
+from adabypass.model import evaluate
 from adabypass.storage import series
 from adabypass.storage.series import StreamSeries
 from tests.cli.in_process import run, stream
@@ -134,18 +134,18 @@ def test_a_search_without_a_beginning_is_refused() -> None:
     assert packing is not None
     records, deviates, bounds = np.full((2, packing.size), np.nan), np.zeros((2, 2)), np.zeros((2, 2))
     both = np.array([0, 1])
-    quantiles.intervals(records, packing, 0.1, 0.9, both, both, deviates, bounds)
+    evaluate.intervals(records, packing, 0.1, 0.9, both, both, deviates, bounds)
     assert np.isnan(bounds).all()
     for which in ([0], [0, 2], [-1, 0]):
         with pytest.raises((ValueError, IndexError), match="deviates"):
-            quantiles.intervals(records, packing, 0.1, 0.9, both, np.array(which), deviates, bounds)
+            evaluate.intervals(records, packing, 0.1, 0.9, both, np.array(which), deviates, bounds)
     with pytest.raises(ValueError, match="bounds"):
-        quantiles.intervals(records, packing, 0.1, 0.9, both, both, deviates, bounds[:1])
+        evaluate.intervals(records, packing, 0.1, 0.9, both, both, deviates, bounds[:1])
     for chosen in ([2], [-1]):
         with pytest.raises(IndexError, match="no forecast"):
-            quantiles.intervals(records, packing, 0.1, 0.9, np.array(chosen), both, deviates, bounds)
+            evaluate.intervals(records, packing, 0.1, 0.9, np.array(chosen), both, deviates, bounds)
     with pytest.raises(ValueError, match="numbers"):
-        quantiles.intervals(records[:, 1:].copy(), packing, 0.1, 0.9, both, both, deviates, bounds)
+        evaluate.intervals(records[:, 1:].copy(), packing, 0.1, 0.9, both, both, deviates, bounds)
 
 
 def test_rows_of_many_numbers_are_learned_few_at_a_time() -> None:

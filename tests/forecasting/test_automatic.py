@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adabypass
-from adabypass import AdaBypass, Forecaster, Pooled, load_dataset
+from adabypass import AdaBypass, Forecaster, Mixture, load_dataset
 from adabypass.errors import NotEnoughDataError, NotFiniteError, NotReadyError, ParameterError, ShapeError, StateError
 from adabypass.forecasting import AutoForecaster
 
@@ -282,9 +282,11 @@ def test_the_next_value_is_forecast_by_regressions_too() -> None:
     y = 100.0 + (scale * rng.normal(size=1000)).cumsum()
     forecaster = AutoForecaster(period=[])
     trace = forecaster.run(y)
-    assert isinstance(trace.predictive, Pooled)
-    pooled, alone = trace.log_score[100:].mean(), trace.predictive.structures.logpdf(y[1:])[100:].mean()
-    assert pooled > alone + 0.1
+    found = trace.predictive
+    assert isinstance(found, Mixture)
+    assert found.extras is not None
+    structures = Mixture.bounded(found.components, found.extras.zero_share, found.extras.support)
+    assert trace.log_score[100:].mean() > structures.logpdf(y[1:])[100:].mean() + 0.1
     shares = forecaster.explain().shares
     assert sum(share for name, share in shares.items() if name.startswith("AutoBypass")) > 0.5
     assert abs(sum(shares.values()) - 1) < 1e-9
@@ -295,7 +297,9 @@ def test_the_first_step_of_a_forecast_is_that_of_predict() -> None:
     forecaster = AutoForecaster(period=12)
     forecaster.run(SEASONAL)
     next_value, ahead = forecaster.predict(), forecaster.forecast(3)
-    assert isinstance(next_value, Pooled)
+    assert isinstance(next_value, Mixture)
+    assert next_value.extras is not None
+    assert next_value.extras.is_pool
     np.testing.assert_allclose(ahead.mean[0], next_value.mean, rtol=1e-12)
     np.testing.assert_allclose([each[0] for each in ahead.interval(0.9)], next_value.interval(0.9), rtol=1e-7)
     drawn = forecaster.forecast(1, method="paths", n_paths=20_000, rng=0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass import AutoBypass, EvidenceBypass, Forecaster, Mixture
-from adabypass.model import quantiles
+from adabypass.model import evaluate
 from adabypass.model.component import COMPONENT, Components, split_flexible
 from adabypass.model.noise import FLEXIBLE_NORMALS, Family
 from adabypass.model.packing import Packing
@@ -105,8 +105,8 @@ def test_a_packing_has_no_more_signals_than_linear_models(n_signals: int) -> Non
 
 @pytest.mark.parametrize("call", [
     lambda packing: packing.expand(np.zeros(packing.size + 1)),
-    lambda packing: quantiles.cdf(np.zeros((1, packing.size - 1)), np.zeros(1), packing),
-    lambda packing: quantiles.interval(np.zeros(packing.size - 1), packing, 0.1, 0.9),
+    lambda packing: evaluate.cdf(np.zeros((1, packing.size - 1)), np.zeros(1), packing),
+    lambda packing: evaluate.interval(np.zeros(packing.size - 1), packing, 0.1, 0.9),
 ])  # fmt: skip
 def test_records_of_another_size_are_refused(call: Any) -> None:
     with pytest.raises(ValueError, match="numbers"):

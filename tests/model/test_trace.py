@@ -44,6 +44,18 @@ def test_skipped_points_do_not_count() -> None:
         small_trace().scores(skip=9)
 
 
+def test_scores_tell_how_far_they_have_come() -> None:
+    y = np.random.default_rng(0).normal(size=1201)
+    calls: list[int] = []
+    mean, weight = np.zeros((1201, 2)), np.full((1201, 2), 0.5)
+    told, silent = (Trace(y, Mixture.of(weight=weight, mean=mean, signal_var=[1.0, 4.0]), {}) for _ in range(2))
+    assert dict(told.scores(progress=calls.append)) == dict(silent.scores())
+    assert sum(calls) == 1201
+    assert len(calls) > 2
+    told.scores(progress=calls.append)  # known by now
+    assert calls[-1] == 1201
+
+
 def test_coverage_of_a_true_model_is_nominal() -> None:
     rng = np.random.default_rng(0)
     mean, sd = rng.normal(size=50_000), rng.uniform(0.5, 2.0, 50_000)

@@ -7,8 +7,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from adabypass.cli.stream_output import Encode, Wanted
-from adabypass.model import quantiles
-from adabypass.model.mixtures import Mixture, interval_tails
+from adabypass.model import evaluate
+from adabypass.model.base import interval_tails
+from adabypass.model.mixtures import Mixture
 from adabypass.model.packing import Packing
 from adabypass.model.trace import surprises
 from adabypass.panel.learning import Record, Rows
@@ -63,7 +64,7 @@ class Answerer:
         low, high = interval_tails(self._wanted.level)
 
         def find(record: Record, numbers: Rows, chosen: Rows) -> None:
-            quantiles.intervals(record.records, packing, low, high, chosen, numbers, self._series.deviates, bounds)
+            evaluate.intervals(record.records, packing, low, high, chosen, numbers, self._series.deviates, bounds)
 
         return find
 

@@ -20,9 +20,8 @@ from adabypass.inference.kernel.structure import StructureCell
 from adabypass.model.forecast import Forecast
 from adabypass.model.normal import Normal
 from adabypass.model.pool_spec import pool_spec
-from adabypass.model.predictive import Pooled
+from adabypass.model.predictive import Mixture
 from adabypass.model.series_spec import Missing
-from adabypass.model.student_mixture import StudentMixture
 from adabypass.model.trace import Trace
 from adabypass.snapshots.container import Snapshot
 from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target
@@ -158,7 +157,7 @@ class AutoForecaster(Forecaster):
         parts += [f"exog={list(self.exog)}"] if self.exog else []
         return f"AutoForecaster({', '.join([*parts, f'n_seen={self.n_seen}'])})"
 
-    def predict(self, exog: object = None) -> Pooled | StudentMixture:
+    def predict(self, exog: object = None) -> Mixture:
         """Forecast the next observation.
 
         Parameters
@@ -190,12 +189,12 @@ class AutoForecaster(Forecaster):
             lambda bank: bank.update(target, known, self.missing),
         )
 
-    def step(self, y: object, exog: object = None) -> Pooled | StudentMixture | None:
+    def step(self, y: object, exog: object = None) -> Mixture | None:
         """Forecast the next observation, then learn that it was `y`: `predict` and `update` in one call.
 
         Returns
         -------
-        Pooled or StudentMixture
+        Mixture
             The forecast that was made before; None if nothing had been seen.
         """
         known, target = self._check_row(exog), check_target(y)
@@ -247,7 +246,8 @@ class AutoForecaster(Forecaster):
         first = 0 if last is not None else int(np.argmax(~np.isnan(series))) + 1
         inner = mixtures_of_run(teller.spec.structures, tables, series, last, self.support)[first:]
         forecasts = pooled(inner, teller.spec, share[first:], mean[first:], var[first:], records[:, first:])
-        spread = {"noise_scale": np.sqrt(np.sum(inner.share * inner.scale**2, axis=1))}
+        parts = inner.components
+        spread = {"noise_scale": np.sqrt(np.sum(parts["weight"] * parts["noise_scale"] ** 2, axis=1))}
         kept = forecasts if keep_predictive else Normal(forecasts.mean, np.maximum(forecasts.var, LEAST_VAR))
         return Trace(series[first:], kept, spread, first=first)
 
@@ -378,9 +378,7 @@ class AutoForecaster(Forecaster):
             raise NotReadyError("forecasts begin when an observation was seen; update with one first.")
         return bank
 
-    def _with_regressions(
-        self, bank: PoolCell, found: StudentMixture, beside: Any, *, is_single: bool = False
-    ) -> Pooled | StudentMixture:
+    def _with_regressions(self, bank: PoolCell, found: Mixture, beside: Any, *, is_single: bool = False) -> Mixture:
         """Mix the first forecast with those of the regressions, as `PoolCell.describe` tells of them."""
         share, mean, var, records = beside
         return pooled(found, bank.spec, share[None], mean[None], var[None], records[:, None], is_single=is_single)

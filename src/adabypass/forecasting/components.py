@@ -5,13 +5,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adabypass.errors import NotReadyError
+from adabypass.forecasting.structure_mixtures import students
 from adabypass.inference.kernel.structure import StructureCell
+from adabypass.model.base import interval_tails
+from adabypass.model.extras import UNBOUNDED
 from adabypass.model.limits import LARGEST
+from adabypass.model.mixtures import Mixture
 from adabypass.model.protocol import check_level
 from adabypass.model.row import triangle, unpack
 from adabypass.model.structure_spec import LAYOUT, StructureSpec
 from adabypass.model.structures import Structure
-from adabypass.model.student_mixture import StudentMixture
 from adabypass.tables import frames
 from adabypass.validation import Floats
 
@@ -170,7 +173,6 @@ def _estimate(
         dof.append(n)
         is_log.append(structure.is_log and is_level)
     total = np.array(weight) / sum(weight)
-    found = StudentMixture(total, location, scale, dof, is_log).quantile(
-        np.array([0.5, (1 - level) / 2, (1 + level) / 2])
-    )
+    parts = students(total, np.array(location), np.array(scale), np.array(dof), is_log)
+    found = Mixture.bounded(parts, 0.0, UNBOUNDED).quantile(np.array([0.5, *interval_tails(level)]))
     return Estimate(*(float(each) for each in found))

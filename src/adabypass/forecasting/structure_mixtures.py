@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from adabypass.inference.kernel.structure import StructureCell
+from adabypass.model.component import COMPONENT, Components, Target
+from adabypass.model.extras import UNBOUNDED
 from adabypass.model.mixtures import Mixture
+from adabypass.model.noise import Family
 from adabypass.model.pool_spec import PoolSpec
-from adabypass.model.pooled import Pooled
 from adabypass.model.structure_spec import LAYOUT, StructureSpec
-from adabypass.model.student_mixture import StudentMixture
 from adabypass.validation import Floats
 
 UNMOVED_SCALE = 0.1
@@ -22,6 +23,20 @@ def is_log(spec: StructureSpec) -> Any:
     return np.array([each.is_log for each in spec.structures])
 
 
+def students(share: Floats, location: Floats, scale: Floats, dof: Floats, logs: Any) -> Components:
+    """Return the components that are Student's t distributions of the value, or of its log: (n, n_structures).
+
+    A forecast whose scale is not finite says nothing.
+    """
+    location = np.asarray(location)
+    components = np.zeros(location.shape, COMPONENT)
+    is_known = np.isfinite(scale).all(axis=-1, keepdims=True)
+    components["weight"], components["mean"] = share, np.where(is_known, location, np.nan)
+    components["noise_scale"], components["dof"] = scale, dof
+    components["family"], components["target"] = Family.STUDENT, np.where(logs, Target.LOG, Target.IDENTITY)
+    return components
+
+
 def last_value(bank: StructureCell) -> float:
     """Return the last observation of a series that has not moved yet; nan if there was none but zeros."""
     start = bank.spec.view(bank.row, "start").reshape(-1, 1 + bank.spec.n_exog)[:, 0]
@@ -32,7 +47,7 @@ def last_value(bank: StructureCell) -> float:
 
 def mixture_of(
     bank: StructureCell, share: Floats, mean: Floats, scale: Floats, dof: Floats, support: tuple[float, float]
-) -> StudentMixture:
+) -> Mixture:
     """Return the forecast of the next observation, or of all steps ahead."""
     zero_share = bank.zero_share
     if not bank.is_scaled:
@@ -40,13 +55,12 @@ def mixture_of(
         value = last_value(bank)
         _set_unmoved(share, mean, scale, dof, value)
         zero_share = 1.0 if np.isnan(value) else zero_share
-    flags = is_log(bank.spec)
-    return StudentMixture(share, mean, scale, dof, flags, zero_share=zero_share, support=support)
+    return Mixture.bounded(students(share, mean, scale, dof, is_log(bank.spec)), zero_share, support)
 
 
 def mixtures_of_run(
     spec: StructureSpec, tables: Any, series: Floats, before: float | None, support: tuple[float, float]
-) -> StudentMixture:
+) -> Mixture:
     """Return the forecasts of a run, made before each observation of the series.
 
     Parameters
@@ -64,11 +78,11 @@ def mixtures_of_run(
             zero_share[at] = 1.0
         if series[at] != 0.0 and not np.isnan(series[at]):
             last = series[at]
-    return StudentMixture(share, mean, scale, dof, is_log(spec), zero_share=zero_share, support=support)
+    return Mixture.bounded(students(share, mean, scale, dof, is_log(spec)), zero_share, support)
 
 
 def pooled(
-    structures: StudentMixture,
+    structures: Mixture,
     spec: PoolSpec,
     share: Floats,
     mean: Floats,
@@ -76,7 +90,7 @@ def pooled(
     records: Floats,
     *,
     is_single: bool = False,
-) -> Pooled | StudentMixture:
+) -> Mixture:
     """Return forecasts of the structures mixed, from the first on, with those of the regressions.
 
     Regressions know no bounds: where there are any, structures forecast alone.
@@ -89,15 +103,21 @@ def pooled(
     is_single : bool
         Whether there is one forecast, whose answers are to be numbers.
     """
+    assert structures.extras is not None
     at = np.flatnonzero(share[:, 0] < 1.0)
-    if not len(at) or structures.support != (-np.inf, np.inf):
-        return structures[0] if is_single else structures
-    forecasts = []
-    for k, each in enumerate(spec.regressions):
-        one: Any = each.model.predictive(mean[at, k], var[at, k], np.ascontiguousarray(records[k][at]))
-        assert isinstance(one, Mixture)
-        forecasts.append(one)
-    return Pooled(structures, at, share[at], forecasts, is_single=is_single)
+    if len(at) and structures.extras.support == UNBOUNDED:
+        forecasts = []
+        for k, each in enumerate(spec.regressions):
+            one: Any = each.model.predictive(mean[at, k], var[at, k], np.ascontiguousarray(records[k][at]))
+            assert isinstance(one, Mixture)
+            forecasts.append(one)
+        pooled_at = np.full(len(structures), -1)
+        pooled_at[at] = np.arange(len(at))
+        pool = structures.extras._replace(
+            share=np.ascontiguousarray(share[at]), pooled_at=pooled_at, parts=tuple(forecasts)
+        )
+        structures = Mixture.with_extras(structures.components, pool)
+    return structures[0] if is_single else structures
 
 
 def _set_unmoved(share: Floats, mean: Floats, scale: Floats, dof: Floats, value: float) -> None:

@@ -12,6 +12,7 @@ cdef struct Component:
     double epsilon          # in units of noise_scale; 0 unless the noise is insensitive
     int64_t family          # `Family` in noise.py
     int64_t target          # `Target` in component.py: what of y all of this is about
+    double dof              # degrees of freedom of Student's t; 0 of other families
 
 
 cdef enum:                  # `Target` in component.py

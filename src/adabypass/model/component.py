@@ -24,13 +24,15 @@ COMPONENT = np.dtype(
         ("epsilon", np.float64),
         ("family", np.int64),
         ("target", np.int64),
+        ("dof", np.float64),
     ]
 )
-"""Mixture weight; mean and variance of the Gaussian; scale, half-width of the flat top and family of the noise; target.
+"""Mixture weight; mean and variance of the Gaussian; scale, half-width of the flat top and family of the noise; target;
+degrees of freedom.
 
 `epsilon` is in units of `noise_scale`, and 0 unless `family` is `Family.INSENSITIVE`. No component's family is
 `Family.FLEXIBLE`: each normal of flexible noise is a component of its own. All of it is about y, its log or its root,
-as `target` says.
+as `target` says. A component of `Family.STUDENT` has no Gaussian beside its noise: `signal_var` is 0, `dof` above 0.
 """
 
 
@@ -71,6 +73,13 @@ def check_components(components: object) -> Components:
     family = components["family"]
     known = ", ".join(f"{each.name} = {each.value}" for each in COMPONENT_FAMILIES)
     _refuse(~np.isin(family, COMPONENT_FAMILIES), family, "family", f"must be one of {known}")
+    is_student, dof = family == Family.STUDENT, components["dof"]
+    _refuse(is_student & ~((dof > 0) & np.isfinite(dof)), dof, "dof", "must be above 0 for Student's t")
+    scale, signal_var = components["noise_scale"], components["signal_var"]
+    _refuse(is_student & ~(scale > 0), scale, "noise_scale", "must be above 0 for Student's t")
+    _refuse(is_student & (signal_var > 0), signal_var, "signal_var", "must be 0 for Student's t, which has no Gaussian")
+    is_root = components["target"] == Target.ROOT
+    _refuse(is_student & is_root, components["target"], "target", "must be IDENTITY or LOG for Student's t")
     target, targets = components["target"], ", ".join(f"{each.name} = {each.value}" for each in Target)
     _refuse(~np.isin(target, list(Target)), target, "target", f"must be one of {targets}")
     total = components["weight"].sum(axis=-1)

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 from adabypass.errors import PointForecastError, ShapeError
+from adabypass.model.base import Distribution
 from adabypass.model.limits import LARGEST
-from adabypass.model.protocol import check_level, check_probability, check_values
+from adabypass.model.protocol import check_probability, check_values
 from adabypass.validation import Floats, check_array, check_rng, check_size
 
 
-class Empirical:
+class Empirical(Distribution):
     """Many forecasts, each known by as many draws.
 
     Parameters
@@ -18,8 +19,6 @@ class Empirical:
     draws : array (n_draws, n)
         One column for each forecast, of 2 draws or more.
     """
-
-    is_point = False
 
     def __init__(self, draws: Floats) -> None:
         self.draws = check_array(draws, "draws")
@@ -49,11 +48,6 @@ class Empirical:
         return np.asarray((self.draws / scale).mean(axis=0) * scale)
 
     @property
-    def median(self) -> Floats:
-        """Median of the draws."""
-        return self.quantile(0.5)
-
-    @property
     def var(self) -> Floats:
         """Variance of the draws."""
         with np.errstate(over="ignore"):
@@ -78,18 +72,9 @@ class Empirical:
         """Return the share of the draws above `y`."""
         return 1.0 - self.cdf(y)
 
-    def pit(self, y: Any) -> Floats:
-        """Return the probability integral transform of `y`."""
-        return self.cdf(y)
-
     def quantile(self, q: Any) -> Floats:
         """Return the value that is exceeded by a share 1 - q of the draws: shape (n,), or (*q.shape, n)."""
         return np.asarray(np.quantile(self._sorted, check_probability(q), axis=0))
-
-    def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Floats, Floats]:
-        """Return the central interval that holds a share `level` of the draws."""
-        level = check_level(level)
-        return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
 
     def crps(self, y: Any) -> Floats:
         """Return the continuous ranked probability score at `y` of the draws' distribution."""

@@ -12,20 +12,14 @@ cdef enum:
 cdef struct Noise
 ctypedef double (*VarOf)(const Noise* noise, double epsilon) noexcept nogil
 ctypedef double (*LogDensity)(const Noise* noise, const Component* part, double y) noexcept nogil
-ctypedef double (*MeanDistance)(const Noise* noise, const Component* part, double y) noexcept nogil
-ctypedef double (*PairDistance)(const Noise* noise, const Component* part, const Component* other) noexcept nogil
 
 cdef struct Noise:
     bint has_epsilon                # whether its shape depends on epsilon
     double start_log                # log of the scale of AutoBypass's filters before anything is learned
     const Normals* normals          # what it is a mixture of, if their number is not 0
     double normals_var              # and its variance
-    double normal_miss              # bounds of the error of E |Y - t| when noise of variance 1 is taken for normal: as
-    double smoothed_miss            # it is, and over S³ when a normal of variance S² is added: equation (75)
     VarOf var                       # of noise of scale 1
     LogDensity log_density          # of a component at y
-    MeanDistance mean_distance      # E |Y - y| of a component
-    PairDistance pair_distance      # E |Y - Y'| of two components of this family; not needed of a mixture of normals
 
 
 cdef Noise[MOST_FAMILIES] NOISES
@@ -33,7 +27,7 @@ cdef Normals[MOST_FAMILIES] NORMALS
 cdef FlexibleNormals FLEXIBLE_NORMALS
 cdef double[MOST_FLEXIBLE] FLEXIBLE_START   # shares of its normals before anything is learned
 cdef int N_FAMILIES
-cdef int64_t INSENSITIVE, GAUSSIAN, MODERATE
+cdef int64_t INSENSITIVE, GAUSSIAN, MODERATE, STUDENT
 
 
 cdef inline const Noise* noise_of(int64_t family) noexcept nogil:

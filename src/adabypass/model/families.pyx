@@ -1,25 +1,21 @@
-"""One table of operations on every family of noise: variance, density, distance. Its evidence is in simd/noise.h.
+"""One table of operations on every family of noise: variance and density. Its evidence is in simd/noise.h.
 
 A new family gets its functions and its row of the table here, its description in noise.py, and a place among the bank's
 noise models.
 """
 
-from libc.math cimport INFINITY, M_PI, erfc, exp, fabs, hypot, log, sqrt
+from libc.math cimport INFINITY, M_PI, exp, hypot, lgamma, log, log1p, sqrt
 
-from adabypass.model.smoothed_noise cimport mean_distance, pair_distance
 from adabypass.model.special cimport larger, smaller
 from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE, MOST_NORMALS, Evidence
 
 from adabypass.model import limits, noise as spec
 
-cdef double SQRT_HALF = sqrt(0.5)
-cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
 cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
 cdef double LARGEST = limits.LARGEST
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
 cdef double FLOODED = 1e8       # beyond it the noise's shape moves no digit of the sum's distribution function
-cdef double WIDEST_TOP = 1e6     # epsilon beyond which the tails of the noise are as good as none
 cdef double HIDDEN = 1e30       # and beyond it none of its log density, however far out
 
 
@@ -29,11 +25,6 @@ cdef double _gaussian_log_density(const Noise* noise, const Component* part, dou
     cdef double sd = 0.0, log_var = _log_var(part, noise.var(noise, part.epsilon), &sd)
     cdef double d = smaller(larger((y - part.mean) / sd, -LARGEST_D), LARGEST_D)
     return -HALF_LOG_2PI - 0.5 * (log_var + d * d)
-
-
-cdef double _gaussian_mean_distance(const Noise* noise, const Component* part, double y) noexcept nogil:
-    cdef double sd = part_sd(part, noise.var(noise, part.epsilon)), d = fabs(y - part.mean) / sd
-    return sd * (d * (1.0 - erfc(d * SQRT_HALF)) + 2.0 * INV_SQRT_2PI * exp(-0.5 * d * d))
 
 
 # Mixtures of normals of mean 0.
@@ -56,17 +47,6 @@ cdef double _normals_log_density(const Noise* noise, const Component* part, doub
     return top + log(total) - HALF_LOG_2PI
 
 
-cdef double _normals_mean_distance(const Noise* noise, const Component* part, double y) noexcept nogil:
-    cdef double total = 0.0, sd, d, distance
-    cdef Py_ssize_t j
-    for j in range(noise.normals.n):
-        sd = part_sd(part, noise.normals.sq[j])
-        d = fabs(y - part.mean) / sd
-        distance = d * (1.0 - erfc(d * SQRT_HALF)) + 2.0 * INV_SQRT_2PI * exp(-0.5 * d * d)
-        total += noise.normals.share[j] * sd * distance
-    return total
-
-
 # Insensitive noise: a flat top with Laplace tails.
 
 cdef double _insensitive_var(const Noise* noise, double epsilon) noexcept nogil:
@@ -75,36 +55,23 @@ cdef double _insensitive_var(const Noise* noise, double epsilon) noexcept nogil:
 
 cdef double _insensitive_log_density(const Noise* noise, const Component* part, double y) noexcept nogil:
     cdef double scale = part.noise_scale, d, v
-    if part.signal_var >= HIDDEN * scale * scale:
+    if part.signal_var > HIDDEN * scale * scale:
         return _gaussian_log_density(noise, part, y)
     d = smaller(larger((y - part.mean) / scale, -LARGEST_D), LARGEST_D)
     v = smaller(larger(part.signal_var / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
     return KERNELS.evidence(noise.normals, d, v, part.epsilon).log_density - log(scale)
 
 
-cdef double _insensitive_mean_distance(const Noise* noise, const Component* part, double y) noexcept nogil:
-    cdef double scale, epsilon = _bounded(part, &scale), v
-    if is_normal(part):
-        return _gaussian_mean_distance(noise, part, y)
-    v = smaller(larger(part.signal_var / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
-    return scale * mean_distance(smaller(fabs(y - part.mean) / scale, LARGEST_D), v, epsilon)
+# Student's t.
+
+cdef double _student_var(const Noise* noise, double epsilon) noexcept nogil:
+    return 1.0          # of a component, its degrees of freedom tell
 
 
-cdef double _insensitive_pair_distance(
-    const Noise* noise, const Component* part, const Component* other
-) noexcept nogil:
-    cdef double scale, other_scale, epsilon = _bounded(part, &scale), other_epsilon = _bounded(other, &other_scale)
-    cdef double v = part.signal_var + other.signal_var
-    return pair_distance(fabs(part.mean - other.mean), v, scale, epsilon, other_scale, other_epsilon)
-
-
-cdef inline double _bounded(const Component* part, double* scale) noexcept nogil:
-    """Epsilon and the noise's scale, of a flat top of the same width whose tails are not narrower than need be."""
-    scale[0] = part.noise_scale
-    if part.epsilon <= WIDEST_TOP:
-        return part.epsilon
-    scale[0] *= part.epsilon / WIDEST_TOP
-    return WIDEST_TOP
+cdef double _student_log_density(const Noise* noise, const Component* part, double y) noexcept nogil:
+    cdef double n = part.dof, d = smaller(larger((y - part.mean) / part.noise_scale, -LARGEST_D), LARGEST_D)
+    cdef double height = lgamma(0.5 * (n + 1.0)) - lgamma(0.5 * n) - 0.5 * log(n * M_PI)
+    return height - log(part.noise_scale) - 0.5 * (n + 1.0) * log1p(d * d / n)
 
 
 # What all have in common.
@@ -121,22 +88,21 @@ cdef bint is_normal(const Component* part) noexcept nogil:
     cdef double scale = part.noise_scale
     if noise.normals.n == 1:
         return True
-    return part.signal_var >= FLOODED * scale * scale * noise.var(noise, part.epsilon)
+    return part.signal_var > FLOODED * scale * scale * noise.var(noise, part.epsilon)   # whose product may be 0
 
 
 cdef double part_sd(const Component* part, double noise_var) noexcept nogil:
-    """sqrt(signal_var + noise_scale² noise_var), which does not overflow."""
+    """sqrt(signal_var + noise_scale² noise_var), which neither overflows nor underflows."""
     cdef double var = part.signal_var + part.noise_scale * part.noise_scale * noise_var
-    if var < LARGEST:
-        return sqrt(larger(var, 1.0 / LARGEST))
-    return hypot(sqrt(part.signal_var), part.noise_scale * sqrt(noise_var))
+    if 1.0 / LARGEST < var < LARGEST:
+        return sqrt(var)
+    return larger(hypot(sqrt(part.signal_var), part.noise_scale * sqrt(noise_var)), 1.0 / LARGEST)
 
 
 cdef inline double _log_var(const Component* part, double noise_var, double* sd) noexcept nogil:
     """Log of the square of `part_sd`, which is written."""
     cdef double var = part.signal_var + part.noise_scale * part.noise_scale * noise_var
-    if var < LARGEST:
-        var = larger(var, 1.0 / LARGEST)
+    if 1.0 / LARGEST < var < LARGEST:
         sd[0] = sqrt(var)
         return log(var)
     sd[0] = part_sd(part, noise_var)
@@ -154,18 +120,11 @@ cdef int _fill_normals(Normals* out, normals) except -1:
 
 cdef int _use_normals(Noise* noise, normals) except -1:
     """Set the operations on a mixture of normals."""
-    sd = normals.var**0.5
-    noise.normal_miss = sqrt(2.0 / M_PI) * sum(
-        share * abs(each / sd - 1.0) for share, each in zip(normals.shares, normals.sds, strict=True)
-    )
-    noise.smoothed_miss = (normals.kurtosis + 3.0) / 30.0 if len(normals.sds) > 1 else 0.0
     noise.var, noise.normals_var = _normals_var, normals.var
     if normals.sds == (1.0,):
         noise.log_density = _gaussian_log_density
-        noise.mean_distance = _gaussian_mean_distance
     else:
         noise.log_density = _normals_log_density
-        noise.mean_distance = _normals_mean_distance
     return 0
 
 
@@ -185,17 +144,19 @@ cdef int _fill_table() except -1:
     for index in range(MOST_FAMILIES):      # rows without a family are Gaussian: a wrong index does no harm
         family = spec.Family(index) if index < len(spec.Family) else spec.Family.GAUSSIAN
         noise = &NOISES[index]
-        noise.start_log = log(spec.START_SCALE[family])
+        noise.start_log = log(spec.START_SCALE.get(family, 1.0))
         noise.has_epsilon = family not in spec.NORMALS
         noise.normals = &NORMALS[index]
         if family in spec.NORMALS:
             _fill_normals(&NORMALS[index], spec.NORMALS[family])
             _use_normals(noise, spec.NORMALS[family])
         elif family is spec.Family.INSENSITIVE:
-            noise.normal_miss, noise.smoothed_miss = 0.16, 0.3      # uniform and Laplace noise miss most
             noise.var = _insensitive_var
             noise.log_density = _insensitive_log_density
-            noise.mean_distance, noise.pair_distance = _insensitive_mean_distance, _insensitive_pair_distance
+        elif family is spec.Family.STUDENT:         # of forecasts alone
+            noise.has_epsilon = False
+            _fill_normals(&NORMALS[index], spec.NORMALS[spec.Family.GAUSSIAN])
+            noise.var, noise.log_density = _student_var, _student_log_density
         elif family is spec.Family.FLEXIBLE:        # never that of a component
             noise.has_epsilon = False
             _fill_normals(&NORMALS[index], spec.NORMALS[spec.Family.GAUSSIAN])
@@ -209,6 +170,7 @@ N_FAMILIES = len(spec.Family)
 INSENSITIVE = spec.Family.INSENSITIVE
 GAUSSIAN = spec.Family.GAUSSIAN
 MODERATE = spec.Family.MODERATE
+STUDENT = spec.Family.STUDENT
 _fill_table()
 
 

@@ -1,17 +1,16 @@
-"""Mixtures of smoothed noise: density and moments of many forecasts at once.
+"""Density and moments of a mixture of components.
 
 A forecast is an array of components (component.py); one about which nothing is known has components of mean nan, and
-everything about it is nan. All functions take forecasts of shape (n, n_components) and release the interpreter's lock.
+everything about it is nan.
 """
 
-from libc.math cimport INFINITY, M_PI, NAN, erf, exp, expm1, fabs, hypot, isnan, log, sqrt
+from libc.math cimport INFINITY, M_PI, NAN, erf, exp, expm1, fabs, isnan, log, sqrt
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, malloc
 
 import numpy as np
 
 from adabypass.model.component cimport IDENTITY, LOG, N_TARGETS, has_target, log_slope, to_target
-from adabypass.model.families cimport Noise, noise_of, total_sd
+from adabypass.model.families cimport STUDENT, Noise, noise_of, total_sd
 from adabypass.model.special cimport larger, smaller
 
 from adabypass.model import component, limits
@@ -24,30 +23,13 @@ if sizeof(Component) != component.COMPONENT.itemsize:
 cdef double LARGEST = limits.LARGEST
 cdef double LARGEST_LOG = limits.LARGEST_LOG
 cdef double LARGEST_LOG_VAR = limits.LARGEST_LOG_VAR
+cdef double LEAST_DOF = limits.LEAST_DOF
 cdef double FAR_FROM_ZERO = 6.0     # standard deviations beyond which a root is as good as always of one sign
 
 
 cdef bint is_known(const Component* parts) noexcept nogil:
     """Whether anything is known about the forecast."""
     return not isnan(parts[0].mean)
-
-
-cdef void standardise(const Component* parts, Py_ssize_t n, double center, double unit, Room* room) noexcept nogil:
-    """Write the components of (Y - center) / unit, their weights adding up to 1, and their standard deviations."""
-    cdef const Noise* noise
-    cdef double total = 0.0
-    cdef Py_ssize_t k
-    for k in range(n):
-        total += parts[k].weight
-    for k in range(n):
-        room.parts[k] = parts[k]
-        room.parts[k].weight /= total
-        room.parts[k].mean = (parts[k].mean - center) / unit
-        room.parts[k].signal_var = parts[k].signal_var / unit / unit
-        room.parts[k].noise_scale /= unit
-        noise = noise_of(parts[k].family)
-        room.noise_sd[k] = room.parts[k].noise_scale * sqrt(noise.var(noise, parts[k].epsilon))
-        room.sd[k] = hypot(sqrt(room.parts[k].signal_var), room.noise_sd[k])
 
 
 cdef double mix_log_density(const Component* parts, Py_ssize_t n, double y) noexcept nogil:
@@ -94,14 +76,11 @@ cdef void back_moments(int64_t target, double mean, double var, double* out_mean
     out_var[0] = smaller(out_var[0] * unit * unit * unit * unit, LARGEST)
 
 
-cdef double _log_density(const Component* parts, Py_ssize_t n, double y, Room* room) noexcept nogil:
-    return mix_log_density(parts, n, y)
-
-
 cdef void _moments(const Component* parts, Py_ssize_t n, double* mean, double* var) noexcept nogil:
     cdef double[N_TARGETS] share, means, variances
-    cdef double deviation
+    cdef double deviation, student_mean = 0.0, student_var = 0.0
     cdef int64_t target
+    cdef Py_ssize_t k
     if not is_known(parts):
         mean[0], var[0] = NAN, INFINITY
         return
@@ -109,12 +88,28 @@ cdef void _moments(const Component* parts, Py_ssize_t n, double* mean, double* v
     for target in range(N_TARGETS):
         share[target] = _target_moments(parts, n, target, &means[target], &variances[target])
         mean[0] += share[target] * means[target]
+    for k in range(n):
+        if parts[k].family == STUDENT and parts[k].weight > 0.0:
+            _student_moments(parts + k, &student_mean, &student_var)
+            mean[0] += parts[k].weight * student_mean
     for target in range(N_TARGETS):
         if share[target] == 0.0:
             continue
         deviation = means[target] - mean[0]
         var[0] += share[target] * (variances[target] + deviation * deviation)
+    for k in range(n):
+        if parts[k].family == STUDENT and parts[k].weight > 0.0:
+            _student_moments(parts + k, &student_mean, &student_var)
+            deviation = student_mean - mean[0]
+            var[0] += parts[k].weight * (student_var + deviation * deviation)
     var[0] = smaller(larger(var[0], 1.0 / LARGEST), LARGEST)
+
+
+cdef void _student_moments(const Component* part, double* mean, double* var) noexcept nogil:
+    """Mean and variance of y where y, or its log, has Student's t distribution: a log counts as normal."""
+    cdef double dof = larger(part.dof, LEAST_DOF)
+    var[0] = smaller(part.noise_scale * part.noise_scale * (dof / (dof - 2.0)), LARGEST)
+    back_moments(part.target, part.mean, var[0], mean, var)
 
 
 cdef double _target_moments(
@@ -125,14 +120,14 @@ cdef double _target_moments(
     cdef Py_ssize_t k
     mean[0] = var[0] = 0.0
     for k in range(n):
-        if parts[k].target == target:
+        if parts[k].target == target and parts[k].family != STUDENT:
             share += parts[k].weight
             mean[0] += parts[k].weight * parts[k].mean
     if share == 0.0:
         return 0.0
     mean[0] /= share
     for k in range(n):
-        if parts[k].target == target:
+        if parts[k].target == target and parts[k].family != STUDENT:
             deviation = parts[k].mean - mean[0]
             sd = total_sd(parts + k)
             var[0] += parts[k].weight / share * (sd * sd + deviation * deviation)
@@ -140,40 +135,8 @@ cdef double _target_moments(
     return share
 
 
-cdef object each_forecast(Function function, const Component[:, ::1] forecasts, const double[::1] at):
-    """Return function(forecast, at) for each forecast; nan where `at` is nan or the forecast is not known."""
-    out = np.empty(forecasts.shape[0])
-    cdef double[::1] values = out
-    cdef Py_ssize_t t, n = forecasts.shape[1]
-    cdef Room room
-    cdef char* memory
-    if at.shape[0] != forecasts.shape[0]:
-        raise ValueError("as many values as forecasts are needed")
-    if n == 0:
-        raise ValueError("a forecast needs at least one component")
-    memory = <char*>malloc(n * (sizeof(Component) + 2 * sizeof(double)))
-    if memory == NULL:
-        raise MemoryError()
-    room.parts = <Component*>memory
-    room.sd = <double*>(memory + n * sizeof(Component))
-    room.noise_sd = room.sd + n
-    with nogil:
-        for t in range(forecasts.shape[0]):
-            if isnan(at[t]) or not is_known(&forecasts[t, 0]):
-                values[t] = NAN
-            else:
-                values[t] = function(&forecasts[t, 0], n, at[t], &room)
-    free(memory)
-    return out
-
-
-def logpdf(const Component[:, ::1] forecasts, const double[::1] y):
-    """Return the log density at y."""
-    return each_forecast(_log_density, forecasts, y)
-
-
 def moments(const Component[:, ::1] forecasts):
-    """Return mean and variance."""
+    """Return mean and variance of each forecast; the interpreter's lock is released."""
     mean, var = np.empty(forecasts.shape[0]), np.empty(forecasts.shape[0])
     cdef double[::1] means = mean, variances = var
     cdef Py_ssize_t t

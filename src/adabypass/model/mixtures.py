@@ -1,4 +1,4 @@
-"""Forecasts that mix Gaussians with noise of several families."""
+"""Forecasts that mix components of several families: normals, insensitive noise, Student's t."""
 
 from collections.abc import Callable
 from math import isfinite
@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
 from adabypass.errors import NotANumberError, ParameterError, ShapeError
-from adabypass.model import crps, entropy, mixture, noise, quantiles
+from adabypass.model import clipped, evaluate, mixture, noise
+from adabypass.model.base import Distribution, interval_tails
 from adabypass.model.component import COMPONENT, Components, Target, check_components
-from adabypass.model.limits import LARGEST, LARGEST_HYPERPARAMETER
+from adabypass.model.extras import UNBOUNDED, MixtureExtras
+from adabypass.model.limits import LARGEST, LARGEST_HYPERPARAMETER, LARGEST_LOG_VAR, LEAST_DOF
 from adabypass.model.moments import MixtureMoments
 from adabypass.model.near import keep_near
 from adabypass.model.noise import Family
@@ -20,80 +21,12 @@ from adabypass.model.protocol import Number, check_level, check_probability, che
 from adabypass.validation import Floats, check_array, check_rng, check_size, shown
 
 
-def _quantile_each(forecasts: Any, q: Floats, packing: Packing | None = None) -> Floats:
-    """Return quantiles of forecasts, none of which depends on the forecast before."""
-    return quantiles.quantile(forecasts, q, packing, 1)
+class Mixture(Distribution, MixtureMoments):
+    """A forecast that mixes components: each a Gaussian plus noise of some family, or Student's t.
 
-
-DEVIATES = np.linspace(-6.0, 6.0, 241)
-"""Normal deviates of the levels between which a function of quantiles is integrated, by the trapezoidal rule."""
-CRPS_REACH = 3.0
-"""Deviates up to which the CRPS counts where the log of y has a share: further out a log may have no mean."""
-NEGLIGIBLE_SHARE = 1e-6
-"""Of the log and the root, below which they move no score."""
-
-
-def _crps(table: Components, y: Floats) -> Floats:
-    """Return the score: in closed form, or by quantiles where the log or the root of y has a share."""
-    return _by_target(crps.crps, _crps_of_quantiles, table, y)
-
-
-def _crps_of_quantiles(table: Components, y: Floats) -> Floats:
-    """Return twice the integral of the quantile loss over the levels up to `CRPS_REACH` deviates."""
-    deviates, total = DEVIATES[np.abs(DEVIATES) <= CRPS_REACH], np.zeros(len(table))
-    for level, weight in zip(*_levels(deviates), strict=True):
-        error = y - quantiles.quantile(table, np.full(len(table), level))
-        total += 2.0 * weight * np.where(error > 0.0, level * error, (level - 1.0) * error)
-    return total
-
-
-def _entropy(table: Components, _: Floats) -> Floats:
-    """Return the expected negative log density: by quantiles where the log or the root of y has a share."""
-    return _by_target(lambda own, _: entropy.entropy(own), _entropy_of_quantiles, table, np.zeros(len(table)))
-
-
-def _entropy_of_quantiles(table: Components, _: Floats) -> Floats:
-    total = np.zeros(len(table))
-    for level, weight in zip(*_levels(DEVIATES), strict=True):
-        total -= weight * mixture.logpdf(table, quantiles.quantile(table, np.full(len(table), level)))
-    return total
-
-
-def _levels(deviates: Floats) -> tuple[Floats, Floats]:
-    """Return the levels of normal deviates, and the weights with which they stand for all levels between."""
-    weight = np.exp(-0.5 * deviates**2) / np.sqrt(2.0 * np.pi) * (deviates[1] - deviates[0])
-    weight[[0, -1]] *= 0.5
-    return np.asarray(ndtr(deviates)), weight
-
-
-def _by_target(plain: Any, transformed: Any, table: Components, at: Floats) -> Floats:
-    """Call one function with the forecasts that are about y itself alone, another with the rest."""
-    is_own, found = table["target"] == Target.IDENTITY, np.empty(len(table))
-    if is_own.all():
-        return np.asarray(plain(table, at))
-    is_plain = np.where(is_own, 0.0, table["weight"]).sum(axis=1) <= NEGLIGIBLE_SHARE
-    if is_plain.any():
-        own = table[is_plain]
-        own["weight"] = np.where(is_own[is_plain], own["weight"], 0.0)
-        own["weight"] /= own["weight"].sum(axis=1, keepdims=True)
-        found[is_plain] = plain(own, at[is_plain])
-    if not is_plain.all():
-        found[~is_plain] = transformed(table[~is_plain], at[~is_plain])
-    return found
-
-
-READ_RECORDS = frozenset({quantiles.cdf, quantiles.sf, quantiles.quantile, _quantile_each})
-"""Compiled functions that take records as they are, and need no components."""
-
-CHUNK = 64
-"""So many forecasts go to compiled code between two looks for Ctrl-C: some tenths of a second at most."""
-
-
-class Mixture(MixtureMoments):
-    """A forecast that mixes components: each a Gaussian plus insensitive, Gaussian or heavy-tailed noise.
-
-    A component may be the distribution of the log or the root of y: then mean and variance are those that y would have
-    if all such components together were a normal, whose variance, of a log, counts up to 1.
+    It may also give 0 a probability of its own, and keep to bounds. A component may be the distribution of the log or
+    the root of y: then mean and variance are those that y would have if all such components together were a normal,
+    whose variance, of a log, counts up to 1.
 
     Parameters
     ----------
@@ -112,8 +45,6 @@ class Mixture(MixtureMoments):
 
     __slots__ = ()
 
-    is_point = False
-
     def __init__(self, components: Components) -> None:
         own = components.copy() if isinstance(components, np.ndarray) else components
         self._fill_from(check_components(own))
@@ -128,6 +59,9 @@ class Mixture(MixtureMoments):
         epsilon: ArrayLike = 0.0,
         family: ArrayLike = Family.GAUSSIAN,
         target: ArrayLike = Target.IDENTITY,
+        dof: ArrayLike = 0.0,
+        zero_share: ArrayLike = 0.0,
+        support: tuple[float, float] = UNBOUNDED,
     ) -> "Mixture":
         """Return the mixture whose components have these fields.
 
@@ -144,9 +78,15 @@ class Mixture(MixtureMoments):
         family : Family, or an array of it
         target : Target, or an array of it
             What of y a component is the distribution of: y itself, its log or its root.
+        dof
+            Degrees of freedom of components that are Student's t distributions.
+        zero_share : number, or array (n,)
+            Probability that the value is exactly 0, besides the components.
+        support : pair of numbers
+            Values beyond these bounds are moved to them. All components must be Student's t distributions.
         """
         names = COMPONENT.names or ()
-        given = (weight, mean, signal_var, noise_scale, epsilon, family, target)
+        given = (weight, mean, signal_var, noise_scale, epsilon, family, target, dof)
         arrays = [check_array(values, name) for name, values in zip(names, given, strict=True)]
         try:
             fields = np.broadcast_arrays(*arrays)
@@ -156,7 +96,26 @@ class Mixture(MixtureMoments):
         components = np.empty(fields[0].shape, COMPONENT)
         for name, values in zip(names, fields, strict=True):
             components[name] = values
-        return Mixture(components)
+        atoms = check_array(zero_share, "zero_share")
+        if not atoms.any() and tuple(support) == UNBOUNDED:
+            return Mixture(components)
+        return Mixture.bounded(
+            check_components(components), _check_atoms(atoms, components), _check_support(support, components)
+        )
+
+    @staticmethod
+    def bounded(components: Components, zero_share: Any, support: tuple[float, float]) -> "Mixture":
+        """Return the mixture of Student's t distributions with atoms at 0 and bounds: nothing is checked."""
+        n = 1 if components.ndim == 1 else len(components)
+        atoms = np.ascontiguousarray(np.broadcast_to(np.asarray(zero_share, dtype=np.float64), (n,)))
+        return Mixture.with_extras(components, MixtureExtras(atoms, support))
+
+    @staticmethod
+    def with_extras(components: Components, extras: MixtureExtras) -> "Mixture":
+        """Return the mixture that a model forecasts, which has more than components: nothing is checked."""
+        forecast = Mixture.__new__(Mixture)
+        forecast._fill_extras(components, extras)
+        return forecast
 
     @staticmethod
     def unchecked(components: Components, mean: Any, var: Any) -> "Mixture":
@@ -173,6 +132,8 @@ class Mixture(MixtureMoments):
         return forecast
 
     def __reduce__(self) -> Any:
+        if self.extras is not None:
+            return Mixture.with_extras, (self.components, self.extras)
         if self.record is not None:
             return Mixture.packed, (self.record, self.packing, self.mean, self.var)
         return Mixture.unchecked, (self.components, self.mean, self.var)
@@ -203,85 +164,130 @@ class Mixture(MixtureMoments):
         mean, var = keep_near(many, mean, var, mixture.moments(np.ascontiguousarray(likeliest))[1])
         self._fill_components(self.components, *((mean[0], var[0]) if self._is_single else (mean, var)))
 
+    def _find_moments(self) -> tuple[Any, Any]:
+        """Return mean and variance of a mixture that has more than components.
+
+        The mean of the components lies within the central interval of 99.9 %: one of hardly any share does not carry it
+        away. What is pooled with them has moments of its own.
+        """
+        assert self.extras is not None
+        mean, var = own_mean, own_var = self._own_moments(self.extras)
+        if self.extras.share is not None and self.extras.pooled_at is not None:
+            at = np.flatnonzero(self.extras.pooled_at >= 0)
+            row = self.extras.pooled_at[at]
+            shares, parts = self.extras.share[row].T, [part[row] for part in self.extras.parts]
+            means = [own_mean[at], *(np.where(share > 0, part.mean, 0.0) for share, part in _pairs(shares, parts))]
+            variances = [own_var[at], *(np.where(share > 0, part.var, 0.0) for share, part in _pairs(shares, parts))]
+            mean, var = own_mean.copy(), own_var.copy()
+            mean[at] = sum(share * each for share, each in zip(shares, means, strict=True))
+            with np.errstate(over="ignore"):
+                apart = [np.where(share > 0, each - mean[at], 0.0) ** 2 for share, each in _pairs(shares, means, 0)]
+                spread = zip(shares, variances, apart, strict=True)
+                var[at] = np.minimum(sum(share * (each + distance) for share, each, distance in spread), LARGEST)
+        return (mean[0], var[0]) if self._is_single else (mean, var)
+
+    def _own_moments(self, extras: MixtureExtras) -> tuple[Floats, Floats]:
+        """Return mean and variance of the components with atoms and bounds."""
+        table = np.ascontiguousarray(np.atleast_2d(self.components))
+        is_known, atom = ~np.isnan(table["mean"][:, 0]), np.clip(0.0, *extras.support)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, var = (
+                mixture.moments(table) if extras.support == UNBOUNDED else _bounded_moments(table, extras.support)
+            )
+            kept = 1.0 - extras.zero_share
+            first = kept * mean + extras.zero_share * atom
+            second = kept * (var + np.where(kept > 0.0, mean - first, 0.0) ** 2)
+            second = second + extras.zero_share * np.where(extras.zero_share > 0.0, first - atom, 0.0) ** 2
+        likeliest = np.take_along_axis(table, table["weight"].argmax(axis=1)[:, None], axis=1)
+        own = Mixture.with_extras(table, MixtureExtras(extras.zero_share, extras.support))
+        spread = _component_moments(likeliest, extras.support)[1][:, 0]
+        first, second = np.where(is_known, first, np.nan), np.where(is_known, np.minimum(second, LARGEST), np.inf)
+        return keep_near(own, first, second, spread)
+
+    @property
+    def is_known(self) -> Any:
+        """Whether anything is known about the observation; if not, the mean is nan and the variance infinite."""
+        if self.extras is None:
+            return super().is_known
+        return plain_flag(~np.isnan(self.components["mean"][..., 0]))
+
     def __repr__(self) -> str:
         if not self._is_single:
-            return f"{type(self).__name__}({len(self.mean)} forecasts)"
+            return f"{type(self).__name__}({len(self)} forecasts)"
         return f"{type(self).__name__}(mean={self.mean:.6g}, sd={self.sd:.6g})"
+
+    def __len__(self) -> int:
+        """Count the forecasts."""
+        if self._is_single:
+            raise TypeError("a single forecast has no length.")
+        if self.extras is not None:
+            return len(self.extras.zero_share)
+        return len(self.mean)
 
     def __getitem__(self, chosen: Any) -> "Mixture":
         """Choose among many forecasts, as an array would."""
+        if self.extras is not None:
+            positions = np.arange(len(self))[chosen]
+            return Mixture.with_extras(self.components[positions], self.extras.choose(np.atleast_1d(positions)))
         mean, var = self.mean[chosen], self.var[chosen]
         if self.record is not None and self.packing is not None:
             return Mixture.packed(self.record[chosen], self.packing, mean, var)
         return Mixture.unchecked(self.components[chosen], mean, var)
 
-    @property
-    def _is_single(self) -> bool:
-        return isinstance(self.mean, float)
-
-    @property
-    def median(self) -> Any:
-        """The value that is exceeded with probability one half: it has the least expected absolute error."""
-        return self.quantile(0.5)
-
-    def pdf(self, y: Number) -> Any:
-        """Return the density at `y`."""
-        return plain(np.exp(self.logpdf(y)))
-
     def logpdf(self, y: Number) -> Any:
-        """Return the log density at `y`: the log score. It is never below -1e300."""
-        return self._each(mixture.logpdf, y)
+        """Return the log density at `y`; of a value that has a probability of its own, the log of that.
+
+        It is never below -1e300.
+        """
+        return self._at(evaluate.logpdf, y)
 
     def cdf(self, y: Number) -> Any:
         """Return the probability of a value up to `y`."""
-        return self._each(quantiles.cdf, y)
+        return self._at(evaluate.cdf, y)
 
     def sf(self, y: Number) -> Any:
         """Return the probability of a value above `y`."""
-        return self._each(quantiles.sf, y)
+        return self._at(evaluate.sf, y)
+
+    def crps(self, y: Number) -> Any:
+        """Return the continuous ranked probability score at `y`: smaller is better, in the units of y.
+
+        It is an integral, right to 1e-4 of itself, as a rule to 1e-6. Tails of components of the log count up to 10,000
+        times the width between the quantiles of 0.01 and 99.99 %: the log of Student's t distribution would make any
+        score infinite.
+        """
+        return self._at(evaluate.crps, y)
+
+    def entropy(self) -> Any:
+        """Return the expected negative log density: the negative log score that the forecast expects of itself."""
+        return self._at(evaluate.entropy, 0.0)
 
     def quantile(self, q: ArrayLike) -> Any:
         """Return the value that is exceeded with probability 1 - q: see `Predictive`."""
-        if type(q) is float and 0.0 <= q <= 1.0 and self._is_single:
-            return self._each(quantiles.quantile, q)
-        values = check_probability(q)
-        if self._is_single or values.ndim == 0:
-            return self._each(quantiles.quantile, values)
-        rows = [self._each(quantiles.quantile, value) for value in values.reshape(-1)]
-        return np.reshape(rows, (*values.shape, len(self.mean)))
+        levels = check_probability(q)
+        found = self._quantiles(levels)
+        if self._is_single:
+            return plain(found.reshape(levels.shape))
+        return found.reshape((*levels.shape, len(self)))
 
     def quantile_each(self, q: ArrayLike) -> Floats:
         """Return quantiles of many forecasts, (len(q), n), each as a single forecast would have it, to the last digit.
 
         `quantile` begins each search where the one before it ended, which is quicker where forecasts are alike.
         """
-        return np.array([self._each(_quantile_each, value) for value in check_probability(q).reshape(-1)])
+        return self._quantiles(check_probability(q), restart=1)
+
+    def _quantiles(self, levels: Floats, restart: int = 0) -> Floats:
+        flat = np.ascontiguousarray(levels.reshape(-1))
+        return evaluate.quantile(self._table, flat, self.packing, self.extras, restart)
 
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
         """Return the central interval that holds the observation with probability `level`: see `Predictive`."""
-        level = check_level(level)
-        low, high = interval_tails(level)
         if start is not None:
             _check_start(start)
         if self.record is not None and self.packing is not None and self._is_single:
-            return quantiles.interval(self.record, self.packing, low, high, start)
-        return self.quantile(low), self.quantile(high)
-
-    def crps(self, y: Number) -> Any:
-        """Return the continuous ranked probability score at `y`: smaller is better, in the units of y.
-
-        Where the log or the root of y has a share, it counts quantiles within three normal deviates: further out the
-        tail of a log, however improbable, would be all of the score.
-        """
-        return self._each(_crps, y)
-
-    def pit(self, y: Number) -> Any:
-        """Return the probability integral transform of `y`: uniform over a stream if the forecasts are calibrated."""
-        return self.cdf(y)
-
-    def entropy(self) -> Any:
-        """Return the expected negative log density: the negative log score that the forecast expects of itself."""
-        return self._each(_entropy, 0.0)
+            return evaluate.interval(self.record, self.packing, *interval_tails(check_level(level)), start)
+        return super().interval(level)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
         """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
@@ -292,49 +298,86 @@ class Mixture(MixtureMoments):
             forecast = forecast[..., None] + np.arange(len(table))
         shares = table["weight"].cumsum(axis=1)
         chosen = (rng.random(forecast.shape)[..., None] * shares[forecast, -1:] > shares[forecast]).sum(axis=-1)
-        parts = table[forecast, chosen]
-        eta = parts["noise_scale"] * noise.sample(parts["family"], parts["epsilon"], rng)
-        drawn = parts["mean"] + np.sqrt(parts["signal_var"]) * rng.normal(size=forecast.shape) + eta
-        with np.errstate(over="ignore"):
-            drawn = np.where(parts["target"] == Target.LOG, np.exp(drawn), drawn)
-        drawn = np.where(parts["target"] == Target.ROOT, drawn * np.abs(drawn), drawn)
-        return plain(np.clip(drawn, -LARGEST, LARGEST))
+        drawn = _draw(table[forecast, chosen], rng)
+        return plain(drawn if self.extras is None else _draw_extras(self.extras, drawn, forecast, rng))
 
-    def _each(self, function: Callable[..., Floats], at: ArrayLike) -> Any:
-        """Call a compiled function with one value for each forecast, or with many for a single forecast.
+    @property
+    def _table(self) -> Any:
+        """The components or records, for compiled code: a row for each forecast."""
+        table = self.components if self.record is None else self.record
+        return np.ascontiguousarray(table[None] if self._is_single else table)
 
-        It gets a part of them at a time, so that Ctrl-C is heard in between.
-        """
-        if self._is_single and isinstance(at, float) and isfinite(at):  # as a rule, and without the work for arrays
-            return float(self._call(function, np.array([at]), 0)[0])
-        values = np.asarray(check_values(at, () if self._is_single else (len(self.mean),)))
-        flat = np.ascontiguousarray(values.reshape(-1) if self._is_single else np.broadcast_to(values, len(self.mean)))
-        done = np.empty(len(flat))
-        for i in range(0, len(flat), CHUNK):
-            done[i : i + CHUNK] = self._call(function, flat[i : i + CHUNK], i)
-        return plain(done.reshape(values.shape)) if self._is_single else done
+    def _at(self, function: Callable[..., Floats], at: ArrayLike) -> Any:
+        """Call a compiled function with one value for each forecast, or with many for a single forecast."""
+        is_single = self._is_single
+        if is_single and isinstance(at, float) and isfinite(at):  # as a rule, and without the work for arrays
+            return float(function(self._table, np.array([at]), self.packing, self.extras)[0])
+        values = np.asarray(check_values(at, () if is_single else (len(self),)))
+        flat = np.ascontiguousarray(values.reshape(-1) if is_single else np.broadcast_to(values, len(self)))
+        found = function(self._table, flat, self.packing, self.extras)
+        return plain(found.reshape(values.shape)) if is_single else found
 
-    def _cdf_table(self, chosen: Any, y: Floats) -> Floats:
-        """Return the distribution function of some of many forecasts, each at many values (n_chosen, n_values)."""
-        if self.record is not None and self.packing is not None:
-            return quantiles.cdf_table(np.ascontiguousarray(self.record[chosen]), y, self.packing)
-        return quantiles.cdf_table(np.ascontiguousarray(self.components[chosen]), y)
 
-    def _call(self, function: Callable[..., Floats], at: Floats, first: int) -> Floats:
-        """Call a compiled function with as many of the forecasts as there are values, from the first on."""
-        stop = first + len(at)
-        if self.record is None or self.packing is None:
-            chosen = self.components if self._is_single else self.components[first:stop]
-            return function(self._repeated(chosen, len(at)), at)
-        records = self.record if self._is_single else self.record[first:stop]
-        if function in READ_RECORDS:
-            return function(self._repeated(records, len(at)), at, self.packing)
-        chosen = self.components if self._is_single else self.packing.expand(records)
-        return function(self._repeated(chosen, len(at)), at)
+def plain_flag(value: Any) -> Any:
+    """Return a Python bool for a single flag, an array for many."""
+    return bool(value) if np.ndim(value) == 0 else value
 
-    def _repeated(self, chosen: Any, n: int) -> Any:
-        """Return a table of n forecasts: those chosen, or a single one n times."""
-        return np.ascontiguousarray(np.broadcast_to(chosen, (n, *chosen.shape)) if self._is_single else chosen)
+
+def _pairs(shares: Any, parts: Any, first: int = 1) -> Any:
+    """Return the shares of a pool, from the first or the second on, with what they belong to."""
+    return zip(shares[first:], parts, strict=True)
+
+
+def _bounded_moments(table: Components, support: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Return mean and variance of mixtures of Student's t distributions within bounds."""
+    mean, var = _component_moments(table, support)
+    weight = table["weight"]
+    first = np.sum(weight * mean, axis=1)
+    apart = np.where(weight > 0.0, mean - first[:, None], 0.0)
+    return first, np.sum(weight * (var + apart**2), axis=1)
+
+
+def _component_moments(table: Components, support: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Return mean and variance of each component, moved to the bounds where it lies beyond them."""
+    if support == UNBOUNDED:
+        flat = np.ascontiguousarray(table.reshape(-1, 1))
+        flat["weight"] = 1.0
+        mean, var = mixture.moments(flat)
+        return mean.reshape(table.shape), var.reshape(table.shape)
+    location, scale, dof = table["mean"], table["noise_scale"], np.maximum(table["dof"], LEAST_DOF)
+    with np.errstate(over="ignore", invalid="ignore"):
+        log_var = np.minimum(scale**2 * dof / (dof - 2.0), LARGEST_LOG_VAR)
+        own = clipped.student_moments(location, scale, dof, *support)
+        of_log = clipped.lognormal_moments(location, log_var, *support)
+        is_log = table["target"] == Target.LOG
+        return np.where(is_log, of_log[0], own[0]), np.minimum(np.where(is_log, of_log[1], own[1]), LARGEST)
+
+
+def _draw(parts: Components, rng: np.random.Generator) -> Floats:
+    """Draw a value of each component."""
+    is_student = parts["family"] == Family.STUDENT
+    eta = noise.sample(parts["family"], parts["epsilon"], rng)
+    if is_student.any():
+        eta = np.where(is_student, rng.standard_t(np.where(is_student, parts["dof"], 1.0)), eta)
+    drawn = parts["mean"] + np.sqrt(parts["signal_var"]) * rng.normal(size=parts.shape) + parts["noise_scale"] * eta
+    with np.errstate(over="ignore"):
+        drawn = np.where(parts["target"] == Target.LOG, np.exp(drawn), drawn)
+    drawn = np.where(parts["target"] == Target.ROOT, drawn * np.abs(drawn), drawn)
+    return np.asarray(np.clip(drawn, -LARGEST, LARGEST))
+
+
+def _draw_extras(extras: MixtureExtras, drawn: Floats, forecast: Any, rng: np.random.Generator) -> Floats:
+    """Return draws from the components, some of them replaced by 0 or by draws from what they are pooled with."""
+    if extras.share is not None and extras.pooled_at is not None:
+        row = extras.pooled_at[forecast]
+        which = (np.asarray(rng.random(drawn.shape))[..., None] > extras.share.cumsum(axis=1)[row]).sum(axis=-1)
+        which = np.where(row >= 0, np.minimum(which, extras.share.shape[1] - 1), 0)
+        for k, part in enumerate(extras.parts, start=1):
+            chosen = which == k
+            if chosen.any():
+                drawn[chosen] = part[row[chosen]].sample(rng)
+    drawn = np.where(rng.random(drawn.shape) < extras.zero_share[forecast], 0.0, drawn)
+    return np.asarray(np.clip(drawn, *extras.support))
 
 
 class Insensitive(Mixture):
@@ -389,12 +432,29 @@ class Insensitive(Mixture):
         components["signal_var"] = np.asarray(self.signal_var)[..., None]
         components["noise_scale"], components["epsilon"] = self.noise_scale, self.epsilon
         components["family"], components["target"] = Family.INSENSITIVE, Target.IDENTITY
+        components["dof"] = 0.0
         return components
 
 
-def interval_tails(level: float) -> tuple[float, float]:
-    """Return the probabilities below the bounds of a central interval."""
-    return (1 - level) / 2, (1 + level) / 2
+def _check_atoms(atoms: Floats, components: Components) -> Floats:
+    """Check the probabilities of 0."""
+    expected = components.shape[:-1]
+    if atoms.shape not in ((), expected):
+        raise ShapeError(f"zero_share has shape {atoms.shape}, but must be a number, or have shape {expected}.")
+    if not ((atoms >= 0) & (atoms <= 1)).all():
+        raise ParameterError(f"zero_share is {shown(atoms)}, but a probability lies between 0 and 1.")
+    return atoms
+
+
+def _check_support(support: Any, components: Components) -> tuple[float, float]:
+    """Check a pair of bounds."""
+    bounds = check_array(support, "support")
+    if bounds.shape != (2,) or not bounds[0] < bounds[1]:
+        raise ParameterError(f"support is {shown(support)}, but must be a pair of numbers, the lower one first.")
+    low, high = float(bounds[0]), float(bounds[1])
+    if (low, high) != UNBOUNDED and (components["family"] != Family.STUDENT).any():
+        raise ParameterError(f"support is {shown(support)}, but only Student's t distributions can be bounded.")
+    return low, high
 
 
 def _check_start(start: object) -> None:

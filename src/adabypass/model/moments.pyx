@@ -26,8 +26,22 @@ cdef class Moments:
 
     def _fill(self, mean, var):
         """Set the fields of a forecast that is being made."""
-        self.mean = plain(mean)
-        self.var = plain(var)
+        self.own_mean = plain(mean)
+        self.own_var = plain(var)
+
+    @property
+    def mean(self):
+        """Expected value."""
+        if self.own_mean is None:
+            self._fill(*self._find_moments())
+        return self.own_mean
+
+    @property
+    def var(self):
+        """Variance."""
+        if self.own_var is None:
+            self._fill(*self._find_moments())
+        return self.own_var
 
     @property
     def sd(self):
@@ -47,14 +61,26 @@ cdef class MixtureMoments(Moments):
     def _fill_components(self, components, mean, var):
         """Set the fields of a forecast that is being made."""
         self.given = frozen(components)     # compiled code relies on what was checked
-        self.mean = plain(mean)
-        self.var = plain(var)
+        self._fill(mean, var)
 
     def _fill_record(self, record, packing, mean, var):
         """Set the fields of a forecast that is being made, or of many."""
         self.record, self.packing = record, packing
-        self.mean = plain(mean)
-        self.var = plain(var)
+        self._fill(mean, var)
+
+    def _fill_extras(self, components, extras):
+        """Set the fields of a forecast that is being made; its moments are computed when they are asked for."""
+        self.given = frozen(components)
+        self.extras = extras._replace(zero_share=frozen(extras.zero_share))
+        if extras.share is not None:        # compiled code indexes with what it has checked
+            self.extras = self.extras._replace(share=frozen(extras.share), pooled_at=frozen(extras.pooled_at))
+
+    @property
+    def _is_single(self):
+        """Whether this is one forecast."""
+        if self.record is not None:
+            return self.record.ndim == 1
+        return self.given.ndim == 1 if self.given is not None else type(self.own_mean) is float
 
     @property
     def components(self):

@@ -28,6 +28,8 @@ class Family(IntEnum):
     """A mixture of normals that lie side by side, whose shares are learned: any shape, also one that is not symmetric.
 
     In a forecast each of its normals is a component of its own."""
+    STUDENT = 5
+    """Student's t distribution, of forecasts alone: no filter learns with it."""
 
 
 class Normals(NamedTuple):

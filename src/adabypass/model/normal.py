@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from adabypass.errors import ParameterError, ShapeError
+from adabypass.model.base import Distribution
 from adabypass.model.limits import LARGEST
 from adabypass.model.moments import Moments
 from adabypass.model.protocol import Number, check_level, check_probability, check_values, plain
@@ -17,7 +18,7 @@ SQRT_2PI = (2.0 * pi) ** 0.5
 SQRT_PI = pi**0.5
 
 
-class Normal(Moments):
+class Normal(Distribution, Moments):
     """A Gaussian forecast.
 
     Parameters
@@ -37,8 +38,6 @@ class Normal(Moments):
     """
 
     __slots__ = ()
-
-    is_point = False
 
     def __init__(self, mean: Number, var: Number) -> None:
         if not (isinstance(mean, float) and isinstance(var, float) and 0.0 < var < inf and isfinite(mean)):
@@ -66,10 +65,6 @@ class Normal(Moments):
         values = check_values(y, np.shape(self.mean))
         with np.errstate(over="ignore"):
             return np.clip((values - self.mean) / self.sd, -LARGEST, LARGEST)
-
-    def pdf(self, y: Number) -> Any:
-        """Return the density at `y`."""
-        return plain(np.exp(self.logpdf(y)))
 
     def logpdf(self, y: Number) -> Any:
         """Return the log density at `y`: the log score. It is never below -1e300."""
@@ -106,10 +101,6 @@ class Normal(Moments):
         with np.errstate(over="ignore"):
             density = np.exp(-0.5 * z * z) / SQRT_2PI
             return plain(np.minimum(self.sd * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / SQRT_PI), LARGEST))
-
-    def pit(self, y: Number) -> Any:
-        """Return the probability integral transform of `y`: uniform over a stream if the forecasts are calibrated."""
-        return self.cdf(y)
 
     def entropy(self) -> Any:
         """Return the expected negative log density: the negative log score that the forecast expects of itself."""

@@ -144,7 +144,7 @@ cdef class Packing:
         cdef Py_ssize_t signal = self.signal_at[k], at = self.epsilon_at[k]
         return Component(
             record.weight[k], record.mean[signal], record.signal_var[signal], record.noise_scale[k],
-            record.epsilon[at] if at >= 0 else 0.0, self.family[k], 0,
+            record.epsilon[at] if at >= 0 else 0.0, self.family[k], 0, 0.0,
         )
 
     cdef const double* record_of(self, const double* memory, int target) noexcept nogil:
@@ -156,7 +156,7 @@ cdef class Packing:
         cdef Record record = self.open(memory)
         cdef bint is_known = not isnan(record.mean[0]), is_common = not is_known or record.common_family[0] >= 0.0
         cdef int64_t common = <int64_t>record.common_family[0] if is_known and is_common else GAUSSIAN
-        cdef Component blank = Component(1.0 / self.n_linears, NAN, 0.0, INFINITY, 0.0, GAUSSIAN, 0), whole
+        cdef Component blank = Component(1.0 / self.n_linears, NAN, 0.0, INFINITY, 0.0, GAUSSIAN, 0, 0.0), whole
         cdef double center = 0.0
         cdef Py_ssize_t j, k
         cdef int target
@@ -191,7 +191,7 @@ cdef class Packing:
         cdef Py_ssize_t k
         if record == NULL:
             for k in range(self.transformed.n_components):
-                out[k] = Component(0.0, 0.0, 0.0, 1.0, 0.0, GAUSSIAN, target)
+                out[k] = Component(0.0, 0.0, 0.0, 1.0, 0.0, GAUSSIAN, target, 0.0)
             return
         self.transformed.expand_one(record, out, False)
         for k in range(self.transformed.n_components):

@@ -11,14 +11,13 @@ import numpy as np
 from adabypass.errors import ParameterError
 from adabypass.model.component import COMPONENT, Components
 from adabypass.model.empirical import Empirical
+from adabypass.model.extras import MixtureExtras, join_extras
 from adabypass.model.mixtures import Insensitive, Mixture
 from adabypass.model.noise import Family
 from adabypass.model.normal import Normal
 from adabypass.model.point import Point
-from adabypass.model.pooled import Pooled
 from adabypass.model.protocol import Number, Predictive
 from adabypass.model.student import StudentT
-from adabypass.model.student_mixture import StudentMixture
 from adabypass.validation import Floats
 
 __all__ = [
@@ -28,9 +27,7 @@ __all__ = [
     "Normal",
     "Number",
     "Point",
-    "Pooled",
     "Predictive",
-    "StudentMixture",
     "StudentT",
     "concatenate",
     "from_components",
@@ -75,9 +72,6 @@ def concatenate(forecasts: Sequence[Predictive]) -> Predictive:
     drawn = _all_of(Empirical, forecasts)
     if len({len(each.draws) for each in drawn}) == 1:
         return Empirical(np.concatenate([each.draws for each in drawn], axis=1))
-    structured = [each for each in forecasts if isinstance(each, Pooled | StudentMixture)]
-    if forecasts and len(structured) == len(forecasts):
-        return Pooled.joined(structured)
     return _join_mixtures(forecasts)
 
 
@@ -101,6 +95,11 @@ def _join_mixtures(forecasts: Sequence[Predictive]) -> Normal | Mixture:
     tables = [_table(each) for each in forecasts]
     width = max(table.shape[1] for table in tables)
     components = np.concatenate([_widened(table, width) for table in tables])
+    extras = [each.extras if isinstance(each, Mixture) else None for each in forecasts]
+    if any(each is not None for each in extras):
+        filled = zip(extras, tables, strict=True)
+        own = [MixtureExtras(np.zeros(len(table))) if each is None else each for each, table in filled]
+        return Mixture.with_extras(components, join_extras(own))
     mean, var = _joined([each.mean for each in forecasts]), _joined([each.var for each in forecasts])
     return Mixture.unchecked(components, mean, var)
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, betaln, psi, stdtr, stdtrit
 
 from adabypass.errors import ParameterError, ShapeError
+from adabypass.model.base import Distribution
 from adabypass.model.limits import LARGEST
 from adabypass.model.moments import Moments
 from adabypass.model.protocol import Number, check_level, check_probability, check_values, plain
@@ -19,7 +20,7 @@ LARGEST_SCALE = 1e149
 """Above it the variance would exceed 1e300."""
 
 
-class StudentT(Moments):
+class StudentT(Distribution, Moments):
     """A forecast by Student's t distribution.
 
     Parameters
@@ -42,8 +43,6 @@ class StudentT(Moments):
 
     scale: Any
     dof: Any
-
-    is_point = False
 
     def __init__(self, mean: Number, scale: Number, dof: Number) -> None:
         is_plain = isinstance(mean, float) and isinstance(scale, float) and isinstance(dof, float)
@@ -73,10 +72,6 @@ class StudentT(Moments):
         values = check_values(y, np.shape(self.mean))
         with np.errstate(over="ignore"):
             return np.clip((values - self.mean) / self.scale, -LARGEST, LARGEST)
-
-    def pdf(self, y: Number) -> Any:
-        """Return the density at `y`."""
-        return plain(np.exp(self.logpdf(y)))
 
     def logpdf(self, y: Number) -> Any:
         """Return the log density at `y`: the log score."""
@@ -114,10 +109,6 @@ class StudentT(Moments):
             tail = np.where(density > 0.0, density * z, 0.0) * z  # z * z alone may overflow
             score = z * (2.0 * stdtr(dof, z) - 1.0) + 2.0 / (dof - 1.0) * (density * dof + tail - np.sqrt(dof) * spread)
             return plain(np.minimum(self.scale * score, LARGEST))
-
-    def pit(self, y: Number) -> Any:
-        """Return the probability integral transform of `y`: uniform over a stream if the forecasts are calibrated."""
-        return self.cdf(y)
 
     def entropy(self) -> Any:
         """Return the expected negative log density: the negative log score that the forecast expects of itself."""

@@ -1,6 +1,6 @@
 """The record of a stream: each forecast made before its observation was seen, and the parameters after it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from numbers import Real
 from typing import Any, NamedTuple
@@ -10,14 +10,17 @@ from scipy.special import ndtri
 
 from adabypass.errors import NotANumberError, NotEnoughDataError, NotReadyError, ParameterError, ShapeError
 from adabypass.model.bank_design import DRIFT_STEP
+from adabypass.model.base import interval_tails
 from adabypass.model.limits import LARGEST
 from adabypass.model.predictive import Predictive, concatenate
 from adabypass.model.protocol import check_predictive
 from adabypass.model.read_only import ReadOnly
 from adabypass.tables import frames
-from adabypass.validation import Floats, check_array, check_int, shown
+from adabypass.validation import Floats, check_array, check_function, check_int, shown
 
 LEVELS = (0.5, 0.9, 0.95)
+SCORED_AT_ONCE = 500
+"""Forecasts between two calls of what shows progress: of mixtures some half second."""
 LONGEST_GAP = 1_000_000
 LATEST_START = 2**62
 LARGEST_DEVIATE = 38.0
@@ -146,8 +149,16 @@ class Trace:
         crps: Floats = self.predictive.crps(self.y)
         return crps
 
-    def scores(self, skip: int = 0) -> Scores:
+    def scores(self, skip: int = 0, *, progress: Callable[[int], None] | None = None) -> Scores:
         """Compute scores of the forecasts of the observations that were seen, without the first `skip`.
+
+        Parameters
+        ----------
+        skip : int
+            How many forecasts are not scored, from the first.
+        progress : function, optional
+            Called now and then with the number of forecasts scored since the last call: of 10,000 mixtures the CRPS
+            takes some ten seconds.
 
         Returns
         -------
@@ -155,6 +166,7 @@ class Trace:
             By name: see `Scores`. A point forecast has no more than `rmse`, `mad`, `mae` and the two counts.
         """
         skip = check_int(skip, "skip", minimum=0, maximum=len(self))
+        check_function(progress, "progress")
         is_seen = ~np.isnan(self.y[skip:])
         is_known = np.asarray(self.predictive.is_known)[skip:]
         seen = np.flatnonzero(is_seen & is_known) + skip
@@ -177,17 +189,30 @@ class Trace:
         counts = {"n": len(seen), "n_left_out": n_left_out}
         if self.is_point:
             return Scores(values | counts)
-        predictive = self.predictive[seen]
+        median, *bounds = self.predictive[seen].quantile([0.5, *(q for level in LEVELS for q in interval_tails(level))])
         with np.errstate(over="ignore"):
-            error = np.minimum(np.abs(y - predictive.median), LARGEST)
+            error = np.minimum(np.abs(y - median), LARGEST)
         values["mae"] = largest * float(np.mean(error / largest))
         values["log_likelihood"] = float(self.log_score[seen].sum())
+        if progress is not None:
+            self._score_in_parts(progress)
         values["crps"] = float(self.crps[seen].mean())
-        for level in LEVELS:
-            low, high = predictive.interval(level)
+        for level, low, high in zip(LEVELS, bounds[::2], bounds[1::2], strict=True):
             values[f"coverage_{level * 100:.0f}"] = float(np.mean((low <= y) & (y <= high)))
             values[f"width_{level * 100:.0f}"] = float(np.mean(high - low))
         return Scores(values | counts)
+
+    def _score_in_parts(self, progress: Callable[[int], None]) -> None:
+        """Compute the CRPS of all forecasts, unless it is known already, and tell how far it has come."""
+        if "crps" in self.__dict__:
+            progress(len(self))
+            return
+        parts = []
+        for start in range(0, len(self), SCORED_AT_ONCE):
+            part = slice(start, start + SCORED_AT_ONCE)
+            parts.append(self.predictive[part].crps(self.y[part]))
+            progress(len(parts[-1]))
+        self.crps = np.concatenate(parts)
 
     def surprise(self) -> Floats:
         """Return how unlikely each observation was: its PIT's distance from the middle, as a standard normal deviate.

@@ -9,9 +9,10 @@ import numpy as np
 from adabypass.errors import ParameterError
 from adabypass.inference.kernel.row_cell import RowCell
 from adabypass.inference.kernel.rows import RowStore, forecast_rows_ahead
-from adabypass.model import quantiles
+from adabypass.model import evaluate
+from adabypass.model.base import interval_tails
 from adabypass.model.component import COMPONENT
-from adabypass.model.mixtures import CHUNK, Mixture
+from adabypass.model.mixtures import Mixture
 from adabypass.model.predictive import Predictive
 from adabypass.panel.kinds import RowKind
 from adabypass.panel.results import Id, PanelForecast
@@ -64,9 +65,8 @@ def forecast_ahead(
 
 def _interval(found: Predictive, level: float, n: int, n_steps: int) -> Floats:
     """Return the interval of every step of `n` series, (2, n, n_steps), each series as if it were alone."""
-    if isinstance(found, Mixture) and n_steps <= CHUNK:
-        sides = ((1 - level) / 2, (1 + level) / 2)
-        values = [quantiles.quantile(found.components, np.full(n * n_steps, q), restart=n_steps) for q in sides]
+    if isinstance(found, Mixture) and found.extras is None:
+        values = evaluate.quantile(found.components, np.array(interval_tails(level)), restart=n_steps)
         return np.reshape(values, (2, n, n_steps))
     each = [found[i * n_steps : (i + 1) * n_steps].interval(level) for i in range(n)]
     return np.array(each).reshape(n, 2, n_steps).swapaxes(0, 1)

@@ -13,7 +13,7 @@ from adabypass.inference.kernel.structure import StructureCell
 from adabypass.inference.kernel.transformed import KERNEL
 from adabypass.inference.reference import pool as reference
 from adabypass.model.pool_spec import PoolSpec, pool_spec
-from adabypass.model.student_mixture import StudentMixture
+from tests.model.test_students import students
 
 ROUNDING: dict[str, Any] = dict(rtol=1e-8, atol=1e-9)  # some thousand double-precision operations
 PERIODS = [(), (4,), (7,), (2, 11.5), (3, 12)]
@@ -44,7 +44,7 @@ def judge(spec: PoolSpec, y: np.ndarray, exog: np.ndarray) -> tuple[np.ndarray, 
         counts = n_start >= 12 and cell.is_scaled and cell.zero_share == 0.0
         scores = np.full(len(evidence), np.nan)
         if counts and not np.isnan(value):
-            forecast = StudentMixture(*cell.describe(known, is_limited=False), is_log)
+            forecast = students(*cell.describe(known, is_limited=False), is_log)
             scores[0] = forecast.logpdf(float(value))
         cell.update(float(value), known)
         awake = np.ones(len(evidence), dtype=bool)

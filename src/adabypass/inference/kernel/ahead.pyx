@@ -150,7 +150,7 @@ cdef class Horizon:
             if belief.is_known:
                 self._forecast_component(k, past, exog, out + at)
             else:
-                blank = Component(belief.share[k], NAN, 0.0, INFINITY, 0.0, GAUSSIAN, 0)
+                blank = Component(belief.share[k], NAN, 0.0, INFINITY, 0.0, GAUSSIAN, 0, 0.0)
                 for t in range(self.n_steps):
                     self._write(k, &blank, out + at + t * self.n_components)
             at += n_each
@@ -227,7 +227,7 @@ cdef class Horizon:
                     self.slot[n_values + t], P, 0.0 if isnan(var) else var, self.shrink[k] if t == 0 else 1.0
                 )
             share = self.step_share[t * belief.n_linears + k] if self.has_step_shares else belief.share[k]
-            whole = Component(share, mean, signal, noise, belief.epsilon[k], belief.family[k], 0)
+            whole = Component(share, mean, signal, noise, belief.epsilon[k], belief.family[k], 0, 0.0)
             self._write(k, &whole, out + t * self.n_components)
 
     cdef void forecast_mean(self, Py_ssize_t k, const Past* past, Py_ssize_t n_steps) noexcept nogil:

@@ -50,11 +50,11 @@ cdef class Maker:
         cdef MixtureMoments mixture
         if self.forecast_type is NORMAL and 0.0 < var < INFINITY and isfinite(mean):
             normal = (<PyTypeObject*>NORMAL).tp_new(NORMAL, <PyObject*>NOTHING, NULL)
-            normal.mean, normal.var = mean, var
+            normal.own_mean, normal.own_var = mean, var
             return normal
         if self.forecast_type is MIXTURE:
             mixture = (<PyTypeObject*>MIXTURE).tp_new(MIXTURE, <PyObject*>NOTHING, NULL)
-            mixture.record, mixture.mean, mixture.var = record, mean, var
+            mixture.record, mixture.own_mean, mixture.own_var = record, mean, var
             mixture.packing = self.packing if len(<cnp.ndarray>record) == self.n_record else self.own_packing
             return mixture
         return self.predictive(mean, var, record)

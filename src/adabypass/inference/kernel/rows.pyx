@@ -227,4 +227,4 @@ cdef void _blank(Component* parts, Py_ssize_t n) noexcept nogil:
     """Say that nothing is known about an observation."""
     cdef Py_ssize_t k
     for k in range(n):
-        parts[k] = Component(1.0 / n, NAN, 0.0, INFINITY, 0.0, GAUSSIAN, 0)
+        parts[k] = Component(1.0 / n, NAN, 0.0, INFINITY, 0.0, GAUSSIAN, 0, 0.0)

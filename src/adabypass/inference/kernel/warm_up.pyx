@@ -37,13 +37,13 @@ cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexce
     cdef double n = bank.row[N_SEEN], c = bank.row[Y_CENTER], size = bank.constants[CHANGE_SCALE] * fabs(c), ratio
     cdef double extra = smaller(bank.extra[k % LANES], LARGEST) if bank.extra != NULL else 0.0          # (66)
     if n == 0.0 or c == 0.0:
-        out[0] = Component(1.0 / bank.n_filters, NAN, extra, INFINITY, 0.0, GAUSSIAN, 0)
+        out[0] = Component(1.0 / bank.n_filters, NAN, extra, INFINITY, 0.0, GAUSSIAN, 0, 0.0)
         return
     if k == 0:
-        out[0] = Component(n / (n + 1.0), c, extra, larger(size / n, 1.0 / LARGEST), 0.0, MODERATE, 0)
+        out[0] = Component(n / (n + 1.0), c, extra, larger(size / n, 1.0 / LARGEST), 0.0, MODERATE, 0, 0.0)
         return
     ratio = exp(-bank.constants[CHANGE_TAIL] * log(2.0))
-    out[0] = Component(1.0 / (n + 1.0), c, extra, smaller(size, LARGEST), 0.0, MODERATE, 0)
+    out[0] = Component(1.0 / (n + 1.0), c, extra, smaller(size, LARGEST), 0.0, MODERATE, 0, 0.0)
     out.weight *= ratio ** (k - 1) * (1.0 - ratio) / (1.0 - ratio ** (bank.n_filters - 1))      # (82)
     out.noise_scale = smaller(larger(ldexp(out.noise_scale, <int>k - 1), 1.0 / LARGEST), LARGEST)
 
