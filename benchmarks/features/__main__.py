@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 
 from adabypass import AdaBypass, AutoBypass, Bypass, EvidenceBypass, SequentialKalman
-from benchmarks.features.blocks import blocks
 from benchmarks.features.streams import DRIFT_VAR, designs, sparse_stream, with_targets
 
 MODELS: dict[str, Callable[..., Any]] = {
@@ -86,14 +85,13 @@ def speed(n_features: int, n_given: int, n_rows: int, repeats: int) -> Table:
 @click.option("--features", default=100_000, show_default=True, help="Sparse features, of which 100 are not 0.")
 @click.option("--rows", default=3000, show_default=True, help="Observations of each stream.")
 @click.option("--repeats", default=3, show_default=True, help="Take the best of so many runs.")
-@click.option("--only", type=click.Choice(["accuracy", "speed", "bank", "blocks"]), help="Print this table alone.")
+@click.option("--only", type=click.Choice(["accuracy", "speed", "bank"]), help="Print this table alone.")
 def main(features: int, rows: int, repeats: int, only: str | None) -> None:
     """Compare the forms of the covariance of the paper's models, and of AutoBypass."""
     tables: dict[str, Callable[[], Table]] = {
         "accuracy": lambda: accuracy(200, rows),
         "speed": lambda: speed(features, 100, rows, repeats),
         "bank": lambda: bank((100, 200, 500), rows),
-        "blocks": lambda: blocks((200, 500, 700, 1000, 1500, 2000, 3000), repeats),
     }
     console = Console(width=140)
     for name in tables if only is None else (only,):

@@ -308,8 +308,8 @@ cdef void ada_believe(Step* step, Belief* out) noexcept nogil:
     _believe(step, step.row + MEAN + 2 * step.n, out)
 
 
-BYPASS = Kernel.of(bypass_forecast, bypass_absorb, bypass_weights, bypass_believe).in_blocks()
-ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, ada_weights, ada_believe).in_blocks()
-CORRECTED_BYPASS = Kernel.of(bypass_forecast, corrected_bypass_absorb, bypass_weights, bypass_believe).in_blocks()
-CORRECTED_ADA_BYPASS = Kernel.of(ada_forecast, corrected_ada_absorb, ada_weights, ada_believe).in_blocks()
+BYPASS = Kernel.of(bypass_forecast, bypass_absorb, bypass_weights, bypass_believe)
+ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, ada_weights, ada_believe)
+CORRECTED_BYPASS = Kernel.of(bypass_forecast, corrected_bypass_absorb, bypass_weights, bypass_believe)
+CORRECTED_ADA_BYPASS = Kernel.of(ada_forecast, corrected_ada_absorb, ada_weights, ada_believe)
 EXACT_ADA_BYPASS = Kernel.of(bypass_forecast, exact_absorb, bypass_weights, bypass_believe)

@@ -168,7 +168,7 @@ cdef class SparseCell(Running):
                 given[j * n + k] = row[self.vectors[j] + self.indices[k]]
         for k in range(n):
             given[self.var * n + k] += row[self.common]
-        step.is_diagonal, step.low_rank, step.block = True, NULL, NULL
+        step.is_diagonal, step.low_rank = True, NULL
         self._aim_and_forecast()
 
     cdef void _aim_and_forecast(self) noexcept nogil:

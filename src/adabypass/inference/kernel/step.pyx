@@ -3,7 +3,6 @@
 from libc.math cimport fabs, frexp, ldexp
 from libc.string cimport memcpy
 
-from adabypass.inference.kernel.delayed cimport close_block, condition_delayed, project_delayed
 from adabypass.inference.kernel.low_rank cimport condition_low_rank, project_low_rank, squared_product
 from adabypass.simd.dispatch cimport KERNELS, Conditioning, Projection, Update
 
@@ -39,11 +38,6 @@ cdef class Kernel:
         kernel.scale_up = scale_up
         kernel.learns_extra = learns_extra
         return kernel
-
-    cdef Kernel in_blocks(self):
-        """Let a run take many observations at once; S must change by `condition` and `add_drift` alone."""
-        self.has_blocks = True
-        return self
 
 
 cdef inline const Update* _take(Step* step, int which) noexcept nogil:
@@ -82,8 +76,6 @@ cdef void update(Step* step, int which, const Update* by, double* matrix) noexce
 cdef void settle(Step* step) noexcept nogil:
     """Make all updates that wait, so that the row says what the model has learned."""
     cdef int which
-    if step.block != NULL:
-        close_block(step.block)
     if step.pending == NULL:
         return
     for which in range(N_MATRICES):
@@ -103,8 +95,6 @@ cdef void project(Step* step, const double* m, double* S) noexcept nogil:
         return
     if step.low_rank != NULL:
         seen = project_low_rank(step.low_rank, step.x)
-    elif step.block != NULL:
-        seen = project_delayed(step.block, m, step.x, step.scratch, step.scratch + step.n)
     else:
         seen = KERNELS.project(
             step.n, m, _take(step, COVARIANCE), S, step.x, step.scratch, step.scratch + step.n
@@ -131,11 +121,7 @@ cdef void condition(
         return
     cdef Conditioning by = Conditioning(drift_var, (step.n + 4) * ROUNDING, D, move, LARGEST_WEIGHT, explained)
     cdef double factor = KERNELS.condition(step.n, &by, step.x, step.scratch, step.scratch + step.n, m)
-    cdef Update change
-    if step.block != NULL:
-        condition_delayed(step.block, factor, step.scratch, step.scratch + step.n)
-        return
-    change = Update(factor, -1.0, step.scratch, NULL, step.scratch + step.n)
+    cdef Update change = Update(factor, -1.0, step.scratch, NULL, step.scratch + step.n)
     update(step, COVARIANCE, &change, S)
 
 
