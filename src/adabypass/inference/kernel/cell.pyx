@@ -232,7 +232,7 @@ cdef class Cell(RowCell):
 
     cdef void begin(self, Step* step) noexcept:
         step.n = step.n_total = self.n_features
-        step.is_diagonal, step.low_rank = self.is_diagonal, NULL
+        step.is_diagonal = self.is_diagonal
         step.row = <double*>cnp.PyArray_DATA(self._row)
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = self.memory + self.n_features

@@ -1,7 +1,6 @@
 # What every model's step looks like: the one shape that lets a single loop drive them all.
 
 from adabypass.inference.kernel.belief cimport Belief
-from adabypass.inference.kernel.low_rank cimport LowRank
 from adabypass.model.special cimport larger, smaller
 from adabypass.simd.dispatch cimport OPENED, Update
 
@@ -24,7 +23,6 @@ ctypedef struct Step:
     Py_ssize_t n                # in     number of features: of those that are given, if the covariance is diagonal
     Py_ssize_t n_total          # in     number of all features
     bint is_diagonal            # in     whether the covariance is kept as its diagonal alone
-    LowRank* low_rank           # inout  the covariance and the mean, if it is diagonal less one of low rank; or NULL
     double* row                 # inout  the model's memory (model/row.py)
     const double* constants     # in     hyperparameters that never change (model/spec.py)
     const double* x             # in     features, divided by `scale`
@@ -145,9 +143,6 @@ cdef inline double weight_drift(const Linear* linear, Py_ssize_t i) noexcept nog
 cdef inline void add_drift(Step* step, double amount, double* S) noexcept nogil:
     """S += amount * eye(n)"""
     cdef Py_ssize_t i, at = 0
-    if step.low_rank != NULL:
-        step.low_rank.common[0] = smaller(step.low_rank.common[0] + amount, LARGEST)
-        return
     for i in range(step.n):
         S[i if step.is_diagonal else at + i] += amount
         at += i + 1

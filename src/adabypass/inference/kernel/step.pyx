@@ -3,7 +3,6 @@
 from libc.math cimport fabs, frexp, ldexp
 from libc.string cimport memcpy
 
-from adabypass.inference.kernel.low_rank cimport condition_low_rank, project_low_rank, squared_product
 from adabypass.simd.dispatch cimport KERNELS, Conditioning, Projection, Update
 
 from adabypass.model import limits
@@ -93,12 +92,7 @@ cdef void project(Step* step, const double* m, double* S) noexcept nogil:
     if step.is_diagonal:
         _project_diagonal(step, m, S)
         return
-    if step.low_rank != NULL:
-        seen = project_low_rank(step.low_rank, step.x)
-    else:
-        seen = KERNELS.project(
-            step.n, m, _take(step, COVARIANCE), S, step.x, step.scratch, step.scratch + step.n
-        )
+    seen = KERNELS.project(step.n, m, _take(step, COVARIANCE), S, step.x, step.scratch, step.scratch + step.n)
     step.prior_var, step.square, step.product = seen.prior_var, seen.square, saturate(step.scale * seen.product)
 
 
@@ -113,12 +107,6 @@ cdef void condition(
     if step.is_diagonal:
         _condition_diagonal(step, m, S, drift_var, D, move, explained)
         return
-    if step.low_rank != NULL:
-        if step.square > 0.0:
-            condition_low_rank(step.low_rank, step.x, drift_var, D, move, explained)
-        else:
-            add_drift(step, drift_var, S)
-        return
     cdef Conditioning by = Conditioning(drift_var, (step.n + 4) * ROUNDING, D, move, LARGEST_WEIGHT, explained)
     cdef double factor = KERNELS.condition(step.n, &by, step.x, step.scratch, step.scratch + step.n, m)
     cdef Update change = Update(factor, -1.0, step.scratch, NULL, step.scratch + step.n)
@@ -127,8 +115,6 @@ cdef void condition(
 
 cdef double squared_projection(Step* step) noexcept nogil:
     """|S @ x|², after `project`"""
-    if step.low_rank != NULL:
-        return squared_product(step.low_rank, step.x, step.prior_var, step.square)
     return KERNELS.dot(step.n, step.scratch, step.scratch)
 
 
