@@ -12,11 +12,12 @@ from adabypass.inference.reference import bank as reference
 from adabypass.inference.reference import warm_up
 from adabypass.model.bank import LANES, AutoBypassSpec
 from adabypass.model.bank_design import LevelLaw, Setting
-from adabypass.model.component import COMPONENT, Components, split_flexible
+from adabypass.model.component import COMPONENT, Components
 from adabypass.model.covariance import Covariance
 from adabypass.model.noise import Family
 from adabypass.model.row import pack
 from adabypass.validation import Floats
+from tests.mixtures import split_flexible
 
 RELATIVE = 1e-7  # the noise's scale feeds back: rounding grows a little with every step
 EXPLAINED = 1e-9  # what weights explain exactly has a variance of 0 but for rounding, for which the kernel makes room
