@@ -187,8 +187,5 @@ def _holds_numbers(array: "np.ndarray[Any, np.dtype[Any]]") -> bool:
 def _not_numbers(name: str, value: object) -> str:
     hint = "; a missing observation is nan" if name == "y" else ""
     if isinstance(value, Mapping) or hasattr(value, "tocsr"):
-        hint = (
-            "; dicts and sparse matrices are for models with covariance='diagonal' or 'low-rank', and for "
-            "AutoBypass(sparse=True)"
-        )
+        hint = "; dicts and sparse matrices are for models with covariance='diagonal', and for AutoBypass(sparse=True)"
     return f"{name} is {shown(value)}, but must be made of numbers{hint}."

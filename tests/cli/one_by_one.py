@@ -10,8 +10,16 @@ from scipy.special import ndtri
 from adabypass import Forecaster
 from adabypass.cli.stream_output import Wanted
 from adabypass.forecasting.changes import ChangeMonitor
-from adabypass.forecasting.rows import learned_positions, row_of
+from adabypass.forecasting.rows import learned_positions
 from adabypass.model.trace import surprise
+from adabypass.validation import Floats
+
+
+def row_of(forecaster: Forecaster) -> Floats:
+    """Return the row of a forecaster that has seen something."""
+    assert forecaster._cell is not None
+    row: Floats = forecaster._cell.row
+    return row
 
 
 class Alone:

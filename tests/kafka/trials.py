@@ -18,11 +18,10 @@ from adabypass import Forecaster
 from adabypass.cli.stream_answers import Answerer
 from adabypass.cli.stream_input import parse_time
 from adabypass.cli.stream_output import Wanted, encode_json
-from adabypass.forecasting.rows import row_of
 from adabypass.storage.positions import Positions
 from adabypass.storage.series import StreamSeries
 from adabypass.storage.stream import SavedStream
-from tests.cli.one_by_one import OneByOne
+from tests.cli.one_by_one import OneByOne, row_of
 from tests.kafka.cluster import Cluster, origins
 
 N_PARTITIONS, N_SERIES = 3, 7

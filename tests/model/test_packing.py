@@ -11,11 +11,12 @@ from pytest import approx
 
 from adabypass import AutoBypass, EvidenceBypass, Forecaster, Mixture
 from adabypass.model import evaluate
-from adabypass.model.component import COMPONENT, Components, split_flexible
+from adabypass.model.component import COMPONENT, Components
 from adabypass.model.noise import FLEXIBLE_NORMALS, Family
 from adabypass.model.packing import Packing
 from adabypass.model.predictive import concatenate
 from adabypass.validation import Floats
+from tests.mixtures import split_flexible
 
 FAMILIES = (Family.FLEXIBLE, Family.FLEXIBLE, Family.INSENSITIVE, Family.GAUSSIAN, Family.MODERATE, Family.HEAVY)
 FIELDS = ("weight", "mean", "signal_var", "noise_scale", "epsilon")

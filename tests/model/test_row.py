@@ -19,7 +19,6 @@ from adabypass.model.spec import Spec
 SPECS = [
     PassiveAggressiveSpec(), BypassSpec(), AdaBypassSpec(), SequentialKalmanSpec(), EvidenceBypassSpec(),
     AutoBypassSpec(), AutoBypassSpec(intercept=False), AdaBypassSpec(covariance="diagonal"),
-    AdaBypassSpec(covariance="low-rank"),
 ]  # fmt: skip
 
 

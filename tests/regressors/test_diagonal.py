@@ -26,9 +26,12 @@ from adabypass.errors import NotANumberError, NotFiniteError, NotReadyError, Par
 from adabypass.inference.reference import evidence, govi, kalman
 from adabypass.inference.reference.linear_gaussian import Weights
 from adabypass.model import noise
+from adabypass.model.covariance import MOST_FULL
 from adabypass.validation import Floats
+from tests.checks.regressors import hostile_streams
 
 ROUNDING = 1e-9  # a few hundred steps
+HOSTILE = hostile_streams()
 MODELS: dict[str, Callable[..., Regressor]] = {
     "SequentialKalman": SequentialKalman,
     "adapted": lambda **options: SequentialKalman(adapt_noise=True, **options),
@@ -126,6 +129,19 @@ def test_it_is_saved_and_goes_on(make: Callable[..., Regressor]) -> None:
     assert twin.weights_var[7] == approx(make(covariance="diagonal", n_features=8).weights_var[7])  # type: ignore[index]
 
 
+@pytest.mark.parametrize("name", HOSTILE)
+@every_model
+def test_any_finite_input_gives_finite_numbers(make: Callable[..., Regressor], name: str) -> None:
+    model = make(covariance="diagonal")
+    trace = model.run(HOSTILE[name].X, HOSTILE[name].y)
+    assert np.isfinite(trace.mean).all()
+    assert np.isfinite(trace.var).all()
+    assert (trace.var >= 0).all()
+    assert np.isfinite(model._cell.row).all()  # type: ignore[union-attr]
+    assert model.weights_var is not None
+    assert (model.weights_var >= 0).all()
+
+
 def test_a_large_common_variance_loses_no_digits() -> None:
     X, y = stream(3, n=300)
     y[40:60] *= 1e3  # the drift of the Kalman filter is large here, and all but 0 afterwards
@@ -180,3 +196,32 @@ def test_a_covariance_that_is_not_full_is_not_carried_many_steps_ahead(make: Any
     with pytest.raises(ParameterError, match="covariance='full'"):
         model.linear_mixture()
     assert model.to_bytes() == before
+
+
+@every_model
+def test_the_number_of_features_chooses_the_form(make: Callable[..., Regressor]) -> None:
+    assert not make(n_features=MOST_FULL)._spec.is_sparse
+    assert make(n_features=MOST_FULL + 1)._spec.is_sparse
+    assert not make(n_features=MOST_FULL + 1, covariance="full")._spec.is_sparse
+    many = np.zeros(MOST_FULL + 1)
+    uses: list[Callable[[Regressor], object]] = [
+        lambda model: model.predict(many),
+        lambda model: model.update(many, 1.0),
+        lambda model: model.step(many.tolist(), 1.0),
+        lambda model: model.run(np.zeros((2, len(many))), [1.0, 2.0]),
+        lambda model: model.run(sparse.csr_array(np.zeros((2, len(many)))), [1.0, 2.0]),
+    ]
+    for use in uses:
+        model = make()
+        use(model)
+        assert model._spec.is_sparse
+        again = from_bytes(model.to_bytes())
+        assert isinstance(again, Regressor)
+        assert again._spec.is_sparse
+    few = make()
+    few.run(np.ones((2, 3)), [1.0, 2.0])
+    assert few.weights.cov is not None
+    explicit = from_bytes(make(covariance="full").to_bytes())
+    assert isinstance(explicit, Regressor)
+    explicit.predict(many)
+    assert not explicit._spec.is_sparse

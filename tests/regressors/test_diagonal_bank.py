@@ -122,7 +122,7 @@ def test_huge_and_tiny_values_leave_finite_answers() -> None:
 
 
 def test_what_is_not_possible_is_refused() -> None:
-    with pytest.raises(ParameterError, match="'auto', 'full', 'diagonal' or 'low-rank'"):
+    with pytest.raises(ParameterError, match="'auto', 'full' or 'diagonal'"):
         AutoBypass(covariance="none")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="use covariance='full'"):
         Forecaster(AutoBypass(covariance="diagonal"), lags=1)

@@ -1,4 +1,4 @@
-"""ADA-BYPASS's gradients where the covariance is not full: those of the reference, and of the full one where exact."""
+"""ADA-BYPASS's gradients where the covariance is diagonal: those of the reference, and of the full one where exact."""
 
 from typing import Any, NamedTuple
 
@@ -10,17 +10,17 @@ from numpy.testing import assert_array_equal
 from pytest import approx
 
 from adabypass import AdaBypass, Bypass
-from adabypass.inference.reference import govi, low_rank
+from adabypass.inference.reference import govi
+from adabypass.model.covariance import Covariance
 from adabypass.model.paper_spec import AdaBypassSpec
 from adabypass.validation import Floats
 from tests.checks.regressors import hostile_streams
 from tests.regressors.test_diagonal import stream, uncorrelated
 from tests.strategies import powers
 
-ROUNDING = 1e-6  # of some hundred steps, with eigenvectors in between, which the adapted hyperparameters amplify
-FORMS = ("diagonal", "low-rank")
+ROUNDING = 1e-6  # of some hundred steps, which the adapted hyperparameters amplify
+FORMS: tuple[Covariance, ...] = ("full", "diagonal")
 HOSTILE = hostile_streams()
-every_form = pytest.mark.parametrize("form", FORMS)
 
 
 class Learned(NamedTuple):
@@ -33,56 +33,32 @@ class Learned(NamedTuple):
 
 
 def learned(model: AdaBypass) -> Learned:
-    """Read a model's row: with a covariance of low rank, a part of both vectors is in the columns."""
+    """Read a model's row."""
     cell: Any = model._cell
     layout, row, n = model._spec.layout, cell.row, cell.n_features
-
-    def field(name: str) -> Floats:
-        return layout.view(row, name, n_features=n)
-
-    psi = field("mean_gradient").copy()
-    if model._spec.is_low_rank:
-        rank, begin, shift = field("factors").shape[1], field("begin").astype(int), field("gradient_shift")
-        psi += field("factors") @ shift[:rank]
-        for each in range(int(field("n_columns")[0])):
-            at = slice(begin[each], begin[each + 1])
-            psi[field("indices")[at].astype(int)] += field("values")[at] * shift[rank + each]
+    psi, zeta = (layout.view(row, name, n_features=n).copy() for name in ("mean_gradient", "var_gradient"))
     omega = np.array([model.parameters[name] for name in ("a", "b", "epsilon")])
-    return Learned(omega, model.weights.mean, psi, field("var_gradient"))
+    return Learned(omega, model.weights.mean, psi, zeta)
 
 
 def expected(spec: AdaBypassSpec, X: Floats, y: Floats) -> Learned:
-    """Run the reference, whose covariance becomes diagonal after each step, or short now and then."""
+    """Run the reference, whose covariance becomes diagonal after each step."""
     belief = govi.start(spec, X.shape[1])
-    buffer = low_rank.start(belief.weights.cov)
     for x, each in zip(X, y, strict=True):
-        before, belief = belief, govi.update(belief, x, each, spec)
-        weights = belief.weights
-        if not spec.is_low_rank:
-            weights = uncorrelated(weights)
-        elif np.isnan(each) or not x.any():
-            drift_var = 1 / (before if np.isnan(each) else belief).theta.drift_prec
-            buffer = low_rank.pass_time(buffer, drift_var)
-        else:
-            cov, buffer = low_rank.absorb(weights.cov, buffer, x, 1 / belief.theta.drift_prec, spec.rank)
-            weights = weights._replace(cov=cov)
-        belief = belief._replace(weights=weights)
+        belief = govi.update(belief, x, each, spec)
+        belief = belief._replace(weights=uncorrelated(belief.weights))
     psi, G = belief.gradient
     return Learned(np.array(belief.omega), belief.weights.mean, psi, G.diagonal())
 
 
-@every_form
 @settings(max_examples=40, deadline=None)
 @given(
-    seed=st.integers(0, 2**32 - 1), density=st.sampled_from([0.2, 0.6, 1.0]), rank=st.integers(1, 4),
-    n_features=st.integers(1, 9), a=powers(1.5, 4), b=powers(-2, 2), epsilon=powers(-1, 1),
-    aggressiveness=powers(-4, -1),
+    seed=st.integers(0, 2**32 - 1), density=st.sampled_from([0.2, 0.6, 1.0]), n_features=st.integers(1, 9),
+    a=powers(1.5, 4), b=powers(-2, 2), epsilon=powers(-1, 1), aggressiveness=powers(-4, -1),
 )  # fmt: skip
-def test_they_equal_the_reference(
-    form: Any, seed: int, density: float, rank: int, n_features: int, **settings: Any
-) -> None:
+def test_they_equal_the_reference(seed: int, density: float, n_features: int, **settings: Any) -> None:
     X, y = stream(seed, n=70, n_features=n_features, density=density)
-    model = AdaBypass(covariance=form, rank=rank, max_sweeps=2, **settings)
+    model = AdaBypass(covariance="diagonal", max_sweeps=2, **settings)
     model.run(X, y)
     spec: Any = model._spec
     truth, found = expected(spec, X, y), learned(model)
@@ -98,12 +74,11 @@ def never_together(n_features: int) -> tuple[Floats, Floats]:
     return X, X @ np.arange(n_features, dtype=float) + rng.normal(size=400)
 
 
-@every_form
 @pytest.mark.parametrize("n_features", [1, 7])
 @pytest.mark.parametrize("aggressiveness", [1e-3, 0.1])
-def test_they_are_exact_where_features_are_never_together(form: Any, n_features: int, aggressiveness: float) -> None:
+def test_they_are_exact_where_features_are_never_together(n_features: int, aggressiveness: float) -> None:
     X, y = never_together(n_features)
-    full, model = (AdaBypass(aggressiveness=aggressiveness, covariance=each, rank=3) for each in ("full", form))
+    full, model = (AdaBypass(aggressiveness=aggressiveness, covariance=each) for each in FORMS)
     truth, trace = full.run(X, y), model.run(X, y)
     assert trace.mean == approx(truth.mean, rel=1e-9, abs=1e-9)
     assert trace.var == approx(truth.var, rel=1e-9)
@@ -116,11 +91,10 @@ def test_they_are_exact_where_features_are_never_together(form: Any, n_features:
     assert abs(full.parameters["b"] - 1.0) > 0.01 * aggressiveness  # the hyperparameters have moved at all
 
 
-@every_form
-def test_the_first_two_observations_are_exact(form: Any) -> None:
+def test_the_first_two_observations_are_exact() -> None:
     """The covariance is diagonal before the first, and its gradient the identity: both move the mean exactly."""
     X = np.random.default_rng(5).normal(size=(2, 4))
-    full, model = (AdaBypass(aggressiveness=0.1, covariance=each) for each in ("full", form))
+    full, model = (AdaBypass(aggressiveness=0.1, covariance=each) for each in FORMS)
     full.run(X[:1], [2.0])
     model.run(X[:1], [2.0])
     psi = full._spec.layout.view(full._cell.row, "mean_gradient", n_features=4)  # type: ignore[union-attr]
@@ -130,21 +104,19 @@ def test_the_first_two_observations_are_exact(form: Any) -> None:
     assert learned(model).omega == approx([full.parameters[name] for name in ("a", "b", "epsilon")], rel=1e-12)
 
 
-@every_form
-def test_without_aggressiveness_it_is_bypass(form: Any) -> None:
+def test_without_aggressiveness_it_is_bypass() -> None:
     X, y = stream(6, n=200)
-    plain, model = Bypass(covariance=form, rank=2), AdaBypass(covariance=form, rank=2, aggressiveness=0.0)
+    plain, model = Bypass(covariance="diagonal"), AdaBypass(covariance="diagonal", aggressiveness=0.0)
     assert model.run(X, y).mean == approx(plain.run(X, y).mean, rel=1e-9, abs=1e-9)
     assert model.weights_var == approx(plain.weights_var, rel=1e-9)
 
 
-@every_form
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), correlation=st.sampled_from([0.0, 0.9, 0.999]))
-def test_the_diagonal_falls_from_one_and_stays_non_negative(form: Any, seed: int, correlation: float) -> None:
+def test_the_diagonal_falls_from_one_and_stays_non_negative(seed: int, correlation: float) -> None:
     rng = np.random.default_rng(seed)
     X = correlation * rng.normal(size=(60, 1)) + rng.normal(size=(60, 5)) * (1.0 - correlation)
-    model, before = AdaBypass(covariance=form, rank=2), np.ones(5)
+    model, before = AdaBypass(covariance="diagonal"), np.ones(5)
     for x in X:
         model.update(x, x.sum() + rng.normal())
         after = learned(model).var_gradient.copy()
@@ -153,11 +125,10 @@ def test_the_diagonal_falls_from_one_and_stays_non_negative(form: Any, seed: int
         before = after
 
 
-@every_form
 @pytest.mark.parametrize("name", HOSTILE)
-def test_any_finite_input_gives_finite_numbers(form: Any, name: str) -> None:
+def test_any_finite_input_gives_finite_numbers(name: str) -> None:
     for aggressiveness in (1e-3, 10.0):
-        model = AdaBypass(covariance=form, rank=2, aggressiveness=aggressiveness)
+        model = AdaBypass(covariance="diagonal", aggressiveness=aggressiveness)
         trace = model.run(HOSTILE[name].X, HOSTILE[name].y)
         assert np.isfinite(trace.mean).all()
         assert np.isfinite(trace.var).all()
@@ -167,9 +138,8 @@ def test_any_finite_input_gives_finite_numbers(form: Any, name: str) -> None:
         assert (model.weights_var >= 0).all()
 
 
-@every_form
-def test_new_features_begin_as_in_a_new_model(form: Any) -> None:
-    model = AdaBypass(covariance=form, rank=2)
+def test_new_features_begin_as_in_a_new_model() -> None:
+    model = AdaBypass(covariance="diagonal")
     model.run(*stream(7))
     before = learned(model)
     model.add_features(2)
@@ -189,10 +159,9 @@ def test_a_full_covariance_keeps_its_row() -> None:
 
 def test_a_hundred_thousand_features_take_memory_for_a_few_numbers_each() -> None:
     rng = np.random.default_rng(4)
-    for form, numbers in (("diagonal", 4), ("low-rank", 16)):
-        model = AdaBypass(covariance=form, n_features=100_000)  # type: ignore[arg-type]
-        for _ in range(50):
-            indices = rng.choice(100_000, 100, replace=False)
-            model.update(dict(zip(indices.tolist(), rng.normal(size=100).tolist(), strict=True)), 1.0)
-        assert len(model.to_bytes()) < numbers * 8 * 100_000 + 100_000
-        assert model.weights.cov is None
+    model = AdaBypass(covariance="diagonal", n_features=100_000)
+    for _ in range(50):
+        indices = rng.choice(100_000, 100, replace=False)
+        model.update(dict(zip(indices.tolist(), rng.normal(size=100).tolist(), strict=True)), 1.0)
+    assert len(model.to_bytes()) < 4 * 8 * 100_000 + 100_000
+    assert model.weights.cov is None

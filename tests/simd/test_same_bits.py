@@ -31,10 +31,10 @@ for n_features in (1, 2, 5, 13):
         note(trace.mean, trace.var, trace.log_score, model.__getstate__()["row"])
         forecast = model.predict(X[0])
         note([forecast.quantile(q) for q in (0.001, 0.05, 0.5, 0.99)], [forecast.cdf(1.0), forecast.sf(1.0)])
-for model in (AdaBypass(), Bypass(), EvidenceBypass(), SequentialKalman()):     # in blocks of observations
+for model in (AdaBypass(), Bypass(), EvidenceBypass(), SequentialKalman()):     # with updates that wait
     X, y = rng.normal(size=(100, 71)), rng.normal(size=100)
-    cell = model._new_cell(model._spec.new_row(71), 71)
-    note(*cell.run(X, y, True, False, 1), cell.row)
+    trace = model.run(X, y, keep_weights=True)
+    note(trace.mean, trace.var, trace.weights_mean, trace.weights_var, model.__getstate__()["row"])
 series = load_dataset("nile").y[:200].copy()
 series[50:70] = np.nan
 forecaster = Forecaster(lags=3)

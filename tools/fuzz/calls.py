@@ -198,10 +198,9 @@ class Caller:
         """Draw an argument that is not data."""
         choices: dict[str, list[Any]] = {
             "variant": ["PA", "PA-I", "PA-II"],
-            "covariance": ["auto", "full", "diagonal", "low-rank"],
+            "covariance": ["auto", "full", "diagonal"],
             "sparse": [False, True],
             "transform": ["auto", "none"],
-            "rank": [1, 10],
             "period": [None, 1, 4],
             "method": ["moments", "paths"],
             "missing": ["raise", "mean", "last"],

@@ -1,16 +1,8 @@
-"""The row of a forecaster, for those that keep many of them: a stream with many series."""
+"""Rows of forecasters, for those that keep many of them: a stream with many series."""
 
 from adabypass.forecasting.forecaster import Forecaster
 from adabypass.model.row import Layout
 from adabypass.validation import Floats
-
-
-def row_of(forecaster: Forecaster) -> Floats:
-    """Return the row of a forecaster that has seen something: its own memory, not a copy."""
-    cell = forecaster._cell
-    assert cell is not None
-    row: Floats = cell.row
-    return row
 
 
 def with_row(template: Forecaster, row: Floats, n_exog: int) -> Forecaster:

@@ -1,18 +1,14 @@
-"""Forecasts many steps ahead: the one-step forecast, iterated, with the uncertainty of what it is made from.
+"""Futures that are drawn: the one-step forecast, iterated, with the uncertainty of what it is made from.
 
 An observation depends on the values before it: y = d'b + w'r + noise, where b are those values, newest first, and some
-of the regressors r are lags, A b. What is not known of b, because it lies ahead or was missing, is a Gaussian that is
-propagated from step to step, in compiled code; or futures are drawn.
+of the regressors r are lags, A b. Moments many steps ahead come from compiled code: kernel/ahead.pyx.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.inference.kernel import mixture_ahead
-from adabypass.inference.kernel.ahead import Horizon
 from adabypass.model import noise
-from adabypass.model.component import Components, split_flexible
 from adabypass.model.limits import LARGEST, LARGEST_RESPONSE
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.past import Design, Past
@@ -92,20 +88,6 @@ def growth_factor(weights: Floats, orders: Integers, n_steps: int) -> Floats:
     half = answer.shape[1] // 2
     early, late = (np.abs(part).max(axis=1) for part in (answer[:, :half], answer[:, half:]))
     return np.asarray((np.maximum(late, 1e-300) / early) ** (1.0 / half))
-
-
-def moments(mixture: LinearMixture, design: Design, past: Past, features: Floats) -> Components:
-    """Return the components of the forecasts at every step ahead, shape (n_steps, n_components).
-
-    Parameters
-    ----------
-    features : array (n_steps, n_features)
-        What is known of the features at each step; what stands at the lags is overwritten.
-    """
-    n = len(mixture.share)
-    ahead = Horizon(design, n, n, features.shape[1], mixture.intercept, len(features))
-    exog = np.ascontiguousarray(features[:, design.lag_columns.stop :])
-    return split_flexible(mixture_ahead.moments(ahead, mixture, past, exog), mixture.normal_shares)
 
 
 def paths(

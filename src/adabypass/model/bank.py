@@ -21,15 +21,13 @@ from adabypass.model.bank_design import (
 from adabypass.model.bank_layout import (
     BANK_LAYOUT,
     LEARNED,
-    LOW_RANK_LAYOUT,
     N_TARGETS,
     SPARSE_LAYOUT,
     TRANSFORMED,
     TRANSFORMED_LAYOUT,
-    WALK_MEAN,
 )
 from adabypass.model.bank_shares import check_shares, shared
-from adabypass.model.covariance import LARGEST_RANK, check_columns, low_rank_layout, start_low_rank
+from adabypass.model.covariance import Covariance, check_covariance
 from adabypass.model.linear_mixture import LARGEST_LEVEL, LEVEL_FLOOR
 from adabypass.model.noise import FLEXIBLE_NORMALS, Family
 from adabypass.model.packing import Packing, packing_of
@@ -47,7 +45,6 @@ MOST_TRANSFORMED = 50
 LONGEST_KEPT_ROW = 20_000
 """Numbers up to which the row of a model that has seen nothing is kept, to be copied."""
 
-BankCovariance = Literal["auto", "full", "diagonal", "low-rank"]
 MOST_FULL = 200
 """Features up to which the filters' covariances are full, if it is not said what they are to be."""
 
@@ -67,11 +64,9 @@ class AutoBypassSpec(Spec):
     """Of the season, in observations; 1 if there is none."""
     prior_shares: tuple[float, ...] | None = None
     """Shares of the filters before anything is learned; those of the design if None."""
-    covariance: BankCovariance = field(default="auto", kw_only=True)
+    covariance: Covariance = field(default="auto", kw_only=True)
     sparse: bool = field(default=False, kw_only=True)
-    """Whether features are mostly 0, which is then what they are measured from; covariances are not full."""
-    rank: int = field(default=10, kw_only=True)
-    """Of covariances of low rank."""
+    """Whether features are mostly 0, which is then what they are measured from; covariances are diagonal."""
     seasonal_mean: bool = field(default=True, kw_only=True)
     """Whether the season, if there is one, adds to the forecast, not to the noise alone."""
     transform: Transform = field(default="auto", kw_only=True)
@@ -213,17 +208,10 @@ class AutoBypassSpec(Spec):
         if not isinstance(self.intercept, bool):
             raise ParameterError(f"intercept is {shown(self.intercept)}, but must be True or False.")
         check_int(self.period, "period", minimum=1, maximum=LONGEST_PERIOD)
-        if not isinstance(self.covariance, str) or self.covariance not in get_args(BankCovariance):
-            raise ParameterError(
-                f"covariance is {shown(self.covariance)}, but must be 'auto', 'full', 'diagonal' or 'low-rank'."
-            )
-        object.__setattr__(self, "rank", check_int(self.rank, "rank", minimum=1, maximum=LARGEST_RANK))
+        check_covariance(self.covariance)
         if not isinstance(self.sparse, bool):
             raise ParameterError(f"sparse is {shown(self.sparse)}, but must be True or False.")
-        if self.covariance == "low-rank":
-            object.__setattr__(self, "sparse", True)
-            object.__setattr__(self, "layout", LOW_RANK_LAYOUT)
-        elif self.sparse:
+        if self.sparse:
             if self.covariance == "full":
                 raise ParameterError("covariance is 'full', but with sparse features it is not; leave one of them.")
             object.__setattr__(self, "covariance", "diagonal")
@@ -260,8 +248,6 @@ class AutoBypassSpec(Spec):
             del values["covariance"]  # likewise
         if not self.sparse:
             del values["sparse"]
-        if not self.is_low_rank:
-            del values["rank"]
         if self.transform == "auto":
             del values["transform"]
         if self.seasonal_mean:
@@ -279,15 +265,6 @@ class AutoBypassSpec(Spec):
     @property
     def is_sparse(self) -> bool:
         return self.sparse
-
-    @property
-    def is_low_rank(self) -> bool:
-        return self.covariance == "low-rank"
-
-    @property
-    def walk_layout(self) -> Layout:
-        """Where the numbers of a walk's weights are, if their covariance is of low rank."""
-        return low_rank_layout(WALK_MEAN, self.rank)
 
     def for_lags(self) -> Self:
         """Return the spec of a model whose features are lags: what is many steps ahead is linear in these."""
@@ -402,7 +379,6 @@ class AutoBypassSpec(Spec):
         beside = _beside(self.period, self.seasonal_mean, n_features) if self.is_transformed else {}
         return beside | {
             "n_slopes": n_slopes,
-            "walk_size": self.walk_layout.size(n_features=n_slopes + self.intercept) if self.is_low_rank else 0,
             "n_features": n_features,
             "n_weights": n_weights,
             "n_packed": triangle(n_weights) if self.is_full else n_weights,
@@ -439,9 +415,6 @@ class AutoBypassSpec(Spec):
             self.view(row, name, n_features)[:] = self.transformed.new_row(n_features)
         self.layout.view(row, "anchor_var", **dims)[:] = self.layout.view(row, "move_var", **dims)[:] = 1.0
         self.layout.view(row, "season_wave_prec", **dims)[:] = self.prior_prec
-        if self.is_low_rank:
-            for walk in self.view(row, "walk_weights", n_features):
-                start_low_rank(self.walk_layout, walk, n_features + self.intercept)
         if self.sparse:
             return row  # the warm-up sets what else does not begin at 0
         cov, var = self.layout.view(row, "walk_cov", **dims), self.prior_vars(n_features)
@@ -461,13 +434,8 @@ class AutoBypassSpec(Spec):
         super().check_row(row, n_features)
         for name in TRANSFORMED if self.is_transformed else ():
             self.transformed.check_row(self.view(row, name, n_features), n_features)
-        if self.is_low_rank:
-            for walk in self.view(row, "walk_weights", n_features):
-                check_columns(self.walk_layout, walk, n_features + self.intercept)
 
     def widened(self, row: Floats, n_features: int, more: int, were_zero: bool = False) -> Floats:
-        if self.is_low_rank:
-            return self._widened_low_rank(row, n_features, more)
         if self.is_transformed:
             return self._widened_transformed(row, n_features, more, were_zero)
         wide = super().widened(row, n_features, more, were_zero)
@@ -490,16 +458,6 @@ class AutoBypassSpec(Spec):
         for name in TRANSFORMED:
             bank = self.transformed.widened(self.view(row, name, n_features).copy(), n_features, more, were_zero)
             self.view(wide, name, n_features + more)[:] = bank
-        return wide
-
-    def _widened_low_rank(self, row: Floats, n_features: int, more: int) -> Floats:
-        wide, old, new = self.new_row(n_features + more), self.dims(n_features), self.dims(n_features + more)
-        for each in self.layout.fields[:-1]:
-            self.layout.copy_field(wide, row, each.name, old, new)
-        sizes = [{"n_features": n + self.intercept} for n in (n_features, n_features + more)]
-        walks = (self.view(wide, "walk_weights", n_features + more), self.view(row, "walk_weights", n_features))
-        for wide_walk, walk in zip(*walks, strict=True):
-            self.walk_layout.copy_into(wide_walk, walk, *sizes)
         return wide
 
     def is_scaled(self, row: Floats) -> bool:

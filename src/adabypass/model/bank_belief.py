@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from adabypass.model import covariance
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.bank_design import LevelLaw
 from adabypass.model.limits import LARGEST, LARGEST_UNIT, RESOLUTION
@@ -46,7 +45,7 @@ def _sparse_weights(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple
     y_center, y_scale = spec.layout.scalar(row, "y_center"), spec.layout.scalar(row, "y_scale")
     scale = spec.view(row, "slope_scale", n_features)
     is_known = (scale > 0) & spec.is_scaled(row)
-    level, means, within = (_low_rank_slopes if spec.is_low_rank else _diagonal_slopes)(spec, row, n_features)
+    level, means, within = _slopes(spec, row, n_features)
     mean = means @ share
     with np.errstate(over="ignore"):
         var = within @ share + (means - mean[:, None]) ** 2 @ share
@@ -56,7 +55,7 @@ def _sparse_weights(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple
     return float(np.clip(y_center + own, -LARGEST, LARGEST)), slopes, np.where(is_known, var, LARGEST)
 
 
-def _diagonal_slopes(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, Floats, Floats]:
+def _slopes(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, Floats, Floats]:
     """Return the level of every walk, and mean and variance of each slope: (n_features, n_walks)."""
     scale, square = (spec.view(row, name, n_features) for name in ("slope_scale", "slope_square"))
     anchored = np.array([setting.anchored for setting in spec.filters()[: spec.n_walks]])
@@ -64,15 +63,6 @@ def _diagonal_slopes(spec: AutoBypassSpec, row: Floats, n_features: int) -> tupl
     within = spec.view(row, "slope_var", n_features) + spec.view(row, "drift_sum", n_features) / divisor  # (185)
     level = spec.view(row, "walk_mean", n_features)[0] if spec.intercept else np.zeros(spec.n_walks)
     return level, spec.view(row, "slope_mean", n_features), np.maximum(within, 0.0)
-
-
-def _low_rank_slopes(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, Floats, Floats]:
-    """Return the same of covariances of low rank."""
-    walks, first = spec.view(row, "walk_weights", n_features), int(spec.intercept)
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = [covariance.moments(spec.walk_layout, walk, n_features + first) for walk in walks]
-    mean, var = (np.nan_to_num(np.column_stack([each[which] for each in found])) for which in (0, 1))
-    return mean[0] if first else np.zeros(spec.n_walks), mean[first:], var[first:]
 
 
 def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> LinearMixture:

@@ -64,14 +64,11 @@ TRANSFORMED_LAYOUT = Layout(
 transformed, as once it has not kept its sign. Then come the rows of the other two banks, with what aligns them before
 each."""
 
-SPARSE_FIELDS = (
-    *BANK_LAYOUT.fields,
-    Field("new_log", lambda **_: (2,)),
-    *vectors("slope_scale", "slope_count", "slope_square", size="n_slopes"),
-)
 SPARSE_LAYOUT = Layout(
     (
-        *SPARSE_FIELDS,
+        *BANK_LAYOUT.fields,
+        Field("new_log", lambda **_: (2,)),
+        *vectors("slope_scale", "slope_count", "slope_square", size="n_slopes"),
         *vectors("drift_sum", size="n_walks"),
         Field("slope_mean", lambda n_slopes, n_walks, **_: (n_slopes, n_walks)),
         Field("slope_var", lambda n_slopes, n_walks, **_: (n_slopes, n_walks)),
@@ -80,8 +77,3 @@ SPARSE_LAYOUT = Layout(
 """That of a bank without features, whose weights are the intercept's alone, and then the slopes: (183)-(189).
 
 `new_log` is the log of the deviation of new slopes, over that of (183), and how much was seen of it."""
-
-
-WALK_MEAN = vectors("mean")
-LOW_RANK_LAYOUT = Layout((*SPARSE_FIELDS, Field("walk_weights", lambda n_walks, walk_size, **_: (n_walks, walk_size))))
-"""That of a bank without features, and then the weights of every walk: `walk_layout` says where what of them is."""

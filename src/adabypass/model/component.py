@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adabypass.errors import ParameterError, ShapeError
-from adabypass.model.noise import FLEXIBLE_NORMALS, Family
-from adabypass.validation import Floats
+from adabypass.model.noise import Family
 
 Components: TypeAlias = np.ndarray[Any, np.dtype[np.void]]
 """An array of records of type `COMPONENT`."""
@@ -85,28 +84,6 @@ def check_components(components: object) -> Components:
     total = components["weight"].sum(axis=-1)
     _refuse(np.abs(total - 1) > ROUNDING, total, "sum of weight", "must be 1 in each forecast")
     return components
-
-
-def split_flexible(components: Components, shares: Floats) -> Components:
-    """Return the components with each one of flexible noise replaced by its normals, of these shares: equation (107).
-
-    Along the last axis every forecast has the same families.
-    """
-    family = components["family"][(0,) * (components.ndim - 1)]
-    is_flexible = family == Family.FLEXIBLE
-    if not is_flexible.any():
-        return components
-    n = len(shares)
-    origin = np.repeat(np.arange(len(family)), np.where(is_flexible, n, 1))
-    split, chosen = components[..., origin], is_flexible[origin]
-    normal = np.tile(np.arange(n), int(is_flexible.sum()))
-    scale = split["noise_scale"][..., chosen]
-    split["weight"][..., chosen] *= shares[normal]
-    with np.errstate(invalid="ignore"):  # of a forecast about which nothing is known
-        split["mean"][..., chosen] += scale * (FLEXIBLE_NORMALS.centers - FLEXIBLE_NORMALS.mean(shares))[normal]
-    split["noise_scale"][..., chosen] = scale * FLEXIBLE_NORMALS.sds[normal]
-    split["family"][..., chosen] = Family.GAUSSIAN
-    return split
 
 
 def _refuse(is_wrong: Any, values: Any, name: str, rule: str) -> None:

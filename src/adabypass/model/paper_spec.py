@@ -79,19 +79,10 @@ class BypassSpec(GaussianSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "corrections", check_corrections(self.corrections, self.correctable))
-        if self.corrections and self.is_low_rank:
-            raise ParameterError(
-                f"corrections are {self.corrections}, but there are none with a low-rank covariance; use "
-                "covariance='full' or 'diagonal', or leave corrections out."
-            )
         for name in ("a", "b", "epsilon"):
             check_positive(self, name)
         check_sweeps(self.max_sweeps)
         check_positive(self, "tol", zero=True)
-
-    def for_features(self, n_features: int) -> Self:
-        """Return the spec of a model with so many features: with corrections, a covariance stays full."""
-        return self if self.corrections else super().for_features(n_features)
 
     def start(self) -> dict[str, float]:
         return {
@@ -160,6 +151,10 @@ class AdaBypassSpec(BypassSpec):
     def is_exact(self) -> bool:
         """Whether the gradients are the right ones: erratum E5."""
         return "E5" in self.corrections or "E8" in self.corrections
+
+    def for_features(self, n_features: int) -> Self:
+        """Return the spec of a model with so many features: right gradients need a covariance that stays full."""
+        return self if self.is_exact else super().for_features(n_features)
 
     def n_scratch(self, n_features: int) -> int:
         return (6 if self.is_exact else 3) * n_features

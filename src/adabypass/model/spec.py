@@ -8,25 +8,15 @@ a spec can start.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Self
 
-from adabypass.errors import ParameterError
-from adabypass.model.covariance import (
-    LARGEST_RANK,
-    MOST_FULL,
-    check_columns,
-    diagonal_layout,
-    low_rank_layout,
-    start_low_rank,
-)
+from adabypass.model.covariance import MOST_FULL, Covariance, check_covariance, diagonal_layout
 from adabypass.model.limits import LARGEST_COUNT
 from adabypass.model.noise import Family
 from adabypass.model.packing import Packing, packing_of
 from adabypass.model.predictive import Normal, Predictive
 from adabypass.model.row import Layout, check_count
-from adabypass.validation import Floats, check_int, shown
-
-Covariance = Literal["auto", "full", "diagonal", "low-rank"]
+from adabypass.validation import Floats
 
 
 @dataclass(frozen=True)
@@ -89,11 +79,6 @@ class Spec(ABC):
     @property
     def is_sparse(self) -> bool:
         """Whether the row is linear in the number of features, which may be many, and mostly 0."""
-        return False
-
-    @property
-    def is_low_rank(self) -> bool:
-        """Whether the covariance of the weights is kept as a diagonal less a matrix of low rank."""
         return False
 
     @property
@@ -190,59 +175,35 @@ class Spec(ABC):
 class GaussianSpec(Spec):
     """Hyperparameters of a model that believes in one Gaussian over its weights.
 
-    If its covariance is not full, the row has `var` less `common_var`, to which drift is added for all at once.
+    If its covariance is diagonal, the row has `var` less `common_var`, to which drift is added for all at once.
     """
 
     gathered: ClassVar[tuple[str, ...]] = ("mean", "var")
     covariance: Covariance = field(default="auto", kw_only=True)
-    rank: int = field(default=10, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.covariance, str) or self.covariance not in get_args(Covariance):
-            raise ParameterError(
-                f"covariance is {shown(self.covariance)}, but must be 'auto', 'full', 'diagonal' or 'low-rank'."
-            )
-        object.__setattr__(self, "rank", check_int(self.rank, "rank", minimum=1, maximum=LARGEST_RANK))
-        kept = tuple(each for each in self.layout.fields if not each.is_symmetric)
-        if self.is_low_rank:
-            object.__setattr__(self, "layout", low_rank_layout(kept, self.rank))
-        elif self.is_sparse:
+        check_covariance(self.covariance)
+        if self.is_sparse:
+            kept = tuple(each for each in self.layout.fields if not each.is_symmetric)
             object.__setattr__(self, "layout", diagonal_layout(kept))
 
     @property
     def is_sparse(self) -> bool:
-        return self.covariance in ("diagonal", "low-rank")
-
-    @property
-    def is_low_rank(self) -> bool:
-        return self.covariance == "low-rank"
+        return self.covariance == "diagonal"
 
     def hyperparameters(self) -> dict[str, Any]:
         values = super().hyperparameters()
-        if not self.is_low_rank:
-            del values["rank"]
         if self.covariance == "auto":
             del values["covariance"]  # so that files say what they said before there was a choice
         return values
 
     def for_features(self, n_features: int) -> Self:
-        """Return the spec of a model with so many features: if its covariance is to be chosen, beyond 2,000 low rank.
+        """Return the spec of a model with so many features: if its covariance is to be chosen, beyond 2,000 diagonal.
 
         One that stays open, "auto", is full.
         """
         is_chosen = self.covariance == "auto" and n_features > MOST_FULL
-        return replace(self, covariance="low-rank") if is_chosen else self
-
-    def new_row(self, n_features: int) -> Floats:
-        row = super().new_row(n_features)
-        if self.is_low_rank:
-            start_low_rank(self.layout, row, n_features)
-        return row
-
-    def check_row(self, row: Floats, n_features: int) -> None:
-        super().check_row(row, n_features)
-        if self.is_low_rank:
-            check_columns(self.layout, row, n_features)
+        return replace(self, covariance="diagonal") if is_chosen else self
 
     def widened(self, row: Floats, n_features: int, more: int, were_zero: bool = False) -> Floats:
         wide = super().widened(row, n_features, more, were_zero)

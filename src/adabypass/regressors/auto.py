@@ -7,7 +7,8 @@ import numpy as np
 from adabypass.errors import NotReadyError, ParameterError
 from adabypass.inference.kernel import transformed
 from adabypass.model import bank_belief
-from adabypass.model.bank import AutoBypassSpec, BankCovariance, Transform
+from adabypass.model.bank import AutoBypassSpec, Transform
+from adabypass.model.covariance import Covariance
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.predictive import Mixture
 from adabypass.model.read_only import ReadOnly
@@ -37,18 +38,14 @@ class AutoBypass(Regressor):
         Of a season, in observations, missing ones included: 24 where the same hour of every day is as high, or as
         uncertain, as that of the day before. What each step of the season adds to the forecast and to the noise is
         learned. 1 for none.
-    covariance : "auto", "full", "diagonal" or "low-rank"
+    covariance : "auto", "full" or "diagonal"
         What is kept of the covariance of the weights. Diagonal, they are taken for uncorrelated: memory and time
         are linear in the features, and forecasts are worse where features are correlated. By default full up to 200
-        features, beyond that diagonal. With "low-rank", a diagonal less a matrix of low rank, features are taken for
-        sparse; it keeps the main correlations of many.
+        features, beyond that diagonal.
     sparse : bool
         Whether features are mostly 0, given as dicts of index and value or as rows of SciPy's sparse matrices: then a
         step takes time for those alone that are not 0. They are not centred, and their unit is the first value other
-        than 0; covariances are diagonal, or of low rank. A model whose first x is a dict or a sparse matrix is of this
-        kind anyway.
-    rank : int
-        Number of directions that a covariance of low rank keeps.
+        than 0; covariances are diagonal. A model whose first x is a dict or a sparse matrix is of this kind anyway.
     transform : "auto" or "none"
         While every y is positive, the log and the square root of y are learned too, from the same functions of those
         features that keep their sign, and have shares in the forecast by evidence: noise that grows with the level, and
@@ -77,13 +74,12 @@ class AutoBypass(Regressor):
         *,
         intercept: bool = True,
         period: int = 1,
-        covariance: BankCovariance = "auto",
+        covariance: Covariance = "auto",
         sparse: bool = False,
-        rank: int = 10,
         transform: Transform = "auto",
         n_features: int | None = None,
     ) -> None:
-        spec = AutoBypassSpec(intercept, period, covariance=covariance, sparse=sparse, rank=rank, transform=transform)
+        spec = AutoBypassSpec(intercept, period, covariance=covariance, sparse=sparse, transform=transform)
         super().__init__(spec, n_features)
 
     if TYPE_CHECKING:

@@ -153,8 +153,7 @@ class Regressor(Savable):
     def run(self, X: object, y: object, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every row of `X` in turn.
 
-        An error, or Ctrl-C, leaves the model as it was. With a full covariance of 700 features or more, rows are
-        taken in blocks, so that what is forecast and learned differs from `predict` and `update` by rounding.
+        An error, or Ctrl-C, leaves the model as it was.
 
         Parameters
         ----------

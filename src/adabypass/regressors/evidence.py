@@ -1,10 +1,10 @@
 """The exact-evidence filter."""
 
 from adabypass.inference.kernel import evidence
+from adabypass.model.covariance import Covariance
 from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.noise import Family
 from adabypass.model.paper_spec import EvidenceBypassSpec
-from adabypass.model.spec import Covariance
 from adabypass.regressors.base import Regressor
 
 
@@ -21,12 +21,10 @@ class EvidenceBypass(Regressor):
         Half-width of the noise's flat top, in units of `noise_scale`.
     prior_var : number above 0
         Variance of the weights before anything is seen.
-    covariance : "auto", "full", "diagonal" or "low-rank"
-        Of the weights. "auto" is "full" up to 2,000 features, and "low-rank" if a model begins with more. "diagonal"
-        takes weights for uncorrelated, for many thousand features, most of which are 0;
-        "low-rank" keeps their main correlations, in memory and time that are still linear in the features.
-    rank : int
-        Of the matrix that a low-rank covariance is less than a diagonal one; from 1 to 64.
+    covariance : "auto", "full" or "diagonal"
+        Of the weights. "auto" is "full" up to 2,000 features, and "diagonal" if a model begins with more. "diagonal"
+        takes weights for uncorrelated, in memory and time that are linear in the features: for many thousand of them,
+        most of which are 0.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -50,12 +48,9 @@ class EvidenceBypass(Regressor):
         *,
         prior_var: float = 1.0,
         covariance: Covariance = "auto",
-        rank: int = 10,
         n_features: int | None = None,
     ) -> None:
-        super().__init__(
-            EvidenceBypassSpec(drift, noise_scale, epsilon, prior_var, covariance=covariance, rank=rank), n_features
-        )
+        super().__init__(EvidenceBypassSpec(drift, noise_scale, epsilon, prior_var, covariance=covariance), n_features)
 
     def linear_mixture(self) -> LinearMixture:
         mean, cov = self._full_weights()

@@ -11,9 +11,10 @@ from adabypass.inference.kernel.step import Kernel
 from adabypass.inference.reference import bound
 from adabypass.inference.reference import govi as reference
 from adabypass.inference.reference.linear_gaussian import Weights
+from adabypass.model.covariance import Covariance
 from adabypass.model.linear_mixture import LinearMixture, single
 from adabypass.model.paper_spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
-from adabypass.model.spec import Covariance, Spec
+from adabypass.model.spec import Spec
 from adabypass.regressors.base import Regressor
 from adabypass.validation import check_features, check_target
 
@@ -68,12 +69,10 @@ class SequentialKalman(Regressor):
         Variance of the noise, in the squared units of y.
     adapt_noise : bool
         Whether that variance is only where a running estimate starts.
-    covariance : "auto", "full", "diagonal" or "low-rank"
-        Of the weights. "auto" is "full" up to 2,000 features, and "low-rank" if a model begins with more. "diagonal"
-        takes weights for uncorrelated, for many thousand features, most of which are 0;
-        "low-rank" keeps their main correlations, in memory and time that are still linear in the features.
-    rank : int
-        Of the matrix that a low-rank covariance is less than a diagonal one; from 1 to 64.
+    covariance : "auto", "full" or "diagonal"
+        Of the weights. "auto" is "full" up to 2,000 features, and "diagonal" if a model begins with more. "diagonal"
+        takes weights for uncorrelated, in memory and time that are linear in the features: for many thousand of them,
+        most of which are 0.
     n_features : int, optional
         Taken from the first x if not given.
 
@@ -94,10 +93,9 @@ class SequentialKalman(Regressor):
         adapt_noise: bool = False,
         *,
         covariance: Covariance = "auto",
-        rank: int = 10,
         n_features: int | None = None,
     ) -> None:
-        super().__init__(SequentialKalmanSpec(noise_var, adapt_noise, covariance=covariance, rank=rank), n_features)
+        super().__init__(SequentialKalmanSpec(noise_var, adapt_noise, covariance=covariance), n_features)
 
     def linear_mixture(self) -> LinearMixture:
         mean, cov = self._full_weights()
@@ -119,9 +117,8 @@ class Bypass(Regressor):
     tol : number from 0
         The fixed point has converged when a sweep moves nothing by more than this, relative to its size.
     corrections : list of "E1", "E2", "E3", "E4"
-        Errata of the paper (docs/equations.md) that are to be corrected; none by default. The covariance is then full,
-        or diagonal.
-    covariance, rank
+        Errata of the paper (docs/equations.md) that are to be corrected; none by default.
+    covariance
         As of `SequentialKalman`.
     n_features : int, optional
         Taken from the first x if not given.
@@ -147,10 +144,9 @@ class Bypass(Regressor):
         tol: float = 1e-8,
         corrections: Sequence[str] = (),
         covariance: Covariance = "auto",
-        rank: int = 10,
         n_features: int | None = None,
     ) -> None:
-        spec = BypassSpec(a, b, epsilon, max_sweeps, tol, corrections=corrections, covariance=covariance, rank=rank)
+        spec = BypassSpec(a, b, epsilon, max_sweeps, tol, corrections=corrections, covariance=covariance)
         super().__init__(spec, n_features)
 
     def _kernel_of(self, spec: Spec) -> Kernel:
@@ -184,11 +180,10 @@ class AdaBypass(Regressor):
         As in `Bypass`.
     corrections : list of "E1", "E2", "E3", "E4", "E5", "E8"
         Errata of the paper (docs/equations.md) that are to be corrected; none by default. "E5" follows the right
-        gradients, "E8" those of the whole log likelihood besides: both take a full covariance, and sweeps to
-        convergence.
-    covariance, rank
-        As of `SequentialKalman`. Unless it is "full", the gradient of the covariance is kept as its diagonal, as (210)
-        in docs/equations.md has it.
+        gradients, "E8" those of the whole log likelihood besides: both take a full covariance, whatever the number of
+        features, and sweeps to convergence.
+    covariance
+        As of `SequentialKalman`. If it is "diagonal", so is its gradient: (210) in docs/equations.md.
 
     Examples
     --------
@@ -215,12 +210,10 @@ class AdaBypass(Regressor):
         tol: float = 1e-8,
         corrections: Sequence[str] = (),
         covariance: Covariance = "auto",
-        rank: int = 10,
         n_features: int | None = None,
     ) -> None:
         spec = AdaBypassSpec(
-            a, b, epsilon, max_sweeps, tol, aggressiveness, omega_min,
-            corrections=corrections, covariance=covariance, rank=rank,
+            a, b, epsilon, max_sweeps, tol, aggressiveness, omega_min, corrections=corrections, covariance=covariance,
         )  # fmt: skip
         super().__init__(spec, n_features)
 

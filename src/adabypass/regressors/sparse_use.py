@@ -5,11 +5,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from adabypass.inference.kernel.cell import Cell
-from adabypass.inference.kernel.low_rank_bank_cell import LowRankBankCell
-from adabypass.inference.kernel.low_rank_cell import LowRankCell
 from adabypass.inference.kernel.sparse_bank_cell import SparseBankCell
 from adabypass.inference.kernel.sparse_cell import SparseCell
-from adabypass.model import covariance
 from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.spec import Spec
 from adabypass.regressors.sparse import (
@@ -30,20 +27,16 @@ MOST_SPARSE_NUMBERS = 100_000_000
 
 def cell_type(spec: Spec) -> Any:
     """Return the class of a model's cell."""
-    if isinstance(spec, AutoBypassSpec) and spec.is_sparse:
-        return LowRankBankCell if spec.is_low_rank else SparseBankCell
-    if spec.is_low_rank:
-        return LowRankCell
-    return SparseCell if spec.is_sparse else Cell
+    if not spec.is_sparse:
+        return Cell
+    return SparseBankCell if isinstance(spec, AutoBypassSpec) else SparseCell
 
 
 def most_features(spec: Spec) -> int:
     """Return how many features a model may have."""
     if not spec.is_sparse:
         return MOST_FEATURES
-    many = MOST_FEATURES  # so many that a row has no room left over
-    per_feature = (spec.row_size(2 * many) - spec.row_size(many)) // many
-    return MOST_SPARSE_NUMBERS // per_feature
+    return MOST_SPARSE_NUMBERS // (spec.row_size(2) - spec.row_size(1))
 
 
 def is_sparse(x: object) -> bool:
@@ -152,7 +145,5 @@ def _chosen(spec: Spec, cell: Any, x: object, n_features: int | None) -> Spec:
 def moments(cell: Any) -> tuple[Floats, Floats]:
     """Return the mean and the variance of each weight, as copies."""
     layout, row, n = cell.spec.layout, cell.row, cell.n_features
-    if cell.spec.is_low_rank:
-        return covariance.moments(layout, row, n)
     mean, var, common = (layout.view(row, name, n_features=n) for name in ("mean", "var", "common_var"))
     return mean.copy(), var + common

@@ -6,9 +6,6 @@ cdef extern from "kernels.h" nogil:
         OPENED
         MOST_NORMALS
         MOST_FLEXIBLE
-        TILE
-        SLAB
-        MOST_DELAYED
 
     ctypedef struct Normals:
         int n
@@ -33,22 +30,6 @@ cdef extern from "kernels.h" nogil:
         const double* a
         const double* b
         const double* diagonal
-
-    ctypedef struct Delayed:
-        ptrdiff_t n
-        ptrdiff_t padded
-        ptrdiff_t most
-        ptrdiff_t n_updates
-        ptrdiff_t n_rows
-        double* factors
-        double* vectors
-        double* diagonal
-        double* first
-        double* added
-        double* features
-        double* products
-        double* left
-        double* right
 
     ctypedef struct GradientMove:
         double D
@@ -122,10 +103,6 @@ cdef extern from "kernels.h" nogil:
         void (*multiply)(
             ptrdiff_t n, const Update* by, double* A, const double* x, double* out, double* diagonal
         ) noexcept nogil
-        # of a packed lower triangle whose updates wait
-        void (*delayed_pass)(const Delayed* by, double* A) noexcept nogil
-        void (*delayed_product)(const Delayed* by, ptrdiff_t row, const double* x, double* p) noexcept nogil
-        bint (*delay)(Delayed* by, double factor, const double* p, const double* widened) noexcept nogil
         # of weights
         Projection (*project)(
             ptrdiff_t n, const double* m, const Update* by, double* S, const double* x, double* p, double* diagonal

@@ -1,6 +1,5 @@
 /* The table of one instruction set: compiled once for each, with SET its name. */
 
-#include "delayed.h"
 #include "impulse.h"
 #include "kernels.h"
 #include "mixing.h"
@@ -77,9 +76,6 @@ const Kernels TABLE(SET) = {
     .largest_size = largest_size,
     .update = update,
     .multiply = multiply,
-    .delayed_pass = delayed_pass,
-    .delayed_product = delayed_product,
-    .delay = delay,
     .project = project,
     .condition = condition,
     .move_gradient = move_gradient,

@@ -3,7 +3,6 @@
 #ifndef ADABYPASS_KERNELS_H
 #define ADABYPASS_KERNELS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #define OPENED 104          /* numbers whose memory holds a Bank */
@@ -67,29 +66,6 @@ typedef struct {
     const double* diagonal;
 } Update;
 
-#define TILE 32             /* rows and columns of a symmetric matrix that are worked on at once; a multiple of SLAB */
-#define SLAB 16             /* observations whose features stand beside each other; a multiple of LANES */
-#define MOST_DELAYED 32     /* updates that wait; a multiple of SLAB */
-
-/* A symmetric matrix A of which up to `most` updates wait, A += factors[s] * outer(vectors[s], vectors[s]), while its
-   diagonal is known; and the products of A, as it was before them, with the features of `n_rows` observations. */
-typedef struct {
-    ptrdiff_t n;            /* rows of the matrix */
-    ptrdiff_t padded;       /* the same, up to a multiple of TILE: what is beyond is 0 */
-    ptrdiff_t most;         /* at most MOST_DELAYED, and a multiple of SLAB */
-    ptrdiff_t n_updates;
-    ptrdiff_t n_rows;
-    double* factors;        /* (most,) */
-    double* vectors;        /* (most, padded) */
-    double* diagonal;       /* (n,), with all updates */
-    double* first;          /* (n,), the diagonal without them */
-    double* added;          /* (n,), what has been added to the diagonal besides them */
-    double* features;       /* (most / SLAB, padded, SLAB), a column of a slab for each observation; 0 from n_rows on */
-    double* products;       /* (most / SLAB, padded, SLAB) */
-    double* left;           /* (padded, most), scratch of a pass */
-    double* right;          /* (padded / SLAB, most, SLAB), too */
-} Delayed;
-
 /* Weights of mean m and covariance S, seen from features x. */
 typedef struct {
     double prior_var;       /* x @ S @ x */
@@ -147,10 +123,6 @@ typedef struct {
     /* triangle.h */
     void (*update)(ptrdiff_t n, const Update* by, double* A);
     void (*multiply)(ptrdiff_t n, const Update* by, double* A, const double* x, double* out, double* diagonal);
-    /* delayed.h */
-    void (*delayed_pass)(const Delayed* by, double* A);
-    void (*delayed_product)(const Delayed* by, ptrdiff_t row, const double* x, double* p);
-    bool (*delay)(Delayed* by, double factor, const double* p, const double* widened);
     /* weights.h */
     Projection (*project)(
         ptrdiff_t n, const double* m, const Update* by, double* S, const double* x, double* p, double* diagonal);

@@ -10,12 +10,14 @@ from adabypass import AutoBypass
 from adabypass.inference.kernel import bank_state
 from adabypass.inference.reference import bank as reference
 from adabypass.inference.reference import warm_up
-from adabypass.model.bank import LANES, AutoBypassSpec, BankCovariance
+from adabypass.model.bank import LANES, AutoBypassSpec
 from adabypass.model.bank_design import LevelLaw, Setting
-from adabypass.model.component import COMPONENT, Components, split_flexible
+from adabypass.model.component import COMPONENT, Components
+from adabypass.model.covariance import Covariance
 from adabypass.model.noise import Family
 from adabypass.model.row import pack
 from adabypass.validation import Floats
+from tests.mixtures import split_flexible
 
 RELATIVE = 1e-7  # the noise's scale feeds back: rounding grows a little with every step
 EXPLAINED = 1e-9  # what weights explain exactly has a variance of 0 but for rounding, for which the kernel makes room
@@ -185,7 +187,7 @@ def test_after_a_jump_failing_walks_go_on_from_the_best() -> None:
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("n_features", [1, 2, 7])
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
-def test_compiled_offsets_are_those_of_the_layout(covariance: BankCovariance, n_features: int, intercept: bool) -> None:
+def test_compiled_offsets_are_those_of_the_layout(covariance: Covariance, n_features: int, intercept: bool) -> None:
     spec = AutoBypassSpec(intercept, covariance=covariance, transform="none")
     row, constants, places = spec.new_row(n_features), spec.constants(), spec.layout.places(**spec.dims(n_features))
     offsets, settings_at, n_scratch = bank_state.offsets(np.array(constants), row, n_features, not spec.is_full)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from adabypass import Forecaster
-from adabypass.forecasting.rows import row_of
 from adabypass.inference.kernel.rows import RowStore, step_rows
 from adabypass.panel.learning import NO_ROWS, NOTHING
 from adabypass.panel.panel import Panel
+from tests.cli.one_by_one import row_of
 
 
 def call(panel: Panel, y: Any, watched: Any, learned: Any) -> None:

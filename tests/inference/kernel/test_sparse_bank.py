@@ -9,7 +9,7 @@ from adabypass import AutoBypass
 from adabypass.errors import NotANumberError, NotReadyError, ParameterError, ShapeError
 from adabypass.inference.reference import bank as reference
 from adabypass.inference.reference import sparse_bank
-from adabypass.model.bank import AutoBypassSpec, BankCovariance
+from adabypass.model.bank import AutoBypassSpec
 from adabypass.validation import Floats
 from tests.checks.regressors import assert_sound, hostile_streams
 
@@ -70,16 +70,6 @@ def test_kernel_equals_reference(n_features: int, seed: int, intercept: bool) ->
     assert_has_weights(model, bank, relative=1e-5)
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize(("n_features", "rank", "seed"), [(1, 1, 0), (4, 2, 1), (8, 3, 2), (8, 10, 3)])
-def test_low_rank_equals_reference(n_features: int, rank: int, seed: int, intercept: bool) -> None:
-    """Made short several times with small ranks; with rank 10 a step is that of full covariances throughout."""
-    X, y = stream(90, n_features, seed)
-    model = AutoBypass(covariance="low-rank", rank=rank, intercept=intercept)
-    bank = assert_equals_reference(model, X, y).bank
-    assert_has_weights(model, bank, relative=1e-5)
-
-
 @pytest.mark.parametrize("period", [2, 7])
 def test_noise_with_a_season_equals_reference(period: int) -> None:
     X, y = stream(80, 3, seed=period)
@@ -118,11 +108,10 @@ def test_walks_that_give_up_take_over_all_slopes() -> None:
     assert approx(means, rel=1e-4, abs=1e-6) == spec.view(row, "slope_mean", 6).T
 
 
-@pytest.mark.parametrize("covariance", ["auto", "low-rank"])
-def test_dicts_sparse_rows_and_arrays_are_the_same(covariance: BankCovariance) -> None:
+def test_dicts_sparse_rows_and_arrays_are_the_same() -> None:
     X, y = stream(100, 5, seed=1)
-    whole, rows = AutoBypass(covariance=covariance), AutoBypass(covariance=covariance)
-    dicts = AutoBypass(covariance=covariance, sparse=True, n_features=5)
+    whole, rows = AutoBypass(), AutoBypass()
+    dicts = AutoBypass(sparse=True, n_features=5)
     trace = whole.run(sparse.csr_array(X), y)
     for t in range(len(y)):
         rows.step(sparse.csr_array(X[[t]]), y[t])
@@ -135,21 +124,19 @@ def test_dicts_sparse_rows_and_arrays_are_the_same(covariance: BankCovariance) -
     assert again.predict({1: 2.0}).mean == whole.predict({1: 2.0}).mean
 
 
-@pytest.mark.parametrize("covariance", ["diagonal", "low-rank"])
-def test_units_of_features_and_of_y_make_no_difference(covariance: BankCovariance) -> None:
+def test_units_of_features_and_of_y_make_no_difference() -> None:
     X, y = stream(150, 4, seed=2)
     sizes = np.array([1e-8, 3.0, 1e5, 20.0])
-    plain = AutoBypass(sparse=True, covariance=covariance).run(X, y)
-    other = AutoBypass(sparse=True, covariance=covariance).run(X * sizes, 1000.0 * y)
+    plain = AutoBypass(sparse=True).run(X, y)
+    other = AutoBypass(sparse=True).run(X * sizes, 1000.0 * y)
     assert other.mean[3:] == approx(1000.0 * plain.mean[3:], rel=1e-9)
     assert other.log_score[3:] + np.log(1000.0) == approx(plain.log_score[3:], rel=1e-7, abs=1e-7, nan_ok=True)
 
 
-@pytest.mark.parametrize("covariance", ["diagonal", "low-rank"])
-def test_new_features_may_come_later(covariance: BankCovariance) -> None:
+def test_new_features_may_come_later() -> None:
     X, y = stream(120, 4, seed=4)
-    wide = AutoBypass(sparse=True, covariance=covariance, n_features=4)
-    grown = AutoBypass(sparse=True, covariance=covariance, n_features=3)
+    wide = AutoBypass(sparse=True, n_features=4)
+    grown = AutoBypass(sparse=True, n_features=3)
     wide.run(np.column_stack([X[:60, :3], np.zeros(60)]), y[:60])
     grown.run(X[:60, :3], y[:60])
     grown.add_features(1)
@@ -194,12 +181,11 @@ def test_any_finite_features_give_finite_forecasts(value: float) -> None:
     assert np.isfinite(model.weights.mean).all()
 
 
-@pytest.mark.parametrize("covariance", ["diagonal", "low-rank"])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("name", hostile_streams())
-def test_hostile_streams_stay_finite(name: str, intercept: bool, covariance: BankCovariance) -> None:
+def test_hostile_streams_stay_finite(name: str, intercept: bool) -> None:
     X, y = hostile_streams()[name]
-    model = AutoBypass(sparse=True, intercept=intercept, covariance=covariance, rank=2)
+    model = AutoBypass(sparse=True, intercept=intercept)
     trace = model.run(X, y)
     assert_sound(model)
     known = ~np.isnan(trace.mean)

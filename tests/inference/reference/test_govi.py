@@ -163,7 +163,7 @@ def test_a_diagonal_gradient_is_the_derivative_along_a_diagonal() -> None:
 
     A variance that would move by more than t ζ is taken to move by t ζ.
     """
-    spec, t = AdaBypassSpec(covariance="low-rank"), 1e-6
+    spec, t = AdaBypassSpec(covariance="diagonal"), 1e-6
     rng = np.random.default_rng(2)
     belief = start(spec, 5)
     narrowed = widened = 0

@@ -2,7 +2,6 @@
 
 cimport numpy as cnp
 
-from adabypass.inference.kernel.delayed cimport Block
 from adabypass.inference.kernel.maker cimport Maker
 from adabypass.inference.kernel.row_cell cimport RowCell
 from adabypass.inference.kernel.step cimport N_MATRICES, Kernel, Pending, Step, Weigh, Weights
@@ -26,7 +25,6 @@ cdef class Cell(RowCell):
     cdef Step newest                # the newest forecast; its scratch is in memory
     cdef bint is_current            # whether that is the forecast of the row as it is, at the features in memory
 
-    cdef void next_block(self, Step* step, Block* block, const double* X, Py_ssize_t n_left) noexcept nogil
     cdef void begin(self, Step* step) noexcept
     cdef bint may_mix(self) noexcept nogil
     cdef void describe(self, cnp.ndarray record) noexcept

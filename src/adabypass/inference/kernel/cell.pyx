@@ -5,8 +5,7 @@ code; then it is copied into buffers of the cell's own and checked there; from t
 kernel is done. A stream is run on a cell of its own, and on copies of the arrays.
 
 Of many features, the update of a matrix waits for the next product with it: then both take one pass through memory. So
-the row is up to date only where it is read through `row`, which makes what updates are pending. Of still more features,
-a run lets the updates of a covariance wait for many observations: delayed.pyx.
+the row is up to date only where it is read through `row`, which makes what updates are pending.
 
 The newest forecast stays in those buffers until the row changes: an `update` at the features of the `predict` before it
 learns from that forecast, and does not make it again.
@@ -20,16 +19,12 @@ from libc.string cimport memcmp, memcpy
 cimport numpy as cnp
 
 from adabypass.inference.kernel.arguments cimport all_finite, as_target, copy_plain, is_vector
-from adabypass.inference.kernel.delayed cimport (
-    Block, BlockMemory, next_length, open_block, set_features, start_blocks, write_variances,
-)
 from adabypass.inference.kernel.maker cimport Maker
 from adabypass.inference.kernel.row_cell cimport RowCell, Seen
 from adabypass.inference.kernel.running cimport check_idle
 from adabypass.inference.kernel.step cimport (
     LINE, N_MATRICES, Kernel, Linear, Step, Weigh, Weights, aim, next_line, settle, weight_cov, weight_mean,
 )
-from adabypass.simd.dispatch cimport SLAB
 
 import numpy as np
 
@@ -42,12 +37,6 @@ cdef enum:
     BETWEEN_SIGNALS = 1048576       # numbers of a row to go through between two checks for Ctrl-C
     ROW_OVERHEAD = 256              # numbers that a step costs besides those of its row
     POSTPONE_FROM = 32              # features; below it a matrix is never far from the processor
-    LEAST_RUN = 64                  # observations of a run that is worth the memory of blocks
-    SHORT = 8                       # observations; a block that ends before them took longer than they do one by one
-    SINGLE = 128                    # observations that are taken one by one after such a block
-
-BLOCKS_FROM = 700
-"""Number of features from which on `run` takes observations in blocks: docs/decisions/0015."""
 
 
 class TransformedRecords:
@@ -146,14 +135,8 @@ cdef class Cell(RowCell):
         self.learn(target)
         return self.maker.make(mean, var, record)
 
-    def run(
-        self, const double[:, ::1] X, const double[::1] y, bint keep_weights, bint keep_records,
-        Py_ssize_t blocks_from=BLOCKS_FROM,
-    ):
+    def run(self, const double[:, ::1] X, const double[::1] y, bint keep_weights, bint keep_records):
         """Forecast and absorb every row of X in turn. Cell, X and y are this call's own, and checked.
-
-        From `blocks_from` features on, updates of the covariance wait for the end of a block of observations, if there
-        are enough of them.
 
         Returns
         -------
@@ -175,11 +158,7 @@ cdef class Cell(RowCell):
         kept_records = np.empty((n_rows if keep_records else 0, self.maker.n_own))
         cdef double[:, ::1] history = kept, weights = kept_weights, records = kept_records, beside
         cdef unsigned char[::1] mixed
-        cdef Block* block = NULL
         pieces = []
-        if self.kernel.has_blocks and not self.is_diagonal and n >= blocks_from and n_rows >= LEAST_RUN:
-            memory = BlockMemory(n)
-            block = &(<BlockMemory>memory).block
         self.is_current = False
         self.begin(&step)
         step.opened_row = NULL
@@ -192,8 +171,6 @@ cdef class Cell(RowCell):
                 beside, mixed = piece.numbers, piece.is_mixed
             with nogil:
                 while t < stop:
-                    if block != NULL and block.at == block.end:
-                        self.next_block(&step, block, &X[t, 0], n_rows - t)
                     aim(&step, &X[t, 0], self.kernel.scale_up)
                     self.kernel.forecast(&step)
                     history[t, 0] = step.mean
@@ -207,13 +184,8 @@ cdef class Cell(RowCell):
                     self.kernel.absorb(&step, y[t])
                     memcpy(&history[t, 2], step.row, self.n_head * sizeof(double))
                     if keep_weights:
-                        if step.block != NULL:
-                            write_variances(step.block)
-                        else:
-                            settle(&step)
+                        settle(&step)
                         write_weights(self.kernel.weigh, self.kernel.weights, &step, &weights[t, 0])
-                    if block != NULL:
-                        block.at += 1
                     t += 1
             PyErr_CheckSignals()
         settle(&step)
@@ -234,25 +206,6 @@ cdef class Cell(RowCell):
         if cnp.PyArray_DIM(record, 0) < self.n_record:
             self.newest.beside, self.newest.is_mixed = memory, False        # so that nothing goes beside it
         self.kernel.describe(&self.newest, 0.0, memory)
-
-    cdef void next_block(self, Step* step, Block* block, const double* X, Py_ssize_t n_left) noexcept nogil:
-        """Make the next observations a block; or take them one by one, if that or the last block is too short."""
-        cdef Linear linear
-        cdef Py_ssize_t row
-        if n_left < SLAB or (step.block != NULL and block.at < SHORT):
-            settle(step)
-            step.block, block.at, block.end = NULL, 0, min(<Py_ssize_t>SINGLE, n_left)
-            return
-        if step.block == NULL:
-            settle(step)
-            self.kernel.weights(step, &linear)
-            start_blocks(block, <double*>linear.cov)
-            step.block = block
-        n_left = next_length(block, n_left)
-        for row in range(n_left):
-            aim(step, X + row * step.n, self.kernel.scale_up)
-            set_features(block, row, step.x)
-        open_block(block, n_left)
 
     cdef void bind(self, double* row) noexcept nogil:
         self.newest.row = row
@@ -279,7 +232,7 @@ cdef class Cell(RowCell):
 
     cdef void begin(self, Step* step) noexcept:
         step.n = step.n_total = self.n_features
-        step.is_diagonal, step.low_rank, step.block = self.is_diagonal, NULL, NULL
+        step.is_diagonal = self.is_diagonal
         step.row = <double*>cnp.PyArray_DATA(self._row)
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = self.memory + self.n_features

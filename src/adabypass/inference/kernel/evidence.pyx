@@ -84,6 +84,4 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
     believe_single(out, m, m + step.n, hyper[DRIFT_VAR], hyper[NOISE_SCALE], hyper[EPSILON], INSENSITIVE, 0.0)
 
 
-KERNEL = Kernel.of(
-    forecast, absorb, weights, believe, scale_up=False, learns_extra=True, describe=describe
-).in_blocks()
+KERNEL = Kernel.of(forecast, absorb, weights, believe, scale_up=False, learns_extra=True, describe=describe)

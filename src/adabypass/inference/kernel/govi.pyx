@@ -1,4 +1,4 @@
-"""BYPASS and ADA-BYPASS, in place on rows: equations (13)-(33), and (210)-(213) where the covariance is not full.
+"""BYPASS and ADA-BYPASS, in place on rows: equations (13)-(33), and (210)-(212) where the covariance is diagonal.
 
 What the paper got wrong can be corrected, by name: a set of `Correction` goes down to the sweep, which has a form of
 its own for them, so that the models as they are do not pay for it.
@@ -16,7 +16,7 @@ from adabypass.inference.kernel.exact_gradient cimport (
     AS_IN_THE_PAPER, E2, E3, E4, E8, Slopes, Surprise, Theta, adapt_exactly, drift_slopes, follow_exactly, open_slopes,
     squared_move,
 )
-from adabypass.inference.kernel.gradient cimport follow_diagonal, follow_low_rank, gradient_product
+from adabypass.inference.kernel.gradient cimport follow_diagonal
 from adabypass.inference.kernel.step cimport (
     GRADIENT, LARGEST, LARGEST_WEIGHT, Kernel, Linear, Step, add_drift, condition, multiply, project, saturate,
     single_component, squared_projection, update,
@@ -151,13 +151,8 @@ cdef inline Theta _solve(Theta theta, const Surprise* seen, const double* consta
 cdef inline void _adapt(Step* step, double e, const double* psi) noexcept nogil:
     """Move a, b and epsilon, all by the same amount: equations (30) and (31)."""
     cdef double* row = step.row
-    cdef double product, d
     cdef Py_ssize_t name
-    if step.low_rank != NULL:
-        product = saturate(gradient_product(step.low_rank, step.x))
-    else:
-        product = KERNELS.dot(step.n, step.x, psi)
-    d = saturate(row[NOISE_PREC] * saturate(step.scale * product))
+    cdef double d = saturate(row[NOISE_PREC] * saturate(step.scale * KERNELS.dot(step.n, step.x, psi)))
     d = saturate(step.constants[AGGRESSIVENESS] * saturate(d * (e - row[NOISE_MEAN])))
     for name in range(A, EPSILON + 1):
         row[name] = smaller(larger(row[name] + d, step.constants[OMEGA_MIN]), LARGEST_HYPERPARAMETER)
@@ -198,7 +193,7 @@ cdef inline void _describe(Step* step, double e, Surprise* seen) noexcept nogil:
 cdef inline void _absorb(
     Step* step, double y, double* S, double* psi, double* G, int corrections
 ) noexcept nogil:
-    """Learn from y; `psi` and `G` are NULL where nothing adapts, and of no use where `step.low_rank` holds them."""
+    """Learn from y; `psi` and `G` are NULL where nothing adapts."""
     cdef double* row = step.row
     cdef Theta theta = Theta(row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR])
     cdef Surprise seen
@@ -219,12 +214,10 @@ cdef inline void _absorb(
     by = GradientMove(
         D, noise / D, saturate(saturate(theta.beta * error) * step.scale), LARGEST_WEIGHT, NEGLIGIBLE
     )
-    if psi != NULL and step.low_rank != NULL:
-        follow_low_rank(step.low_rank, &by, step.x, 1.0 / theta.alpha)
     condition(step, row + MEAN, S, 1.0 / theta.alpha, D, saturate(error / (step.scale * D)), 1.0)
     if psi != NULL and step.is_diagonal:
         follow_diagonal(step.n, &by, step.x, step.scratch, psi, G)
-    elif psi != NULL and step.low_rank == NULL:
+    elif psi != NULL:
         _follow(step, &by, psi, G)
     row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR] = theta.alpha, theta.beta, theta.mu, theta.V
     row[N_SEEN] += 1.0
@@ -308,8 +301,8 @@ cdef void ada_believe(Step* step, Belief* out) noexcept nogil:
     _believe(step, step.row + MEAN + 2 * step.n, out)
 
 
-BYPASS = Kernel.of(bypass_forecast, bypass_absorb, bypass_weights, bypass_believe).in_blocks()
-ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, ada_weights, ada_believe).in_blocks()
-CORRECTED_BYPASS = Kernel.of(bypass_forecast, corrected_bypass_absorb, bypass_weights, bypass_believe).in_blocks()
-CORRECTED_ADA_BYPASS = Kernel.of(ada_forecast, corrected_ada_absorb, ada_weights, ada_believe).in_blocks()
+BYPASS = Kernel.of(bypass_forecast, bypass_absorb, bypass_weights, bypass_believe)
+ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, ada_weights, ada_believe)
+CORRECTED_BYPASS = Kernel.of(bypass_forecast, corrected_bypass_absorb, bypass_weights, bypass_believe)
+CORRECTED_ADA_BYPASS = Kernel.of(ada_forecast, corrected_ada_absorb, ada_weights, ada_believe)
 EXACT_ADA_BYPASS = Kernel.of(bypass_forecast, exact_absorb, bypass_weights, bypass_believe)

@@ -65,4 +65,4 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
     believe_single(out, m, m + step.n, step.row[DRIFT_VAR], sqrt(step.row[NOISE_VAR]), 0.0, GAUSSIAN, 0.0)
 
 
-KERNEL = Kernel.of(forecast, absorb, weights, believe).in_blocks()
+KERNEL = Kernel.of(forecast, absorb, weights, believe)

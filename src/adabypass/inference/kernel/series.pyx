@@ -354,7 +354,7 @@ cdef class SeriesCell(RowCell):
     cdef void _begin(self, Step* step) noexcept nogil:
         """Point a step at the model's row."""
         step.n = step.n_total = self.n_features
-        step.is_diagonal, step.low_rank, step.block = False, NULL, NULL
+        step.is_diagonal = False
         step.row = self.past.model
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = self.scaled

@@ -5,9 +5,6 @@ from adabypass.inference.kernel.sparse_cell cimport SparseCell
 from adabypass.inference.kernel.step cimport Step
 
 
-cdef double LARGE_FEATURE
-
-
 cdef class SparseBankCell(SparseCell):
     cdef Step without_features
     cdef Bank bank                      # of the features that are given
@@ -15,7 +12,6 @@ cdef class SparseBankCell(SparseCell):
     cdef double* x_scale                # (features,)   0 of one that was never other than 0
     cdef double* x_count
     cdef double* x_square               # running mean square of a feature where it is given, in units of x_scale²
-    # with diagonal covariances
     cdef double* intercept_mean         # in the row
     cdef double* intercept_var
     cdef double* drift_sum              # (walks,)
@@ -36,5 +32,4 @@ cdef class SparseBankCell(SparseCell):
     cdef void _restart_walks(self, const double* failures) noexcept nogil
     cdef void _copy_walk(self, Py_ssize_t best, Py_ssize_t walk) noexcept nogil
     cdef void _set_units(self) noexcept nogil
-    cdef void _begin(self) noexcept nogil
     cdef void _rescale(self, double ratio, double move) noexcept nogil

@@ -30,7 +30,7 @@ from adabypass.model import limits
 
 cnp.import_array()
 
-LARGE_FEATURE = limits.LARGE_FEATURE
+cdef double LARGE_FEATURE = limits.LARGE_FEATURE
 cdef double LARGEST_LOG_SCALE = limits.LARGEST_LOG_SCALE
 cdef double SMALLEST_NEW_LOG = bank_spec.SMALLEST_NEW_LOG
 cdef double LARGEST_SHARE = 1e6     # of a slope's variance in the sum of its drift, beyond which digits would be lost
@@ -62,8 +62,6 @@ cdef class SparseBankCell(SparseCell):
         self.x_scale = first + <Py_ssize_t>places["slope_scale"][0].start
         self.x_count = first + <Py_ssize_t>places["slope_count"][0].start
         self.x_square = first + <Py_ssize_t>places["slope_square"][0].start
-        if spec.is_low_rank:
-            return
         self.drift_sum = first + <Py_ssize_t>places["drift_sum"][0].start
         self.slope_mean = first + <Py_ssize_t>places["slope_mean"][0].start
         self.slope_var = first + <Py_ssize_t>places["slope_var"][0].start
@@ -289,7 +287,6 @@ cdef class SparseBankCell(SparseCell):
             bank[0] = open_bank(&self.without_features)
             self.new_log[0], self.new_log[1] = 0.0, bank.constants[PRIOR_PREC]
             reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if row[PHASE] == WARMING else 1.0)
-            self._begin()
             return
         ratio, move = row[Y_SCALE] / scale, (row[Y_CENTER] - center) / scale
         row[Y_CENTER], row[Y_SCALE] = center, scale
@@ -298,9 +295,6 @@ cdef class SparseBankCell(SparseCell):
         for k in range(bank.n_filters):
             bank.slow[k] = smaller(larger(bank.slow[k] + log(ratio), -LARGEST_LOG_SCALE), LARGEST_LOG_SCALE)
         self._rescale(ratio, move)
-
-    cdef void _begin(self) noexcept nogil:
-        """Let weights begin, when the units of y are first known."""
 
     cdef void _rescale(self, double ratio, double move) noexcept nogil:
         """Tell the weights in other units of y: equation (187)."""

@@ -31,6 +31,5 @@ cdef class SparseCell(Running):
     cdef int _make_room(self, Py_ssize_t n) except -1
     cdef int _load(self, const Py_ssize_t[::1] indices, const double[::1] values) except -1
     cdef void _forecast(self) noexcept nogil
-    cdef void _aim_and_forecast(self) noexcept nogil
     cdef void _describe(self, double* record) noexcept nogil
     cdef void _learn(self, double y) noexcept nogil

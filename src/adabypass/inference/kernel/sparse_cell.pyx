@@ -2,7 +2,7 @@
 
 Only the weights of the features that are given take part in a step. They are gathered into a short row, on which the
 kernel works as on any other, and put back. Drift widens all weights alike, so it is added to one number, `common_var`,
-which every variance is less: equation (172). `LowRankCell` gathers scalars alone, and works on the row itself.
+which every variance is less: equation (172).
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -168,17 +168,11 @@ cdef class SparseCell(Running):
                 given[j * n + k] = row[self.vectors[j] + self.indices[k]]
         for k in range(n):
             given[self.var * n + k] += row[self.common]
-        step.is_diagonal, step.low_rank, step.block = True, NULL, NULL
-        self._aim_and_forecast()
-
-    cdef void _aim_and_forecast(self) noexcept nogil:
-        """Forecast from the features that were loaded and the short row."""
-        cdef Step* step = &self.newest
-        step.n, step.n_total = self.n_given, self.n_features
+        step.n, step.n_total, step.is_diagonal = n, self.n_features, True
         step.row = self.compact
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = self.values + self.capacity
-        step.scratch = next_line(self.compact + self.n_head + self.n_vectors * step.n)
+        step.scratch = next_line(given + self.n_vectors * n)
         step.extra, step.pending = NULL, NULL
         step.mean = step.var = NAN
         aim(step, self.values, self.kernel.scale_up)

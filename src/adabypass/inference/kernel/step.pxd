@@ -1,8 +1,6 @@
 # What every model's step looks like: the one shape that lets a single loop drive them all.
 
 from adabypass.inference.kernel.belief cimport Belief
-from adabypass.inference.kernel.delayed cimport Block, drift_delayed
-from adabypass.inference.kernel.low_rank cimport LowRank
 from adabypass.model.special cimport larger, smaller
 from adabypass.simd.dispatch cimport OPENED, Update
 
@@ -25,7 +23,6 @@ ctypedef struct Step:
     Py_ssize_t n                # in     number of features: of those that are given, if the covariance is diagonal
     Py_ssize_t n_total          # in     number of all features
     bint is_diagonal            # in     whether the covariance is kept as its diagonal alone
-    LowRank* low_rank           # inout  the covariance and the mean, if it is diagonal less one of low rank; or NULL
     double* row                 # inout  the model's memory (model/row.py)
     const double* constants     # in     hyperparameters that never change (model/spec.py)
     const double* x             # in     features, divided by `scale`
@@ -34,7 +31,6 @@ ctypedef struct Step:
     double* scaled              # out    room for the scaled features
     double* scratch             # out    as many numbers as the spec says; owned by the caller
     Pending* pending            # inout  one for each matrix; NULL if every update is made at once
-    Block* block                # inout  the covariance's updates, if they wait for the end of a block; or NULL
     double* beside              # in     where what is about the log and the root goes; NULL: to the end of the record
     bint is_mixed               # out    whether the forecast says anything about these
     double mean                 # out    forecast; of a model without a variance, `var` is nan
@@ -77,7 +73,6 @@ cdef class Kernel:
     cdef Weigh weigh            # NULL unless the forecast is a mixture
     cdef MayMix may_mix         # whether a forecast may yet be mixed; NULL if it never is
     cdef bint scale_up          # whether tiny features are scaled as well as huge ones
-    cdef bint has_blocks        # whether a run may take many observations at once
     cdef bint learns_extra      # whether `extra` goes into what is learned (66), not only into the forecast
 
     @staticmethod
@@ -85,7 +80,6 @@ cdef class Kernel:
         Forecast forecast, Absorb absorb, Weights weights, Believe believe, bint scale_up=*, bint learns_extra=*,
         Describe describe=*, Weigh weigh=*, MayMix may_mix=*,
     )
-    cdef Kernel in_blocks(self)
 
 
 cdef double LARGEST, LARGEST_WEIGHT, LARGEST_UNIT
@@ -149,12 +143,6 @@ cdef inline double weight_drift(const Linear* linear, Py_ssize_t i) noexcept nog
 cdef inline void add_drift(Step* step, double amount, double* S) noexcept nogil:
     """S += amount * eye(n)"""
     cdef Py_ssize_t i, at = 0
-    if step.low_rank != NULL:
-        step.low_rank.common[0] = smaller(step.low_rank.common[0] + amount, LARGEST)
-        return
-    if step.block != NULL:
-        drift_delayed(step.block, amount)
-        return
     for i in range(step.n):
         S[i if step.is_diagonal else at + i] += amount
         at += i + 1

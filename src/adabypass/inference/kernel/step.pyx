@@ -3,8 +3,6 @@
 from libc.math cimport fabs, frexp, ldexp
 from libc.string cimport memcpy
 
-from adabypass.inference.kernel.delayed cimport close_block, condition_delayed, project_delayed
-from adabypass.inference.kernel.low_rank cimport condition_low_rank, project_low_rank, squared_product
 from adabypass.simd.dispatch cimport KERNELS, Conditioning, Projection, Update
 
 from adabypass.model import limits
@@ -39,11 +37,6 @@ cdef class Kernel:
         kernel.scale_up = scale_up
         kernel.learns_extra = learns_extra
         return kernel
-
-    cdef Kernel in_blocks(self):
-        """Let a run take many observations at once; S must change by `condition` and `add_drift` alone."""
-        self.has_blocks = True
-        return self
 
 
 cdef inline const Update* _take(Step* step, int which) noexcept nogil:
@@ -82,8 +75,6 @@ cdef void update(Step* step, int which, const Update* by, double* matrix) noexce
 cdef void settle(Step* step) noexcept nogil:
     """Make all updates that wait, so that the row says what the model has learned."""
     cdef int which
-    if step.block != NULL:
-        close_block(step.block)
     if step.pending == NULL:
         return
     for which in range(N_MATRICES):
@@ -101,14 +92,7 @@ cdef void project(Step* step, const double* m, double* S) noexcept nogil:
     if step.is_diagonal:
         _project_diagonal(step, m, S)
         return
-    if step.low_rank != NULL:
-        seen = project_low_rank(step.low_rank, step.x)
-    elif step.block != NULL:
-        seen = project_delayed(step.block, m, step.x, step.scratch, step.scratch + step.n)
-    else:
-        seen = KERNELS.project(
-            step.n, m, _take(step, COVARIANCE), S, step.x, step.scratch, step.scratch + step.n
-        )
+    seen = KERNELS.project(step.n, m, _take(step, COVARIANCE), S, step.x, step.scratch, step.scratch + step.n)
     step.prior_var, step.square, step.product = seen.prior_var, seen.square, saturate(step.scale * seen.product)
 
 
@@ -123,26 +107,14 @@ cdef void condition(
     if step.is_diagonal:
         _condition_diagonal(step, m, S, drift_var, D, move, explained)
         return
-    if step.low_rank != NULL:
-        if step.square > 0.0:
-            condition_low_rank(step.low_rank, step.x, drift_var, D, move, explained)
-        else:
-            add_drift(step, drift_var, S)
-        return
     cdef Conditioning by = Conditioning(drift_var, (step.n + 4) * ROUNDING, D, move, LARGEST_WEIGHT, explained)
     cdef double factor = KERNELS.condition(step.n, &by, step.x, step.scratch, step.scratch + step.n, m)
-    cdef Update change
-    if step.block != NULL:
-        condition_delayed(step.block, factor, step.scratch, step.scratch + step.n)
-        return
-    change = Update(factor, -1.0, step.scratch, NULL, step.scratch + step.n)
+    cdef Update change = Update(factor, -1.0, step.scratch, NULL, step.scratch + step.n)
     update(step, COVARIANCE, &change, S)
 
 
 cdef double squared_projection(Step* step) noexcept nogil:
     """|S @ x|², after `project`"""
-    if step.low_rank != NULL:
-        return squared_product(step.low_rank, step.x, step.prior_var, step.square)
     return KERNELS.dot(step.n, step.scratch, step.scratch)
 
 

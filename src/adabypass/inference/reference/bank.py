@@ -213,7 +213,7 @@ def learn_walks(
     noise, moved = noise_vars(bank, signals, spec), []
     posteriors = matched(bank, says, spec)
     for k, (walk, prior, (mean, signal_var)) in enumerate(zip(bank.walks, priors, signals, strict=True)):
-        posterior = walks.learn(prior, z, *posteriors[k], spec.is_full or spec.is_low_rank)
+        posterior = walks.learn(prior, z, *posteriors[k], spec.is_full)
         if spec.filters()[k].differenced:
             posterior = walks.explain(posterior, z, y, walks.direction(z, bank.anchor, spec))
         error = abs(y - mean) / sqrt(signal_var + float(noise[k :: spec.n_walks].min()))

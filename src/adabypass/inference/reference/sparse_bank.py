@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adabypass.inference.reference import bank as bank_of_filters
-from adabypass.inference.reference import low_rank, walks, warm_up
+from adabypass.inference.reference import walks, warm_up
 from adabypass.inference.reference.bank import Bank
 from adabypass.inference.reference.filters import Anchor, Learned, Level, Season, Units
 from adabypass.inference.reference.linear_gaussian import Weights
 from adabypass.model.bank import SMALLEST_NEW_LOG, AutoBypassSpec
-from adabypass.model.limits import SMALLEST_SIGNAL
 from adabypass.validation import Floats
 
 
@@ -29,13 +28,12 @@ class SparseState(NamedTuple):
     n_steps: int  # observations, missing ones included
     bank: Bank | None  # None while the scale of y is not known
     new_log: Learned  # log of the deviation of new slopes, over that of (183)
-    buffers: tuple[low_rank.Buffer, ...]  # of every walk, if covariances are of low rank
 
 
 def nothing_seen(n_features: int) -> SparseState:
     """Return the state before the first observation."""
     new_log, zeros = Learned(0.0, AutoBypassSpec.prior_prec), np.zeros(n_features)
-    return SparseState(np.empty(0), zeros, np.ones(n_features), 0, 0, None, new_log, ())
+    return SparseState(np.empty(0), zeros, np.ones(n_features), 0, 0, None, new_log)
 
 
 def opened(state: SparseState, x: Floats, spec: AutoBypassSpec) -> Bank:
@@ -88,53 +86,8 @@ def _step(state: SparseState, before: Bank, x: Floats, y: float, spec: AutoBypas
         moved = sizes + rate * (z[int(spec.intercept) :] ** 2 - sizes)
         sizes = np.where(is_seen, np.maximum(moved, spec.smallest_anchor_var), sizes)  # (186)
     zeros, ones = np.zeros_like(sizes), np.ones_like(sizes)
-    anchor = Anchor(zeros, ones if spec.is_low_rank else sizes, zeros, ones)
-    state = state._replace(bank=learned._replace(anchor=anchor), counts=counts, sizes=sizes)
-    if spec.is_low_rank:
-        state = _shortened(state, before, bank, is_new, z, not np.isnan(y), spec)
-    return state, log_density
-
-
-def _shortened(
-    state: SparseState, before: Bank, bank: Bank, is_new: Any, z: Floats, was_seen: bool, spec: AutoBypassSpec
-) -> SparseState:
-    """Return the state with covariances that are made short again where there are too many columns."""
-    learned, buffers, moved = state.bank, list(state.buffers), []
-    assert learned is not None
-    drifts, here = bank_of_filters.drifted(bank, spec), _of_weights(is_new, spec)
-    for k, walk in enumerate(learned.walks):
-        drift = drifts[k].cov.diagonal() - bank.walks[k].weights.cov.diagonal()
-        diagonal = np.where(here, bank.walks[k].weights.cov.diagonal(), buffers[k].diagonal)
-        buffers[k], cov = buffers[k]._replace(diagonal=diagonal), walk.weights.cov
-        if was_seen and walks.signal(drifts[k], z).var > SMALLEST_SIGNAL:
-            cov, buffers[k] = low_rank.absorb(cov, buffers[k], z, drift, spec.rank)
-        else:
-            buffers[k] = low_rank.pass_time(buffers[k], drift)
-        moved.append(walk._replace(weights=Weights(walk.weights.mean, cov)))
-    best = int(np.argmax(learned.walk_shares))
-    for k, walk in enumerate(learned.walks):  # (59)
-        if was_seen and k != best and walk.failures == 0 and before.walks[k].failures == spec.max_failures - 1:
-            moved[k], buffers[k] = moved[k]._replace(weights=moved[best].weights), buffers[best]
-    state = state._replace(bank=learned._replace(walks=tuple(moved)), buffers=tuple(buffers))
-    is_short = was_seen and all(buffer.n_columns == 0 for buffer in buffers)
-    return _in_running_units(state, spec) if is_short else state
-
-
-def _in_running_units(state: SparseState, spec: AutoBypassSpec) -> SparseState:
-    """Return the state with each feature in units of its running size."""
-    bank = state.bank
-    assert bank is not None
-    is_known = bank.units.x_scale > 0
-    ratio = np.where(is_known, np.sqrt(state.sizes), 1.0)
-    by = np.concatenate([np.ones(int(spec.intercept)), ratio])
-    moved = tuple(
-        walk._replace(weights=Weights(walk.weights.mean * by, walk.weights.cov * np.outer(by, by)))
-        for walk in bank.walks
-    )
-    units = bank.units._replace(x_scale=bank.units.x_scale * ratio)  # (205)
-    buffers = tuple(buffer._replace(diagonal=buffer.diagonal * by**2) for buffer in state.buffers)
-    sizes = np.where(is_known, 1.0, state.sizes)
-    return state._replace(bank=bank._replace(units=units, walks=moved), buffers=buffers, sizes=sizes)
+    anchor = Anchor(zeros, sizes, zeros, ones)
+    return state._replace(bank=learned._replace(anchor=anchor), counts=counts, sizes=sizes), log_density
 
 
 def learn_prior(
@@ -174,15 +127,12 @@ def _set_units(state: SparseState, spec: AutoBypassSpec) -> SparseState:
     if found.y_scale == 0.0:
         return state
     if state.bank is not None:
-        ratio = state.bank.units.y_scale / found.y_scale
-        buffers = tuple(buffer._replace(diagonal=buffer.diagonal * ratio**2) for buffer in state.buffers)
-        return state._replace(bank=_in_units(state.bank, found.y_center, found.y_scale, spec), buffers=buffers)
+        return state._replace(bank=_in_units(state.bank, found.y_center, found.y_scale, spec))
     units = Units(np.zeros(n), np.zeros(n), found.y_center, found.y_scale)
     widening = 1 + spec.warm_up_widening / len(state.y) if len(state.y) < spec.n_warm_up else 1.0
     bank = bank_of_filters.start(units, float(state.y[-1]), widening, spec)
     season = Season.unknown(state.n_steps % spec.period, spec) if spec.period > 1 else None
-    buffers = (low_rank.start(bank.walks[0].weights.cov),) * spec.n_walks if spec.is_low_rank else ()
-    return state._replace(bank=bank._replace(n_seen=state.n_seen, season=season), buffers=buffers)
+    return state._replace(bank=bank._replace(n_seen=state.n_seen, season=season))
 
 
 def _in_units(bank: Bank, y_center: float, y_scale: float, spec: AutoBypassSpec) -> Bank:
