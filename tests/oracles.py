@@ -1,9 +1,12 @@
 """Mathematics found elsewhere: slow, exact, and sharing no code with the library."""
 
+from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import mpmath
 import numpy as np
+from mpmath.calculus.quadrature import GaussLegendre
 
 from adabypass.model.component import Components
 from adabypass.validation import Floats
@@ -27,8 +30,8 @@ def _hankel(order: int, z: mpmath.mpf) -> mpmath.mpf:
 
 
 def truncated_moments(location: float, prec: float, half_width: float) -> tuple[float, float]:
-    """Mean and variance of N(location, 1/prec) on [-half_width, half_width]: the textbook form, in 400 digits."""
-    with mpmath.workdps(400):
+    """Mean and variance of N(location, 1/prec) on [-half_width, half_width]: the textbook form, in 200 digits."""
+    with mpmath.workdps(200):
         r, scale, eps = mpmath.mpf(location), mpmath.sqrt(mpmath.mpf(prec)), mpmath.mpf(half_width)
         sign = -1 if r < 0 else 1
         r = abs(r)
@@ -44,7 +47,7 @@ def truncated_moments(location: float, prec: float, half_width: float) -> tuple[
 
 def atom_moments(location: float, prec: float, half_width: float) -> tuple[float, float]:
     """Mean and variance of the same with an atom at either end, whose weight is the Gaussian's density there."""
-    with mpmath.workdps(400):
+    with mpmath.workdps(200):
         r, scale, eps = abs(mpmath.mpf(location)), mpmath.sqrt(mpmath.mpf(prec)), mpmath.mpf(half_width)
         low, high = scale * (r - eps), scale * (r + eps)
         mass = (mpmath.erfc(low / mpmath.sqrt(2)) - mpmath.erfc(high / mpmath.sqrt(2))) / 2
@@ -95,8 +98,19 @@ class ExactEvidence(NamedTuple):
     epsilon_slope: float
 
 
+@cache
+def _gauss_legendre() -> list[tuple[mpmath.mpf, mpmath.mpf]]:
+    """24 nodes on [-1, 1] and their weights."""
+    with mpmath.workdps(30):
+        nodes: list[tuple[mpmath.mpf, mpmath.mpf]] = GaussLegendre(mpmath.mp).calc_nodes(4, mpmath.mp.prec)
+        return nodes
+
+
 def insensitive_evidence(d: float, v: float, epsilon: float) -> ExactEvidence:
-    """Integrate N(η; d, v) p(η | ε) and its moments piece by piece, by mpmath's own quadrature."""
+    """Integrate N(η; d, v) p(η | ε) and its moments piece by piece, by Gauss-Legendre in 30 digits.
+
+    All integrals share their nodes: the integrand is what costs.
+    """
     with mpmath.workdps(30):
         d_, v_, e = mpmath.mpf(d), mpmath.mpf(v), mpmath.mpf(epsilon)
         sd = mpmath.sqrt(v_)
@@ -123,12 +137,16 @@ def insensitive_evidence(d: float, v: float, epsilon: float) -> ExactEvidence:
             width = scale(c, centre)
             steps = [-60, -30, -14, -7, -3, -1, 0, 1, 3, 7, 14, 30, 60]
             points = sorted({min(max(c + k * width, low), high) for k in steps})
-            for power in range(3):
-                part = mpmath.quad(lambda t, p=power: (t - base) ** p * mpmath.exp(log_integrand(t) - top), points)
-                sums[power] += part
-            if index != 1:
-                tails[0] += mpmath.quad(lambda t: mpmath.exp(log_integrand(t) - top), points)
-                tails[1] += mpmath.quad(lambda t: abs(t) * mpmath.exp(log_integrand(t) - top), points)
+            for left, right in pairwise(points):
+                half = (right - left) / 2
+                for node, weight in _gauss_legendre():
+                    t = left + half * (1 + node)
+                    part = half * weight * mpmath.exp(log_integrand(t) - top)
+                    for power in range(3):
+                        sums[power] += part * (t - base) ** power
+                    if index != 1:
+                        tails[0] += part
+                        tails[1] += part * abs(t)
         mean = sums[1] / sums[0]
         return ExactEvidence(
             log_density=float(mpmath.log(sums[0] / (2 * (1 + e) * sd * mpmath.sqrt(2 * mpmath.pi))) + top),

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from adabypass.model.paper_spec import (
@@ -13,6 +14,11 @@ from adabypass.model.paper_spec import (
     SequentialKalmanSpec,
 )
 from adabypass.validation import Floats
+
+
+def examples(percent: int) -> settings:
+    """Try this share of the profile's examples, where each of them is expensive: in `make test` it is their number."""
+    return settings(max_examples=max(percent * settings().max_examples // 100, 1))
 
 
 class Stream(NamedTuple):

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from adabypass import load_dataset, tables
 from adabypass.cli import commands
-from tests.cli.test_main import command
+from tests.cli.in_process import program as command
 
 
 def test_the_list_names_every_series_in_full() -> None:

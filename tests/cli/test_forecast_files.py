@@ -16,7 +16,7 @@ from adabypass.cli import forecast as cli_forecast
 from adabypass.panel.columns import Columns
 from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import SeriesTable
-from tests.cli.test_main import command
+from tests.cli.in_process import program as command
 
 ROWS = "".join(f"{i},{y},{i % 7}\n" for i, y in enumerate(load_dataset("nile").y[:60], 1))
 

@@ -11,12 +11,9 @@ import pytest
 from pytest import approx
 
 from adabypass import Forecaster, load_dataset, tables
+from tests.cli.in_process import program as run
 
 COMMAND = [sys.executable, "-m", "adabypass"]
-
-
-def run(*arguments: str, given: str = "") -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([*COMMAND, *arguments], input=given, capture_output=True, text=True, check=False, timeout=120)
 
 
 @pytest.fixture
@@ -187,7 +184,8 @@ def test_a_calendar_and_other_columns_are_evaluated_as_they_are_forecast(tmp_pat
 
 def test_help_version_and_completion() -> None:
     assert "forecast" in run("--help").stdout
-    assert run("--version").stdout.startswith("adabypass, version")
+    done = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("adabypass, version")
     assert "_ADABYPASS_COMPLETE" in run("completion", "bash").stdout
 
 

@@ -10,11 +10,12 @@ from click.testing import CliRunner
 
 import adabypass
 from adabypass.cli import COMMANDS, commands
+from tests.cli.in_process import program
 
 
 def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    program = Path(sys.executable).parent / "adabypass"
-    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, cwd=cwd)
+    installed = Path(sys.executable).parent / "adabypass"
+    return subprocess.run([installed, *arguments], capture_output=True, text=True, check=False, cwd=cwd)
 
 
 def test_reproduce_nile_prints_the_table_and_writes_the_figure(tmp_path: Path) -> None:
@@ -52,7 +53,7 @@ def test_version_is_printed() -> None:
 
 
 def test_help_lists_the_commands_and_the_exit_codes() -> None:
-    done = command("--help")
+    done = program("--help")
     assert done.returncode == 0
     for name in COMMANDS:
         assert f"\n  {name} " in done.stdout
@@ -81,7 +82,7 @@ def test_every_option_of_every_command_has_a_help_text_in_whole_sentences() -> N
 
 
 def test_a_mistyped_command_ends_with_2() -> None:
-    done = command("reprodce")
+    done = program("reprodce")
     assert done.returncode == 2
     assert "reprodce" in done.stderr
 
@@ -100,7 +101,7 @@ def test_without_matplotlib_the_table_is_printed_and_the_extra_named(tmp_path: P
 def test_a_figure_that_cannot_be_written_ends_with_2_and_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for out, words in (("x.xyz", "must end in one of .png, .pdf, .svg"), ("file/x.png", "file")):
-        done = command("reproduce", "nile", "--out", out, cwd=tmp_path)
+        done = program("reproduce", "nile", "--out", out, cwd=tmp_path)
         assert done.returncode == 2
         assert words in done.stderr
         assert "Traceback" not in done.stderr

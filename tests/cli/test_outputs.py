@@ -9,7 +9,7 @@ import pytest
 
 from adabypass import load_dataset
 from adabypass.cli import outputs
-from tests.cli.test_main import command
+from tests.cli.in_process import program as command
 
 ROWS = "".join(f"{y}\n" for y in load_dataset("nile").y[:60])
 

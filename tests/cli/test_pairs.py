@@ -124,9 +124,17 @@ def test_reproduce_sets_the_paper_s_figures_beside_given_prices(file: Path, tmp_
     assert "<svg" in out.read_text()
 
 
-def test_reproduce_without_prices_takes_the_embedded_pair_and_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("n_days", [500, pytest.param(9132, marks=pytest.mark.slow)])
+def test_reproduce_without_prices_takes_the_embedded_pair_and_says_so(
+    n_days: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the first days of it: all of them take twenty times as long."""
+    pair = pairs.gold_silver()
+    first = pair._replace(y=pair.y[:n_days], x=pair.x[:n_days], time=pair.time[:n_days])
+    monkeypatch.setattr(pairs, "gold_silver", lambda: first)
     done = command("reproduce", "pairs", "--out", tmp_path / "pairs.png")
     assert done.exit_code == 0, done.output
+    assert f"gold explained by silver, {n_days} days" in done.stdout
     assert "this is the same study of gold and silver" in done.stdout
     assert "the paper's figures  " not in done.stdout
     assert all(choice.split()[0] in done.stdout for choice in pairs.CHOICES)

@@ -9,7 +9,8 @@ import pytest
 from pytest import approx
 
 from adabypass import Forecaster, SequentialKalman, load_dataset
-from tests.cli.test_forecasting import COMMAND, run
+from tests.cli.in_process import program as run
+from tests.cli.test_forecasting import COMMAND
 
 
 def answers(text: str) -> list[dict[str, Any]]:
@@ -175,11 +176,11 @@ def test_whoever_stops_reading_is_not_told_off() -> None:
 )
 def test_what_is_no_text_or_no_row_ends_in_one_line(given: bytes, n_answers: int, says: str) -> None:
     options = ["--id", "k"] if b"k," in given else []
-    done = subprocess.run([*COMMAND, "stream", *options], input=given, capture_output=True, check=False, timeout=60)
+    done = run("stream", *options, given=given)
     assert done.returncode == 2
     assert len(done.stdout.splitlines()) == n_answers
-    assert done.stderr.count(b"\n") == 1
-    assert says in done.stderr.decode()
+    assert done.stderr.count("\n") == 1
+    assert says in done.stderr
 
 
 def test_a_byte_order_mark_and_quoted_cells_are_read() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adabypass.errors import TableError, UnknownNameError
+from tests.cli.in_process import program as run
 from tests.cli.in_process import stream
-from tests.cli.test_forecasting import run
 from tests.cli.test_stream_state import DATED, MANY, done, text
 
 TIME = ("--time", "ts", "--id", "host", "--target", "cpu")

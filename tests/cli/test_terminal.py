@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.cli.in_process import program
+
 COMMAND = [sys.executable, "-m", "adabypass"]
 ROWS = [1, 4, 4, 1, 0, 1, 4, 4, 2, 3, 1, 2]
 
@@ -30,11 +32,8 @@ def run(*arguments: object, shell: str = "", **environment: str) -> "subprocess.
 
 def in_a_terminal(*arguments: object) -> str:
     master, slave = pty.openpty()
-    environment = os.environ | {"TERM": "dumb", "COLUMNS": "150"}
-    done = subprocess.run(
-        [*COMMAND, *map(str, arguments)], stdout=slave, stderr=subprocess.PIPE, env=environment, check=False
-    )
-    os.close(slave)
+    with open(slave, "wb") as terminal:
+        done = program(*arguments, terminal=terminal, TERM="dumb", COLUMNS="150")
     shown = os.read(master, 100_000).decode()
     os.close(master)
     assert done.returncode == 0, done.stderr
@@ -44,9 +43,9 @@ def in_a_terminal(*arguments: object) -> str:
 @pytest.mark.parametrize("name", ["usb[/dev/ttyUSB0]", "temp[kitchen]", "[red]", ":smile:", "a\\[b]"])
 def test_names_are_printed_as_they_are(tmp_path: Path, name: str) -> None:
     file = table(tmp_path / "series.csv", name)
-    done = run("evaluate", file, "--models", "skf")
+    done = program("evaluate", file, "--models", "skf")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.decode().startswith(f"{name}, 12 observations")
+    assert done.stdout.startswith(f"{name}, 12 observations")
     assert f"\n{name} " in in_a_terminal("forecast", file).replace("\r", "")
 
 
@@ -57,7 +56,7 @@ def test_characters_that_a_terminal_obeys_are_shown_as_escapes(tmp_path: Path, n
     for shown in (
         in_a_terminal("forecast", file),
         in_a_terminal("forecast", file, "--out", "-"),
-        run("evaluate", file, "--models", "skf").stdout.decode(),
+        program("evaluate", file, "--models", "skf").stdout,
     ):
         assert escaped in shown
         assert name not in shown
@@ -65,24 +64,24 @@ def test_characters_that_a_terminal_obeys_are_shown_as_escapes(tmp_path: Path, n
 
 
 def test_a_pipe_gets_names_to_the_last_character(tmp_path: Path) -> None:
-    done = run("forecast", table(tmp_path / "series.csv", "\x1b[31mred"))
-    assert done.stdout.decode().splitlines()[1].startswith("\x1b[31mred,")
+    done = program("forecast", table(tmp_path / "series.csv", "\x1b[31mred"))
+    assert done.stdout.splitlines()[1].startswith("\x1b[31mred,")
 
 
 def test_errors_show_a_cell_without_its_escape_sequences(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("y\n1\n\x1b[31mred\n")
     for arguments in (["forecast", tmp_path / "bad.csv"], ["forecast", tmp_path / "no\x1b[31m.csv"]):
-        done = run(*arguments)
+        done = program(*arguments)
         assert done.returncode == 2
-        assert b"\x1b" not in done.stderr
-        assert b"\\x1b[31m" in done.stderr
-        assert done.stderr.count(b"\n") == 1
+        assert "\x1b" not in done.stderr
+        assert "\\x1b[31m" in done.stderr
+        assert done.stderr.count("\n") == 1
 
 
 def test_a_wrong_option_shows_no_escape_sequences() -> None:
-    done = run("forecast", "a.csv", "--lags", "\x1b[31m")
+    done = program("forecast", "a.csv", "--lags", "\x1b[31m")
     assert done.returncode == 2
-    assert b"\x1b" not in done.stderr
+    assert "\x1b" not in done.stderr
 
 
 @pytest.mark.parametrize(

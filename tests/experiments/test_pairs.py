@@ -131,15 +131,19 @@ def test_a_sensitivity_at_the_study_s_own_choices_is_the_study_s_result() -> Non
     assert own.sharpe == approx(free, nan_ok=True)
 
 
-@pytest.mark.skipif(not GLD_GDX.exists(), reason=f"vendor prices, which may not be embedded, are not at {GLD_GDX}")
-def test_gld_and_gdx_give_what_the_guide_says() -> None:
+@pytest.fixture(scope="module")
+def gld_gdx() -> pairs.Study:
+    if not GLD_GDX.exists():
+        pytest.skip(f"vendor prices, which may not be embedded, are not at {GLD_GDX}")
     table = np.genfromtxt(GLD_GDX, delimiter=",", names=True, dtype=None, encoding="utf-8")
     days = table["date"].astype("datetime64[D]")
     pair = pairs.prices(table["gld_adj_close"], table["gdx_adj_asof_20150422"], days, names=("GLD", "GDX"))
-    got = {
-        (r.model, r.how, r.costs_bp): (r.sharpe, 100 * r.max_drawdown, r.drawdown_days)
-        for r in pairs.run(pair, draws=2).results
-    }
+    return pairs.run(pair, draws=2)
+
+
+@pytest.mark.xdist_group("gld_gdx")
+def test_gld_and_gdx_give_what_the_guide_says(gld_gdx: pairs.Study) -> None:
+    got = {(r.model, r.how, r.costs_bp): (r.sharpe, 100 * r.max_drawdown, r.drawdown_days) for r in gld_gdx.results}
     assert got["BYPASS", "to convergence", 0.0] == approx((0.958, 11.89, 281), abs=0.01)
     assert got["SKF", "noise variance 1", 0.0] == approx((0.704, 18.17, 573), abs=0.01)
     assert got["ADA-BYPASS", "to convergence", 0.0] == approx((0.507, 11.46, 1021), abs=0.01)
@@ -147,14 +151,11 @@ def test_gld_and_gdx_give_what_the_guide_says() -> None:
     assert got["AutoBypass", "as it comes", 0.0][0] == approx(0.696, abs=0.02)
 
 
-@pytest.mark.skipif(not GLD_GDX.exists(), reason=f"vendor prices, which may not be embedded, are not at {GLD_GDX}")
-def test_both_readings_of_the_band_give_what_the_guide_says() -> None:
-    table = np.genfromtxt(GLD_GDX, delimiter=",", names=True, dtype=None, encoding="utf-8")
-    pair = pairs.prices(table["gld_adj_close"], table["gdx_adj_asof_20150422"], names=("GLD", "GDX"))
+@pytest.mark.xdist_group("gld_gdx")
+def test_both_readings_of_the_band_give_what_the_guide_says(gld_gdx: pairs.Study) -> None:
     text = GUIDE.read_text()
-    readings = pairs.run(pair, draws=2).readings
-    assert len(readings) == 20
-    for each in readings:
+    assert len(gld_gdx.readings) == 20
+    for each in gld_gdx.readings:
         if (each.model, each.how) == ("BYPASS", "2 sweeps a step"):
             continue  # as good as those to convergence: the guide leaves them out
         got, waits = each.metrics, " | ".join(f"{each.sharpe_by_wait[days]:.2f}" for days in pairs.WAITS)
@@ -207,10 +208,10 @@ def test_a_study_by_the_noise_s_band_shows_it_in_results_and_readings_alike() ->
         ("SKF", "noise variance 1", SequentialKalman()),
     ],
 )
-@pytest.mark.parametrize("costs", [0.0, 5.0])
-def test_gold_and_silver_give_what_the_guide_says(label: str, how: str, model: Regressor, costs: float) -> None:
-    got = pairs.trade(pairs.fit(pairs.gold_silver(), model), pairs.RULES._replace(costs_bp=costs)).metrics
-    sharpe = "-" if np.isnan(got.sharpe) else f"{got.sharpe:.2f}"
-    drawdown = rf"{100 * got.max_drawdown:.2f} % \| {got.drawdown_days} \|"
-    line = rf"\| {label} \| {how} \| {costs:g} bp \| {sharpe} \| [^|]* \| {drawdown}"
-    assert re.search(line, GUIDE.read_text().split("## Gold explained by silver")[1])
+def test_gold_and_silver_give_what_the_guide_says(label: str, how: str, model: Regressor) -> None:
+    fitted, said = pairs.fit(pairs.gold_silver(), model), GUIDE.read_text().split("## Gold explained by silver")[1]
+    for costs in (0.0, 5.0):
+        got = pairs.trade(fitted, pairs.RULES._replace(costs_bp=costs)).metrics
+        sharpe = "-" if np.isnan(got.sharpe) else f"{got.sharpe:.2f}"
+        drawdown = rf"{100 * got.max_drawdown:.2f} % \| {got.drawdown_days} \|"
+        assert re.search(rf"\| {label} \| {how} \| {costs:g} bp \| {sharpe} \| [^|]* \| {drawdown}", said)

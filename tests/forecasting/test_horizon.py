@@ -63,7 +63,7 @@ def test_intervals_far_ahead_hold_what_they_promise(weights: list[float], method
         forecaster = Forecaster(lags=order)
         forecaster.run(y[:1500])
         for origin in range(1500, 2500, 100):
-            low, high = forecaster.forecast(20, method=method, n_paths=4000, rng=seed).interval(0.9)  # type: ignore[arg-type]
+            low, high = forecaster.forecast(20, method=method, n_paths=1000, rng=seed).interval(0.9)  # type: ignore[arg-type]
             state, response = y[origin - order : origin][::-1], np.eye(order)[0]
             var = 0.0
             for h in range(1, 21):

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adabypass import Forecaster, Mixture
 from adabypass.model import structures as design
+from tests.strategies import examples
 
 LEVELS = np.array([0.0005, 0.01, 0.05, 0.25, 0.5, 0.75, 0.88, 0.89, 0.95, 0.99, 0.9995])
 NEAR = 1e-7  # a quantile's probability, as far as the search goes
@@ -76,7 +77,7 @@ def check_distribution(forecast: Any, y: np.ndarray) -> None:
         assert (level <= above + NEAR).all(), level
 
 
-@settings(max_examples=60, deadline=None)
+@examples(30)
 @given(series(), st.sampled_from([None, 4, 7, 12, [4, 20]]), st.sampled_from([None, "positive"]))
 def test_automatic_forecasts_stay_near_the_data(y: np.ndarray, period: Any, support: Any) -> None:
     y = y if support is None else np.abs(y)
@@ -88,7 +89,7 @@ def test_automatic_forecasts_stay_near_the_data(y: np.ndarray, period: Any, supp
     assert np.isfinite([one.mean, one.sd]).all()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(20)
 @given(series(), st.sampled_from([None, 4, 12, [4, 20]]))
 def test_no_structure_leaves_the_data_by_more_than_twice_their_range(y: np.ndarray, period: Any) -> None:
     forecaster = Forecaster(period=period)
@@ -110,7 +111,7 @@ def test_no_structure_leaves_the_data_by_more_than_twice_their_range(y: np.ndarr
     assert (np.asarray(ahead.mean[1:]) >= low - beyond).all()
 
 
-@settings(max_examples=25, deadline=None)
+@examples(10)
 @given(series(), st.sampled_from([None, 7]))
 def test_paths_stay_where_the_forecast_is(y: np.ndarray, period: Any) -> None:
     forecaster = Forecaster(period=period)
@@ -129,7 +130,7 @@ def check_spread(median: np.ndarray, y: np.ndarray) -> None:
         assert (median >= low - beyond).all()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(30)
 @given(series(), st.sampled_from([1, 2, [1, 7]]))
 def test_forecasts_from_lags_stay_near_their_own_quantiles(y: np.ndarray, lags: Any) -> None:
     forecaster = Forecaster(lags=lags)

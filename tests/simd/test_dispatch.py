@@ -1,24 +1,18 @@
 """The instruction set is chosen at import, and every one gives the same bits."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
 from adabypass import show_config
 from adabypass.simd import dispatch
+from tests.simd.learned import in_python, learned, one_worker
 
 
-def in_python(code: str, instruction_set: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, dispatch.VARIABLE: instruction_set}
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
-
-
+@one_worker
 @pytest.mark.parametrize("name", dispatch.available())
 def test_the_variable_forces_an_instruction_set(name: str) -> None:
-    done = in_python("from adabypass.simd import dispatch; print(dispatch.in_use())", name)
-    assert done.stdout.strip() == name
+    assert learned(name).in_use == [name]
 
 
 def test_an_unknown_instruction_set_is_refused_with_those_there_are() -> None:

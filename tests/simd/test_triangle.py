@@ -1,9 +1,5 @@
 """Models of one symmetric matrix: any number of features is right, and every instruction set gives the same bits."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from pytest import approx
@@ -15,37 +11,15 @@ from adabypass.inference.reference.linear_gaussian import Weights
 from adabypass.model.paper_spec import SequentialKalmanSpec
 from adabypass.model.row import pack
 from adabypass.simd import dispatch
-
-LEARN = """
-import hashlib
-import numpy as np
-from adabypass import AdaBypass, Bypass, EvidenceBypass, SequentialKalman
-for n in [1, 2, 5, 7, 8, 9, 16, 21, 31, 64, 101]:
-    rng = np.random.default_rng(n)
-    X = rng.normal(size=(40, n)) * 10.0 ** rng.uniform(-1, 1, n)
-    y = X @ rng.normal(size=n) + rng.standard_t(3, 40)
-    y[7] = np.nan
-    X[11] *= 1e40
-    for kind in [SequentialKalman, Bypass, AdaBypass, EvidenceBypass]:
-        model = kind()
-        trace = model.run(X, y)
-        numbers = [trace.mean, trace.var, model.weights.mean, model.weights.cov]
-        digest = hashlib.sha256(b"".join(a.tobytes() for a in numbers))
-        print(kind.__name__, n, digest.hexdigest())
-"""
+from tests.simd.learned import learned, one_worker
 
 
-def learned(instruction_set: str) -> list[str]:
-    env = {**os.environ, dispatch.VARIABLE: instruction_set}
-    done = subprocess.run([sys.executable, "-c", LEARN], capture_output=True, text=True, env=env, check=True)
-    return done.stdout.splitlines()
-
-
+@one_worker
 def test_every_instruction_set_gives_the_same_bits() -> None:
-    expected = learned("plain")
+    expected = learned("plain").many_features
     assert len(expected) == 44
     for name in dispatch.available():
-        assert learned(name) == expected
+        assert learned(name).many_features == expected
 
 
 @pytest.mark.parametrize("n", [*range(1, 42), 63, 64, 65, 127, 200])

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
@@ -32,6 +32,7 @@ from tests.strategies import (
     Stream,
     bypass_cases,
     evidence_specs,
+    examples,
     kalman_specs,
     passive_aggressive_specs,
     powers,
@@ -144,25 +145,25 @@ def check_govi(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
         assert close(got.gradient.cov, expected.gradient.cov, cancelled=np.abs(belief.gradient.cov).max())
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(bypass_cases(adaptive=False))
 def test_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
     check_govi(govi_kernel.BYPASS, *case)
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(bypass_cases(adaptive=True))
 def test_ada_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
     check_govi(govi_kernel.ADA_BYPASS, *case)
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(bypass_cases(adaptive=False, corrected=True))
 def test_corrected_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
     check_govi(govi_kernel.CORRECTED_BYPASS, *case)
 
 
-@settings(max_examples=150)
+@examples(50)
 @given(bypass_cases(adaptive=True, corrected=True))
 def test_corrected_ada_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
     check_govi(govi_kernel.CORRECTED_ADA_BYPASS, *case)
@@ -187,7 +188,7 @@ def exact_belief(model: Cell, spec: AdaBypassSpec) -> govi.Belief:
 SLOPE_ROUNDING = 1e-6  # the implicit function divides by what is left of 1, and the sweeps end 1e-13 before their end
 
 
-@settings(max_examples=100, deadline=None)
+@examples(50)
 @given(
     streams(max_features=6), st.sets(st.sampled_from(["E1", "E2", "E3", "E4", "E8"])), powers(1.5, 3.5), powers(-1, 1),
     powers(-1, 1), powers(-6, -2),
@@ -239,7 +240,7 @@ def follow(update: Callable[..., Any], belief: Any, stream: Stream, spec: Spec) 
     return belief
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(streams(max_features=6, max_length=60))
 def test_whole_streams_equal_the_reference_at_the_defaults(stream: Stream) -> None:
     n = stream.X.shape[1]

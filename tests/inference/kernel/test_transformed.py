@@ -153,10 +153,10 @@ def test_the_distribution_is_one(seed: int) -> None:
 def test_scores_and_draws_are_those_of_the_distribution(seed: int) -> None:
     model, x = mixed_forecast(seed)
     forecast = model.predict(x)
-    draws = forecast.sample(np.random.default_rng(0), 200_000)
-    assert (np.sort(draws)[[1000, 100_000, 199_000]]) == approx(forecast.quantile([0.005, 0.5, 0.995]), rel=0.1)
+    draws = forecast.sample(np.random.default_rng(0), 50_000)
+    assert (np.sort(draws)[[250, 25_000, 49_750]]) == approx(forecast.quantile([0.005, 0.5, 0.995]), rel=0.1)
     y = float(forecast.quantile(0.8))
-    levels = np.linspace(0.00135, 0.99865, 4001)  # three normal deviates: beyond, a log may have no mean
+    levels = np.linspace(0.00135, 0.99865, 1001)  # three normal deviates: beyond, a log may have no mean
     error = y - forecast.quantile(levels)
     expected = 2 * np.trapezoid(np.where(error > 0, levels * error, (levels - 1) * error), levels)
     assert forecast.crps(y) == approx(expected, rel=2e-3)

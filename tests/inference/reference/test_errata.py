@@ -238,9 +238,10 @@ def test_the_noise_is_a_uniform_and_an_exponential_beyond_it(epsilon: float, eta
 @given(st.floats(1.5, 20))
 def test_a_symmetric_beta_of_the_share_is_a_beta_prime_of_epsilon(shape: float) -> None:
     """Equation (248), by a change of variables and by quadrature: at shape 5 the mean is the paper's 1.25."""
+    of_share, of_epsilon = beta(shape, shape), betaprime(shape, shape)
     for epsilon in (0.3, 1.25, 4.0):
-        density = beta(shape, shape).pdf(epsilon / (1 + epsilon)) / (1 + epsilon) ** 2
-        assert density == approx(betaprime(shape, shape).pdf(epsilon), rel=1e-9)
-    mean = integrate.quad(lambda e: e * betaprime(shape, shape).pdf(e), 0, np.inf, limit=400)[0]
+        density = of_share.pdf(epsilon / (1 + epsilon)) / (1 + epsilon) ** 2
+        assert density == approx(of_epsilon.pdf(epsilon), rel=1e-9)
+    mean = integrate.quad(lambda e: e * of_epsilon.pdf(e), 0, np.inf, limit=400)[0]
     assert mean == approx(shape / (shape - 1), rel=1e-4)
     assert betaprime(5, 5).mean() == approx(BypassSpec().epsilon)
