@@ -220,6 +220,25 @@ def test_a_quantile_in_a_gap_between_two_modes_lies_between_them(gap: float, wei
         assert -9.0 < forecast.quantile(level) < gap + 9.0
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.05, 0.95), st.floats(8.0, 10.0), st.floats(0.5, 2.0), st.floats(2e3, 2e4), st.floats(5.0, 30.0))
+def test_quantiles_near_zero_see_the_density_of_a_log(
+    weight: float, center: float, log_scale: float, scale: float, dof: float
+) -> None:
+    """Far below its centre, the density of a log changes over a part of y, however wide the components are."""
+    forecast = Mixture.of(
+        weight=[weight, 1 - weight],
+        mean=[np.exp(center), center],
+        noise_scale=[scale, log_scale],
+        dof=dof,
+        family=Family.STUDENT,
+        target=[Target.IDENTITY, Target.LOG],
+    )
+    below = forecast.cdf(0.0)
+    levels = below + np.geomspace(1e-6, 0.02, 30)
+    assert np.abs(forecast.cdf(forecast.quantile(levels)) - levels).max() < NEAR
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [

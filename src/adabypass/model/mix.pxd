@@ -21,6 +21,7 @@ cdef struct Mix:
     MixtureLanes largest                # those of y with a large weight alone
     Student* students
     Py_ssize_t n_students
+    bint has_log_students
     bint is_transformed                 # whether any lane is of the log or the root
     bint has_extreme                    # whether the square of a standard deviation could overflow or underflow
     double center                       # where a search begins,

@@ -91,7 +91,7 @@ cdef void _empty(Mix* mix) noexcept nogil:
     """Begin with no component."""
     cdef int target
     mix.center = mix.unit = 0.0
-    mix.is_transformed = mix.has_extreme = False
+    mix.is_transformed = mix.has_extreme = mix.has_log_students = False
     mix.n_students = 0
     for target in range(N_TARGETS):
         mix.lanes[target].n_normals = mix.lanes[target].n_shaped = 0
@@ -125,6 +125,7 @@ cdef void _add_student(Mix* mix, const Component* part, double weight) noexcept 
         weight, part.mean, part.noise_scale, n, height - log(part.noise_scale), part.target == LOG
     )
     mix.n_students += 1
+    mix.has_log_students = mix.has_log_students or part.target == LOG
 
 
 cdef inline double _normal_var(Mix* mix, const Component* part, double noise_var, double sd) noexcept nogil:
@@ -492,7 +493,7 @@ cdef double _search(
     part.mix, part.lanes = mix, lanes
     search.distribution, search.bracket = &part, _bracket
     search.tail = _rough_tail_of_part if is_rough else _tail_of_part
-    search.center, search.unit, search.grain = mix.center, mix.unit, mix.unit
+    search.center, search.unit, search.grain, search.has_logs = mix.center, mix.unit, mix.unit, mix.has_log_students
     if settled <= SETTLED:
         search.grain = _grain(mix, lanes)
         settled = SEEN if mix.is_transformed else settled

@@ -15,6 +15,7 @@ cdef struct Search:
     Bracket bracket
     double center           # about where the distribution is,
     double unit             # and how wide it is; where these are wrong, the search takes longer
+    bint has_logs           # whether components of a log make the density change over a part of y itself
     double grain            # how wide its narrowest component is: steps that are long beside it are looked at
 
 

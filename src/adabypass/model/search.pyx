@@ -30,7 +30,7 @@ cdef double find_quantile(const Search* search, double q, double* deviate, doubl
     The nearer tail is the one that is solved for. `deviate` is where to begin, in units from the centre, and afterwards
     where it ended; a short step from a miss below `settled`, as a normal deviate, is the last: it cubes the miss.
     """
-    cdef double low = -LARGEST, high = LARGEST, y, next_y, wanted, at, goal, rate, curved, stride, least, most
+    cdef double low = -LARGEST, high = LARGEST, y, next_y, wanted, at, goal, rate, curved, stride, grain, least, most
     cdef double steepest = sqrt(settled)        # by how much the density may change, as a share, in such a step
     cdef TailValues here
     cdef int step
@@ -56,7 +56,8 @@ cdef double find_quantile(const Search* search, double q, double* deviate, doubl
         stride = fabs((goal - at) / rate / smaller(larger(curved, 0.5), 2.0))
         next_y = y + stride if high > y else y - stride
         is_inside = low < next_y < high         # not where the tail has vanished, which makes the stride nan
-        is_short = stride <= MAX_LAST_STRIDE * search.grain and stride * fabs(here.slope) <= steepest * here.density
+        grain = smaller(search.grain, fabs(y)) if search.has_logs else search.grain
+        is_short = stride <= MAX_LAST_STRIDE * grain and stride * fabs(here.slope) <= steepest * here.density
         if is_inside and is_short and fabs(goal - at) <= settled:
             y = next_y
             break

@@ -5,9 +5,9 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DIFFERENCED, FAMILY, FAST_DECAY, LANES, LARGEST_FAST_DECAY, LAST_Y, LEAST_SIZE, LEVEL_LAW,
-    LINEAR_LAW, PHASE, SEASON_STEP, SLOPES_DRIFT, UNSCALED, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE,
-    drift_of_walk, open_bank, setting,
+    ANCHORED, Bank, DIFFERENCED, DRIFT_VAR, FAMILY, FAST_DECAY, JUMP_VAR, LANES, LARGEST_FAST_DECAY, LAST_Y,
+    LEAST_SIZE, LEVEL_LAW, LINEAR_LAW, MAX_STRIKES, PHASE, SEASON_STEP, SLOPES_DRIFT, UNSCALED, Y_CENTER,
+    Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, drift_of_walk, open_bank, setting,
 )
 from adabypass.inference.kernel.step cimport LARGEST, saturate
 from adabypass.inference.kernel.warm_up cimport start_component
@@ -69,13 +69,16 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
 
 
 cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, Belief* out) noexcept nogil:
-    """Mean and covariance of a filter's weights, and what a step of time adds to it: equations (53) and (120)."""
+    """Mean and covariance of a filter's weights, and what a step of time adds to it: equations (53) and (120).
+
+    A jump that is due, equation (116), is part of the covariance: it comes with the next step alone.
+    """
     cdef Py_ssize_t i, j, at = 0, first = bank.intercept, walk = k % LANES
     cdef bint is_anchored = setting(bank, ANCHORED)[k] != 0.0, is_differenced = setting(bank, DIFFERENCED)[k] != 0.0
     cdef const double* centers = bank.newest_center if is_differenced else bank.anchor_center
     cdef const double* vars = bank.move_var if is_differenced else bank.anchor_var
     cdef double q = drift_of_walk(bank, walk), moves = setting(bank, SLOPES_DRIFT)[k]
-    cdef double units, prec, center, of_intercept = 0.0 if is_differenced else 1.0
+    cdef double units, prec, center, of_intercept = 0.0 if is_differenced else 1.0, jump
     is_anchored = is_anchored or is_differenced
     cdef double* cov = out.cov + k * bank.n_packed
     cdef double* drift = out.drift + k * bank.n_packed
@@ -96,6 +99,10 @@ cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, B
             drift[at - 1 - i] = saturate(-q * center * prec * smaller(unit[i] * unit[0], LARGEST))
     if bank.intercept:
         drift[0] = saturate(q * of_intercept * smaller(unit[0] * unit[0], LARGEST))
+    if bank.strikes[walk] >= bank.constants[MAX_STRIKES]:
+        jump = setting(bank, JUMP_VAR)[walk] / setting(bank, DRIFT_VAR)[walk]
+        for at in range(bank.n_packed):
+            cov[at] = saturate(cov[at] + jump * drift[at])                                                  # (116)
 
 
 cdef void _believe_start(const Bank* bank, Belief* out) noexcept nogil:
