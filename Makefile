@@ -48,9 +48,9 @@ test-hosts: setup  ## Test the adapters of sktime, skpro, statsforecast and the 
 test-spark: setup  ## Test Spark's adapter in an environment of its own, where Java is there, with ten kills of its driver for each operator
 	@$(BIN)/python -m tools.test_spark $(ARGS)
 
-test-slow: setup  ## Run the slow tests: ten million steps, and ten times as many random examples
+test-slow: setup  ## Run the slow tests: ten million steps, and more random examples
 	@$(BIN)/python -m pytest -m slow -q
-	@HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "hypothesis and not slow" -q
+	@TIMES_EXAMPLES=3 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "hypothesis and not slow" -q
 
 lint: setup  ## Check style, types and the direction of imports
 	@$(BIN)/ruff check .

@@ -1,8 +1,7 @@
 """What all tests share: the setting of property-based ones, where files are written, and that Ctrl-C is heard.
 
-Property-based tests have fixed seeds and no clock; the profile says how many examples they try.
-
-Examples still depend on which modules are loaded: hypothesis tries the constants that it finds in them.
+Property-based tests have fixed seeds and no clock. Their examples still depend on which modules are loaded: hypothesis
+tries the constants that it finds in them.
 """
 
 import os
@@ -16,8 +15,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "fixed", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("thorough", settings.get_profile("fixed"), max_examples=1000)  # of `make test-slow`
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+settings.load_profile("fixed")
 
 IN_MEMORY, ENOUGH_BYTES = Path("/dev/shm"), 2**30
 

@@ -1,5 +1,6 @@
 """Random hyperparameters and streams for property-based tests."""
 
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,13 @@ from adabypass.model.paper_spec import (
 )
 from adabypass.validation import Floats
 
+TIMES = int(os.environ.get("TIMES_EXAMPLES", "1"))
+"""By how much more examples of expensive tests are tried; `make test-slow` sets it."""
 
-def examples(percent: int) -> settings:
-    """Try this share of the profile's examples, where each of them is expensive: in `make test` it is their number."""
-    return settings(max_examples=max(percent * settings().max_examples // 100, 1))
+
+def examples(n: int) -> settings:
+    """Try so many examples in `make test`, where each of them is expensive, and more in `make test-slow`."""
+    return settings(max_examples=n * TIMES)
 
 
 class Stream(NamedTuple):

@@ -66,7 +66,7 @@ def flat(belief: govi.Belief) -> Floats:
     return np.concatenate([belief.theta, belief.weights.mean, belief.weights.cov.ravel()])
 
 
-@examples(8)
+@examples(9)
 @given(
     seed=st.integers(0, 2**32 - 1), n_features=st.integers(1, 3), a=powers(1.5, 3), b=powers(-1, 1),
     epsilon=powers(-0.5, 0.5), corrections=subsets,
