@@ -55,7 +55,7 @@ def check_method(method: object, *, has_lags: bool = False) -> None:
     known = [each for each in get_args(Method) if has_lags or each != "iterated"]
     if not isinstance(method, str) or method not in known:
         *others, last = (repr(each) for each in known)
-        only = "; Forecaster(lags=...) alone iterates" if method == "iterated" else ""
+        only = "; Forecaster(lags=...) alone iterates" if isinstance(method, str) and method == "iterated" else ""
         raise ParameterError(f"method is {shown(method)}, but must be {', '.join(others)} or {last}{only}.")
 
 

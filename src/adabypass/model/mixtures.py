@@ -225,9 +225,11 @@ class Mixture(Distribution, MixtureMoments):
         return len(self.mean)
 
     def __getitem__(self, chosen: Any) -> "Mixture":
-        """Choose among many forecasts, as an array would."""
+        """Choose among many forecasts, as an array of one dimension would."""
+        positions = np.arange(len(self))[chosen]
+        if positions.ndim > 1:
+            raise ShapeError(f"the index has shape {positions.shape}, but must be a number, a slice, or of shape (n,).")
         if self.extras is not None:
-            positions = np.arange(len(self))[chosen]
             return Mixture.with_extras(self.components[positions], self.extras.choose(np.atleast_1d(positions)))
         mean, var = self.mean[chosen], self.var[chosen]
         if self.record is not None and self.packing is not None:

@@ -151,7 +151,7 @@ def as_forecaster(
             "AutoBypass()."
         )
     model = None if given is None else given.copy()  # the copy, since a forecaster's model starts anew
-    return Forecaster(model, missing=missing or "raise")
+    return Forecaster(model, missing="raise" if missing is None else missing)
 
 
 def _raise_first(failures: list[Failure]) -> NoReturn:

@@ -26,7 +26,7 @@ cdef class Cell(RowCell):
     cdef bint is_current            # whether that is the forecast of the row as it is, at the features in memory
 
     cdef void begin(self, Step* step) noexcept
-    cdef bint may_mix(self) noexcept nogil
+    cdef bint may_mix(self, const double* y, Py_ssize_t n) noexcept nogil
     cdef void describe(self, cnp.ndarray record) noexcept
     cdef int load(self, object x) except -1
     cdef void forecast(self) noexcept

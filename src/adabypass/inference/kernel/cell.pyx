@@ -39,20 +39,6 @@ cdef enum:
     POSTPONE_FROM = 32              # features; below it a matrix is never far from the processor
 
 
-class TransformedRecords:
-    """What forecasts of a part of a run say about the log and the root of y: apart, as of many streams none does."""
-
-    def __init__(self, first, stop, size):
-        self.rows = slice(first, stop)
-        self.numbers = np.empty((stop - first, size))
-        self.is_mixed = np.zeros(stop - first, np.uint8)
-
-    def write(self, table):
-        """Write it to the rows of a table of the whole run."""
-        chosen = self.is_mixed.view(bool)
-        table[self.rows][chosen] = self.numbers[chosen]
-
-
 cdef class Cell(RowCell):
     """A row together with the kernel that moves it.
 
@@ -107,7 +93,7 @@ cdef class Cell(RowCell):
 
     def predict(self, x):
         """Return the forecast of the observation at `x`."""
-        record = self.maker.new_record(self.may_mix())
+        record = self.maker.new_record(self.may_mix(NULL, 0))
         self.load(x)
         self.forecast()
         if record is not None:
@@ -125,7 +111,7 @@ cdef class Cell(RowCell):
     def step(self, x, y):
         """Forecast `y` at `x` as `predict` does, then learn from it."""
         cdef double target = as_target(y), mean, var
-        record = self.maker.new_record(self.may_mix())
+        record = self.maker.new_record(self.may_mix(NULL, 0))
         self.load(x)
         check_idle(self.state)
         self.forecast()
@@ -145,30 +131,23 @@ cdef class Cell(RowCell):
         weights : array (n, 2 * n_features), or with no rows
             Mean and variance of the weights after each y.
         records : array (n, n_record), or with no rows
-            The forecasts: model/packing.pyx. If none says anything about the log or the root of y, without what could.
+            The forecasts: model/packing.pyx. If none can speak of the log or the root of y, without what would.
         """
         cdef Step step
-        cdef Py_ssize_t t = 0, stop, n = self.n_features, n_rows = y.shape[0], first
-        cdef bint may_mix
+        cdef Py_ssize_t t = 0, stop, n = self.n_features, n_rows = y.shape[0]
         if X.shape[0] != n_rows or X.shape[1] != n:
             raise ValueError("X must have a row for each y, and a column for each feature")
         kept = np.empty((n_rows, 2 + self.n_head))
         kept_weights = np.empty((n_rows if keep_weights else 0, 2 * n))
         keep_records = keep_records and self.maker.n_record > 0
-        kept_records = np.empty((n_rows if keep_records else 0, self.maker.n_own))
-        cdef double[:, ::1] history = kept, weights = kept_weights, records = kept_records, beside
-        cdef unsigned char[::1] mixed
-        pieces = []
+        cdef bint may_mix = n_rows > 0 and self.may_mix(&y[0], n_rows)
+        kept_records = np.empty((n_rows if keep_records else 0, self.maker.n_record if may_mix else self.maker.n_own))
+        cdef double[:, ::1] history = kept, weights = kept_weights, records = kept_records
         self.is_current = False
         self.begin(&step)
-        step.opened_row = NULL
+        step.opened_row, step.is_plain = NULL, not may_mix
         while t < n_rows:
-            first, stop = t, min(t + rows_between_signals(self._row.shape[0]), n_rows)
-            may_mix = keep_records and self.may_mix()
-            if may_mix:
-                piece = TransformedRecords(first, stop, self.n_record - self.maker.n_own)
-                pieces.append(piece)
-                beside, mixed = piece.numbers, piece.is_mixed
+            stop = min(t + rows_between_signals(self._row.shape[0]), n_rows)
             with nogil:
                 while t < stop:
                     aim(&step, &X[t, 0], self.kernel.scale_up)
@@ -176,10 +155,6 @@ cdef class Cell(RowCell):
                     history[t, 0] = step.mean
                     history[t, 1] = step.var
                     if keep_records:
-                        if may_mix:
-                            step.beside, mixed[t - first] = &beside[t - first, 0], step.is_mixed
-                        else:
-                            step.beside, step.is_mixed = &records[t, 0], False      # nothing goes beside it
                         self.kernel.describe(&step, 0.0, &records[t, 0])
                     self.kernel.absorb(&step, y[t])
                     memcpy(&history[t, 2], step.row, self.n_head * sizeof(double))
@@ -189,23 +164,16 @@ cdef class Cell(RowCell):
                     t += 1
             PyErr_CheckSignals()
         settle(&step)
-        if any(piece.is_mixed.any() for piece in pieces):
-            kept_records = self.maker.packing.widened(kept_records)
-            for piece in pieces:
-                piece.write(kept_records[:, self.maker.n_own:])
         return kept, kept_weights, kept_records
 
-    cdef bint may_mix(self) noexcept nogil:
-        """Whether a forecast to come may say something about the log or the root of y."""
-        return self.kernel.may_mix != NULL and self.kernel.may_mix(&self.newest)
+    cdef bint may_mix(self, const double* y, Py_ssize_t n) noexcept nogil:
+        """Whether the forecast of any of n observations, or of the one after them, may speak of the log or the root."""
+        return self.kernel.may_mix != NULL and self.kernel.may_mix(&self.newest, y, n)
 
     cdef void describe(self, cnp.ndarray record) noexcept:
-        """Write the newest forecast to a record of n_record numbers, or n_own if it is not mixed."""
-        cdef double* memory = <double*>cnp.PyArray_DATA(record)
-        self.newest.beside = NULL
-        if cnp.PyArray_DIM(record, 0) < self.n_record:
-            self.newest.beside, self.newest.is_mixed = memory, False        # so that nothing goes beside it
-        self.kernel.describe(&self.newest, 0.0, memory)
+        """Write the newest forecast to a record of n_record numbers, or n_own if it cannot be mixed."""
+        self.newest.is_plain = cnp.PyArray_DIM(record, 0) < self.n_record
+        self.kernel.describe(&self.newest, 0.0, <double*>cnp.PyArray_DATA(record))
 
     cdef void bind(self, double* row) noexcept nogil:
         self.newest.row = row
@@ -216,7 +184,7 @@ cdef class Cell(RowCell):
         self.kernel.forecast(&self.newest)
         seen.mean, seen.var, seen.log_score = self.newest.mean, self.newest.var, NAN
         if record != NULL and self.n_record > 0:
-            self.newest.beside = NULL
+            self.newest.is_plain = False
             self.kernel.describe(&self.newest, 0.0, record)
         return True
 
@@ -239,7 +207,7 @@ cdef class Cell(RowCell):
         step.scratch = self.scratch
         step.extra = NULL
         step.pending = self.pending if self.postpones else NULL
-        step.beside, step.is_mixed = NULL, False
+        step.is_plain = step.is_mixed = False
         step.mean = step.var = NAN
 
     cdef int load(self, object x) except -1:

@@ -361,7 +361,7 @@ cdef class SeriesCell(RowCell):
         step.scratch = self.scratch
         step.extra = NULL
         step.pending = NULL
-        step.beside, step.is_mixed = NULL, False
+        step.is_plain = step.is_mixed = False
         step.mean = step.var = NAN
 
     cdef void _forecast(self, Step* step) noexcept nogil:

@@ -31,7 +31,7 @@ ctypedef struct Step:
     double* scaled              # out    room for the scaled features
     double* scratch             # out    as many numbers as the spec says; owned by the caller
     Pending* pending            # inout  one for each matrix; NULL if every update is made at once
-    double* beside              # in     where what is about the log and the root goes; NULL: to the end of the record
+    bint is_plain               # in     whether the record has no room for the log and the root of y
     bint is_mixed               # out    whether the forecast says anything about these
     double mean                 # out    forecast; of a model without a variance, `var` is nan
     double var
@@ -60,7 +60,8 @@ ctypedef void (*Absorb)(Step* step, double y) noexcept nogil
 ctypedef void (*Weights)(const Step* step, Linear* out) noexcept nogil      # of every component
 ctypedef void (*Describe)(Step* step, double base, double* record) noexcept nogil      # model/packing.pxd
 ctypedef void (*Believe)(Step* step, Belief* out) noexcept nogil             # for forecasts many steps ahead
-ctypedef bint (*MayMix)(Step* step) noexcept nogil                     # see `Step.is_mixed`
+# Whether the forecast of any of these observations, or of the one after them, may be mixed: see `Step.is_mixed`.
+ctypedef bint (*MayMix)(Step* step, const double* y, Py_ssize_t n) noexcept nogil
 ctypedef void (*Weigh)(Step* step, double* mean, double* var) noexcept nogil
 
 

@@ -15,7 +15,7 @@ from adabypass.model.special cimport larger, smaller
 from adabypass.inference.kernel.bank cimport absorb_bank, describe_bank, forecast_bank, weigh, weights
 from adabypass.inference.kernel.bank_belief cimport believe
 from adabypass.inference.kernel.bank_state cimport (
-    Bank, LANES, LEAST_EVIDENCE, LOG_SCORE, NOISE_VAR, PHASE, PRIOR_PREC, SEASON_STEP, SETTLED, TARGET_DISCOUNT,
+    Bank, LANES, LEAST_EVIDENCE, LOG_SCORE, N_WARM, NOISE_VAR, PHASE, PRIOR_PREC, SEASON_STEP, SETTLED, TARGET_DISCOUNT,
     TRANSFORMED_AT, n_scratch, open_bank, setting,
 )
 from adabypass.inference.kernel.step cimport LARGEST, LINE, Kernel, Step, saturate
@@ -197,10 +197,25 @@ cdef void bring_back(int target, double unit, double* mean, double* var) noexcep
         back_moments(target, mean[0] * sqrt(unit), var[0] * unit, mean, var)
 
 
-cdef bint may_mix(Step* step) noexcept nogil:
-    """Whether any forecast to come may say something about the log or the root of y."""
+cdef bint may_mix(Step* step, const double* y, Py_ssize_t n) noexcept nogil:
+    """Whether the forecast of any of n observations, or of the one after them, may speak of the log or the root of y.
+
+    It does so after a warm-up in which all values are positive.
+    """
     cdef Targets* targets = opened(step)
-    return targets.evidence != NULL and targets.unit[0] >= 0.0
+    cdef const Bank* bank = &targets.bank[IDENTITY]
+    cdef Py_ssize_t t, n_left = 0
+    if targets.evidence == NULL or targets.unit[0] < 0.0:
+        return False
+    if bank.row[PHASE] != SETTLED:
+        n_left = bank.n_warm_up - <Py_ssize_t>bank.row[N_WARM]
+    for t in range(n):
+        if n_left <= 0:
+            break
+        if y[t] <= 0.0:
+            return False
+        n_left -= not isnan(y[t])
+    return n_left <= 0
 
 
 cdef bint spread_extra(Step* step, Targets* targets, int target) noexcept nogil:
@@ -328,21 +343,16 @@ cdef void weigh_targets(Targets* targets, const double* score, double mixture) n
 
 
 cdef void describe(Step* step, double base, double* record) noexcept nogil:
-    """Write the forecast in the user's units, with `base` added to it, after `forecast`.
-
-    What goes beside the record is written only if there is any.
-    """
+    """Write the forecast in the user's units, with `base` added to it, after `forecast`."""
     cdef Targets* targets = opened(step)
     cdef int target
     describe_bank(&targets.bank[IDENTITY], base, record)
-    if targets.evidence == NULL or (step.beside != NULL and not step.is_mixed):
+    if targets.evidence == NULL or step.is_plain:
         return
     if step.is_mixed:
         scale_record(targets, IDENTITY, record)
     for target in range(LOG, N_TARGETS):
         record += targets.n_record[target - 1]
-        if target == LOG and step.beside != NULL:
-            record = step.beside
         if step.is_mixed and targets.share[target] > 0.0:
             describe_bank(&targets.bank[target], log(targets.unit[0]) if target == LOG else 0.0, record)
             scale_record(targets, target, record)
