@@ -144,9 +144,7 @@ typedef struct Bank {
     ptrdiff_t period;
     int intercept;
     int is_diagonal;        /* whether covariances are kept as their diagonals alone */
-    int is_apart;           /* whether weights are kept elsewhere: whoever has them fills h and mean, and moves them */
     int replays;            /* whether it learns from the warm-up anew, and time does not pass */
-    int n_families;
     const Normals* normals;         /* of each family; of those without, n is 0 and the noise is insensitive */
     const FlexibleNormals* flexible;
     const double* flexible_start;   /* shares of its normals before anything is learned */

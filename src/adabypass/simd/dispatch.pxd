@@ -85,7 +85,6 @@ cdef extern from "kernels.h" nogil:
         Evidence (*flexible_evidence)(
             const FlexibleNormals* normals, const double* share, double d, double v
         ) noexcept nogil
-        void (*bank_drift)(Bank* bank) noexcept nogil
         void (*bank_forecast)(Bank* bank, double* mean, double* var) noexcept nogil
         void (*bank_describe)(const Bank* bank, double base, const FilterForecasts* out) noexcept nogil
         void (*bank_learn)(Bank* bank, double y) noexcept nogil

@@ -108,7 +108,6 @@ typedef struct {
     int width;      /* doubles in a vector */
     Evidence (*evidence)(const Normals* normals, double d, double v, double epsilon);
     Evidence (*flexible_evidence)(const FlexibleNormals* normals, const double* share, double d, double v);
-    void (*bank_drift)(struct Bank* bank);
     void (*bank_forecast)(struct Bank* bank, double* mean, double* var);
     void (*bank_describe)(const struct Bank* bank, double base, const FilterForecasts* out);
     void (*bank_learn)(struct Bank* bank, double y);

@@ -164,7 +164,7 @@ static void restart_failing(Bank* bank)
     for (ptrdiff_t walk = 0; walk < LANES; walk++)
         if (bank->failures[walk] >= most) {
             bank->failures[walk] = 0.0;
-            if (walk != best && !bank->is_apart) copy_weights(bank, best, walk);
+            if (walk != best) copy_weights(bank, best, walk);
         }
 }
 

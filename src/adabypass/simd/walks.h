@@ -55,7 +55,7 @@ INLINE void forecast_walks_of(Bank* bank, const ptrdiff_t size, const int is_dia
 }
 
 /* The shares and the drift of all walks. */
-static void bank_drift(Bank* bank)
+static void find_drifts(Bank* bank)
 {
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) find_drift(bank, lane);
 }
@@ -64,7 +64,7 @@ static void bank_drift(Bank* bank)
 static void project_walks(Bank* bank)
 {
     find_anchors(bank);
-    bank_drift(bank);
+    find_drifts(bank);
     if (bank->is_diagonal)
         forecast_walks_of(bank, bank->size, 1);
     else if (bank->size == 2)   /* with the loops unrolled */
@@ -78,7 +78,7 @@ static void forecast_walks(Bank* bank)
 {
     double unit = bank->row[Y_SCALE], most = bank->constants[LARGEST_LEVEL];
     double center = bank->row[Y_RUNNING_MEAN], inverse_sd = 1.0 / sqrt(bank->row[Y_RUNNING_VAR]);
-    if (!bank->is_apart) project_walks(bank);
+    project_walks(bank);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH)
         store(bank->level + lane, clamp((load(bank->mean + lane) - center) * inverse_sd, -most, most));     /* (105) */
     if (bank->extra != NULL)
@@ -116,7 +116,6 @@ INLINE vec let_drift(Bank* bank, ptrdiff_t lane, const ptrdiff_t size)
 static inline void pass_walks(Bank* bank, ptrdiff_t lane)
 {
     store(bank->strikes + lane, fill(0.0));
-    if (bank->is_apart) return;
     if (bank->is_diagonal)
         let_drift_diagonal(bank, lane);
     else
@@ -195,7 +194,6 @@ INLINE void learn_walks_of(Bank* bank, const ptrdiff_t size, double y)
 static void learn_walks(Bank* bank, double y)
 {
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) match_moments(bank, lane);
-    if (bank->is_apart) return;
     if (bank->is_diagonal)
         learn_walks_diagonal(bank);
     else if (bank->size == 2)   /* with the loops unrolled */

@@ -2,7 +2,7 @@
 # `AutoBypassSpec`, which declares the row and the constants.
 
 from adabypass.inference.kernel.step cimport Step
-from adabypass.model.families cimport FLEXIBLE_NORMALS, FLEXIBLE_START, N_FAMILIES, NORMALS
+from adabypass.model.families cimport FLEXIBLE_NORMALS, FLEXIBLE_START, NORMALS
 from adabypass.model.special cimport larger
 from adabypass.simd.dispatch cimport MOST_FLEXIBLE, FlexibleNormals, Normals
 
@@ -134,9 +134,7 @@ cdef extern from "bank.h" nogil:
         Py_ssize_t period
         bint intercept
         bint is_diagonal
-        bint is_apart
         bint replays
-        int n_families
         const Normals* normals
         const FlexibleNormals* flexible
         const double* flexible_start
@@ -279,7 +277,7 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     cdef Bank bank
     cdef Py_ssize_t n = step.n, K
     bank.row, bank.n, bank.constants, bank.extra = step.row, n, step.constants, step.extra
-    bank.n_families, bank.normals, bank.limits = N_FAMILIES, NORMALS, &LIMITS
+    bank.normals, bank.limits = NORMALS, &LIMITS
     bank.flexible, bank.flexible_start = &FLEXIBLE_NORMALS, FLEXIBLE_START
     bank.n_filters = K = <Py_ssize_t>step.constants[N_FILTERS]
     bank.n_flexible = <Py_ssize_t>step.constants[N_FLEXIBLE]
@@ -290,7 +288,7 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.intercept = step.constants[INTERCEPT] != 0.0
     bank.replays = False
     bank.size = n + bank.intercept
-    bank.is_diagonal, bank.is_apart = step.is_diagonal, False
+    bank.is_diagonal = step.is_diagonal
     bank.n_packed = bank.size if bank.is_diagonal else bank.size * (bank.size + 1) // 2
     bank.switching_rates = step.constants + N_CONSTANTS
     bank.milestones = bank.switching_rates + bank.n_rates - 1
