@@ -128,17 +128,9 @@ typedef struct {
     double most_explained, max_spread;
 } Limits;
 
-/* A number that every noise model learns, how much was seen of it, and how `fast` of each of its filters depends on it:
-   equation (100). There is room for LANES noise models. */
-typedef struct {
-    double* value;
-    double* prec;
-    double* effect;
-} Learned;
-
 typedef struct Bank {
-    ptrdiff_t n;            /* features */
-    ptrdiff_t size;         /* weights of a walk */
+    ptrdiff_t n_features;            /* features */
+    ptrdiff_t n_weights;         /* weights of a walk */
     ptrdiff_t n_packed;     /* numbers of their packed covariance */
     ptrdiff_t n_filters, n_flexible, n_drifts, n_rates, n_warm_up;
     ptrdiff_t period;
@@ -160,19 +152,25 @@ typedef struct Bank {
     double* anchor_var;
     double* newest_center;          /* features of the newest observation; 0 without an intercept */
     double* move_var;               /* running mean square of their moves */
-    double* share;                  /* of each filter in the mixture */
-    double* slow;                   /* log of a filter's noise scale: slow + fast + season_log + what the level adds */
-    double* fast;
-    double* epsilon;
-    double* scale_slope_sq;
-    double* epsilon_slope_sq;
-    double* failures;               /* how often a walk has failed of late */
-    double* strikes;                /* how many times in a row, up to the last observation, it was far off */
-    Learned leverage;               /* of errors on the fast part */
-    Learned fast_log;               /* log of the fast rate over its setting */
-    Learned fading_log;             /* log of what fades of the fast part in a step, over its setting */
-    double* level_slope;
-    double* level_prec;
+    double* filter_share;                  /* of each filter in the mixture */
+    double* filter_slow;                   /* log of a filter's noise scale: slow + fast + season_log + what the level adds */
+    double* filter_fast;
+    double* filter_epsilon;
+    double* filter_scale_slope_sq;
+    double* filter_epsilon_slope_sq;
+    double* walk_failures;               /* how often a walk has failed of late */
+    double* walk_strikes;                /* how many times in a row, up to the last observation, it was far off */
+    double* noise_leverage;               /* of errors on the fast part */
+    double* noise_leverage_prec;
+    double* filter_leverage_effect;
+    double* noise_fast_log;               /* log of the fast rate over its setting */
+    double* noise_fast_prec;
+    double* filter_fast_effect;
+    double* noise_fading_log;             /* log of what fades of the fast part in a step, over its setting */
+    double* noise_fading_prec;
+    double* filter_fading_effect;
+    double* filter_level_slope;
+    double* filter_level_prec;
     double* normal_share;           /* of each normal in flexible noise */
     double* season_wave;            /* what a cosine and a sine over the season add to the log of the noise's scale, */
     double* season_wave_prec;       /* how much was seen of them, */
@@ -182,8 +180,8 @@ typedef struct Bank {
     double* season_sums;            /* and what they have in common: `SHIFT_SHARE` ... */
     double* rate_share;             /* of each switching rate */
     double* rated_share;            /* of each filter under each switching rate */
-    double* m;                      /* means of the walks' weights */
-    double* S;                      /* and their covariances */
+    double* walk_mean;                      /* means of the walks' weights */
+    double* walk_cov;                      /* and their covariances */
     double* warm_x;
     double* warm_y;
     double* z;                      /* scratch: features in standard units, after the intercept's 1 */

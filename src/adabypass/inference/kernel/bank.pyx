@@ -179,14 +179,14 @@ cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:
     cdef double each, unit
     for walk in range(LANES):
         share[walk] = share_of_walk(&bank, walk)
-    for i in range(bank.n):
+    for i in range(bank.n_features):
         at = i + bank.intercept
         mean[i] = var[i] = 0.0
         for walk in range(LANES):
-            mean[i] += share[walk] * bank.m[at * LANES + walk]
+            mean[i] += share[walk] * bank.walk_mean[at * LANES + walk]
         for walk in range(LANES):
-            each = bank.m[at * LANES + walk] - mean[i]
-            var[i] += share[walk] * (bank.S[var_at(&bank, walk, at)] + each * each)
+            each = bank.walk_mean[at * LANES + walk] - mean[i]
+            var[i] += share[walk] * (bank.walk_cov[var_at(&bank, walk, at)] + each * each)
         unit = smaller(bank.row[Y_SCALE] / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
         mean[i] *= unit
         var[i] = var[i] * unit * unit if unit > 0.0 else LARGEST
@@ -198,8 +198,8 @@ cdef void weights(const Step* step, Linear* out) noexcept nogil:
     cdef Py_ssize_t walk
     for walk in range(LANES):
         out[walk].share = share_of_walk(&bank, walk)
-        out[walk].mean = bank.m + bank.intercept * LANES + walk
-        out[walk].cov = bank.S + walk
+        out[walk].mean = bank.walk_mean + bank.intercept * LANES + walk
+        out[walk].cov = bank.walk_cov + walk
         out[walk].stride = LANES
         out[walk].offset = bank.intercept
         out[walk].drift_var = drift_of_walk(&bank, walk) * setting(&bank, SLOPES_DRIFT)[walk]       # after any jump

@@ -49,21 +49,21 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
     out.level_unit = y_scale * sqrt(bank.row[Y_RUNNING_VAR])
     if bank.intercept:
         unit[0] = y_scale
-    for i in range(bank.n):
+    for i in range(bank.n_features):
         out.x_center[i] = bank.x_center[i]
         out.feature_size[i] = larger(bank.x_scale[i], 0.0) * sqrt(bank.anchor_var[i])
         unit[bank.intercept + i] = smaller(y_scale / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
     for k in range(bank.n_filters):
-        out.share[k] = bank.share[k]
+        out.share[k] = bank.filter_share[k]
         out.family[k] = <int64_t>setting(&bank, FAMILY)[k]
         noise = noise_of(out.family[k])
-        out.epsilon[k] = bank.epsilon[k] if noise.has_epsilon else 0.0
+        out.epsilon[k] = bank.filter_epsilon[k] if noise.has_epsilon else 0.0
         out.unit_var[k] = flexible_var if k < bank.n_flexible else noise.var(noise, out.epsilon[k])
-        out.noise_scale[k] = larger(y_scale * exp(bank.slow[k] + bank.fast[k]), floor)                      # (85)
-        out.fading[k] = bank.fast[k]
-        out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.fading_log.value[k // LANES])   # (102)
+        out.noise_scale[k] = larger(y_scale * exp(bank.filter_slow[k] + bank.filter_fast[k]), floor)        # (85)
+        out.fading[k] = bank.filter_fast[k]
+        out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.noise_fading_log[k // LANES])   # (102)
         out.fade[k] = larger(smaller(out.fade[k], bank.constants[LARGEST_FAST_DECAY]), 0.0)
-        out.level_slope[k], out.differenced[k] = bank.level_slope[k], setting(&bank, DIFFERENCED)[k]
+        out.level_slope[k], out.differenced[k] = bank.filter_level_slope[k], setting(&bank, DIFFERENCED)[k]
         out.level_linear[k] = setting(&bank, LEVEL_LAW)[k] == LINEAR_LAW
         _believe_weights(&bank, k, unit, out)
 
@@ -80,11 +80,11 @@ cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, B
     cdef double* cov = out.cov + k * bank.n_packed
     cdef double* drift = out.drift + k * bank.n_packed
     memset(drift, 0, bank.n_packed * sizeof(double))
-    for i in range(bank.size):
-        out.mean[k * bank.size + i] = bank.m[i * LANES + walk] * unit[i]
+    for i in range(bank.n_weights):
+        out.mean[k * bank.n_weights + i] = bank.walk_mean[i * LANES + walk] * unit[i]
         for j in range(i + 1):
             units = smaller(unit[i] * unit[j], LARGEST)
-            cov[at] = saturate(bank.S[at * LANES + walk] * units)
+            cov[at] = saturate(bank.walk_cov[at * LANES + walk] * units)
             at += 1
         if i < first:
             continue
@@ -102,10 +102,10 @@ cdef void _believe_start(const Bank* bank, Belief* out) noexcept nogil:
     """Before the scale of y is known: the components of equation (83), whatever the features."""
     cdef Component part
     cdef Py_ssize_t i, k
-    memset(out.mean, 0, bank.n_filters * bank.size * sizeof(double))
+    memset(out.mean, 0, bank.n_filters * bank.n_weights * sizeof(double))
     memset(out.cov, 0, bank.n_filters * bank.n_packed * sizeof(double))
     memset(out.drift, 0, bank.n_filters * bank.n_packed * sizeof(double))
-    for i in range(bank.n):
+    for i in range(bank.n_features):
         out.x_center[i] = 0.0
     for k in range(bank.n_filters):
         start_component(bank, k, &part)

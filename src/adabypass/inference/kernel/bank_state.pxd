@@ -124,13 +124,8 @@ cdef extern from "bank.h" nogil:
         double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding
         double most_explained, max_spread
 
-    ctypedef struct Learned:
-        double* value
-        double* prec
-        double* effect
-
     struct Bank:
-        Py_ssize_t n, size, n_packed, n_filters, n_flexible, n_drifts, n_rates, n_warm_up
+        Py_ssize_t n_features, n_weights, n_packed, n_filters, n_flexible, n_drifts, n_rates, n_warm_up
         Py_ssize_t period
         bint intercept
         bint is_diagonal
@@ -150,17 +145,25 @@ cdef extern from "bank.h" nogil:
         double* anchor_var
         double* newest_center
         double* move_var
-        double* share
-        double* slow
-        double* fast
-        double* epsilon
-        double* scale_slope_sq
-        double* epsilon_slope_sq
-        double* failures
-        double* strikes
-        Learned leverage, fast_log, fading_log
-        double* level_slope
-        double* level_prec
+        double* filter_share
+        double* filter_slow
+        double* filter_fast
+        double* filter_epsilon
+        double* filter_scale_slope_sq
+        double* filter_epsilon_slope_sq
+        double* walk_failures
+        double* walk_strikes
+        double* noise_leverage
+        double* noise_leverage_prec
+        double* filter_leverage_effect
+        double* noise_fast_log
+        double* noise_fast_prec
+        double* filter_fast_effect
+        double* noise_fading_log
+        double* noise_fading_prec
+        double* filter_fading_effect
+        double* filter_level_slope
+        double* filter_level_prec
         double* normal_share
         double* season_wave
         double* season_wave_prec
@@ -170,8 +173,8 @@ cdef extern from "bank.h" nogil:
         double* season_sums
         double* rate_share
         double* rated_share
-        double* m
-        double* S
+        double* walk_mean
+        double* walk_cov
         double* warm_x
         double* warm_y
         double* z
@@ -227,10 +230,6 @@ cdef enum:      # of `season_sums`
 cdef Limits LIMITS
 
 
-cdef inline Learned _learned(double* first) noexcept nogil:
-    return Learned(first, first + LANES, first + 2 * LANES)
-
-
 cdef inline Py_ssize_t n_scratch(Py_ssize_t n_filters, Py_ssize_t n_flexible, Py_ssize_t size) noexcept nogil:
     """Count the numbers of the scratch memory of a bank whose walks have `size` weights."""
     return LANES * (8 + size) + 12 * n_filters + MOST_FLEXIBLE * n_flexible + 8 * size + LANES
@@ -240,7 +239,7 @@ cdef inline void lay_scratch(Bank* bank, double* scratch) noexcept nogil:
     """Divide the scratch memory."""
     cdef Py_ssize_t K = bank.n_filters
     bank.p = scratch
-    bank.h = bank.p + LANES * bank.size
+    bank.h = bank.p + LANES * bank.n_weights
     bank.mean = bank.h + LANES
     bank.level = bank.mean + LANES
     bank.drift_var = bank.level + LANES
@@ -262,21 +261,21 @@ cdef inline void lay_scratch(Bank* bank, double* scratch) noexcept nogil:
     bank.term = bank.epsilon_slope + K
     bank.responsibility = bank.term + K
     bank.z = bank.responsibility + MOST_FLEXIBLE * bank.n_flexible
-    bank.anchored_slope = bank.z + bank.size
-    bank.anchored_diagonal = bank.anchored_slope + bank.size
-    bank.anchored_cross = bank.anchored_diagonal + bank.size
-    bank.moved_slope = bank.anchored_cross + bank.size
-    bank.moved_diagonal = bank.moved_slope + bank.size
-    bank.moved_cross = bank.moved_diagonal + bank.size
-    bank.direction = bank.moved_cross + bank.size
-    bank.newest = bank.direction + bank.size
+    bank.anchored_slope = bank.z + bank.n_weights
+    bank.anchored_diagonal = bank.anchored_slope + bank.n_weights
+    bank.anchored_cross = bank.anchored_diagonal + bank.n_weights
+    bank.moved_slope = bank.anchored_cross + bank.n_weights
+    bank.moved_diagonal = bank.moved_slope + bank.n_weights
+    bank.moved_cross = bank.moved_diagonal + bank.n_weights
+    bank.direction = bank.moved_cross + bank.n_weights
+    bank.newest = bank.direction + bank.n_weights
 
 
 cdef inline Bank open_bank(Step* step) noexcept nogil:
     """Point at every field of the row, in the order of `AutoBypassSpec.layout`, and at the scratch memory."""
     cdef Bank bank
     cdef Py_ssize_t n = step.n, K
-    bank.row, bank.n, bank.constants, bank.extra = step.row, n, step.constants, step.extra
+    bank.row, bank.n_features, bank.constants, bank.extra = step.row, n, step.constants, step.extra
     bank.normals, bank.limits = NORMALS, &LIMITS
     bank.flexible, bank.flexible_start = &FLEXIBLE_NORMALS, FLEXIBLE_START
     bank.n_filters = K = <Py_ssize_t>step.constants[N_FILTERS]
@@ -287,9 +286,9 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.period = <Py_ssize_t>step.constants[PERIOD]
     bank.intercept = step.constants[INTERCEPT] != 0.0
     bank.replays = False
-    bank.size = n + bank.intercept
+    bank.n_weights = n + bank.intercept
     bank.is_diagonal = step.is_diagonal
-    bank.n_packed = bank.size if bank.is_diagonal else bank.size * (bank.size + 1) // 2
+    bank.n_packed = bank.n_weights if bank.is_diagonal else bank.n_weights * (bank.n_weights + 1) // 2
     bank.switching_rates = step.constants + N_CONSTANTS
     bank.milestones = bank.switching_rates + bank.n_rates - 1
     bank.settings = bank.milestones + <Py_ssize_t>step.constants[N_MILESTONES]
@@ -299,18 +298,24 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.anchor_var = bank.anchor_center + n
     bank.newest_center = bank.anchor_var + n
     bank.move_var = bank.newest_center + n
-    bank.share = bank.move_var + n
-    bank.slow = bank.share + K
-    bank.fast = bank.slow + K
-    bank.epsilon = bank.fast + K
-    bank.scale_slope_sq = bank.epsilon + K
-    bank.epsilon_slope_sq = bank.scale_slope_sq + K
-    bank.leverage = _learned(bank.epsilon_slope_sq + K)
-    bank.fast_log = _learned(bank.leverage.effect + K)
-    bank.fading_log = _learned(bank.fast_log.effect + K)
-    bank.level_slope = bank.fading_log.effect + K
-    bank.level_prec = bank.level_slope + K
-    bank.normal_share = bank.level_prec + K
+    bank.filter_share = bank.move_var + n
+    bank.filter_slow = bank.filter_share + K
+    bank.filter_fast = bank.filter_slow + K
+    bank.filter_epsilon = bank.filter_fast + K
+    bank.filter_scale_slope_sq = bank.filter_epsilon + K
+    bank.filter_epsilon_slope_sq = bank.filter_scale_slope_sq + K
+    bank.noise_leverage = bank.filter_epsilon_slope_sq + K
+    bank.noise_leverage_prec = bank.noise_leverage + LANES
+    bank.filter_leverage_effect = bank.noise_leverage_prec + LANES
+    bank.noise_fast_log = bank.filter_leverage_effect + K
+    bank.noise_fast_prec = bank.noise_fast_log + LANES
+    bank.filter_fast_effect = bank.noise_fast_prec + LANES
+    bank.noise_fading_log = bank.filter_fast_effect + K
+    bank.noise_fading_prec = bank.noise_fading_log + LANES
+    bank.filter_fading_effect = bank.noise_fading_prec + LANES
+    bank.filter_level_slope = bank.filter_fading_effect + K
+    bank.filter_level_prec = bank.filter_level_slope + K
+    bank.normal_share = bank.filter_level_prec + K
     bank.season_wave = bank.normal_share + MOST_FLEXIBLE
     bank.season_wave_prec = bank.season_wave + 2
     bank.season_log = bank.season_wave_prec + 2
@@ -319,11 +324,11 @@ cdef inline Bank open_bank(Step* step) noexcept nogil:
     bank.season_sums = bank.season_shift_var + <Py_ssize_t>step.constants[N_SHIFTS]
     bank.rate_share = bank.season_sums + (N_SUMS if step.constants[N_SHIFTS] > 0.0 else 0)
     bank.rated_share = bank.rate_share + bank.n_rates
-    bank.failures = bank.rated_share + bank.n_rates * K
-    bank.strikes = bank.failures + LANES
-    bank.m = bank.strikes + LANES
-    bank.S = bank.m + LANES * bank.size
-    bank.warm_x = bank.S + LANES * bank.n_packed
+    bank.walk_failures = bank.rated_share + bank.n_rates * K
+    bank.walk_strikes = bank.walk_failures + LANES
+    bank.walk_mean = bank.walk_strikes + LANES
+    bank.walk_cov = bank.walk_mean + LANES * bank.n_weights
+    bank.warm_x = bank.walk_cov + LANES * bank.n_packed
     bank.warm_y = bank.warm_x + bank.n_warm_up * n
     lay_scratch(&bank, step.scratch)
     return bank
@@ -344,7 +349,7 @@ cdef inline double share_of_walk(const Bank* bank, Py_ssize_t walk) noexcept nog
     cdef Py_ssize_t j
     cdef double total = 0.0
     for j in range(bank.n_filters // LANES):
-        total += bank.share[j * LANES + walk]
+        total += bank.filter_share[j * LANES + walk]
     return total
 
 
@@ -353,6 +358,6 @@ cdef inline double drift_of_walk(const Bank* bank, Py_ssize_t walk) noexcept nog
     cdef Py_ssize_t j
     cdef double slow = 0.0
     for j in range(bank.n_filters // LANES):
-        slow += bank.share[j * LANES + walk] * bank.slow[j * LANES + walk]
+        slow += bank.filter_share[j * LANES + walk] * bank.filter_slow[j * LANES + walk]
     slow /= larger(share_of_walk(bank, walk), SMALLEST_SHARE)
     return setting(bank, DRIFT_VAR)[walk] * exp(2.0 * slow)

@@ -95,35 +95,35 @@ cdef class SparseBankCell(SparseCell):
         cdef const double* anchored
         cdef double x, new_var = exp(2.0 * self.new_log[0]) / n                                 # (183)
         bank[0] = open_bank(&self.without_features)
-        self.intercept_mean, self.intercept_var = bank.m, bank.S
+        self.intercept_mean, self.intercept_var = bank.walk_mean, bank.walk_cov
         anchored = setting(bank, ANCHORED)
-        bank.n, bank.size = n, n + bank.intercept
-        bank.n_packed = bank.size
+        bank.n_features, bank.n_weights = n, n + bank.intercept
+        bank.n_packed = bank.n_weights
         bank.x_center = self.short_memory                   # always 0, as is the next
         bank.anchor_center = bank.x_center + most
         bank.x_scale = bank.anchor_center + most
         bank.anchor_var = bank.x_scale + most
         bank.newest_center = bank.anchor_var + most
         bank.move_var = bank.newest_center + most
-        bank.m = next_line(bank.move_var + most)
-        bank.S = bank.m + (most + 1) * LANES
+        bank.walk_mean = next_line(bank.move_var + most)
+        bank.walk_cov = bank.walk_mean + (most + 1) * LANES
         lay_scratch(bank, self.without_features.scratch)
         if bank.intercept:
             bank.z[0] = 1.0
-            memcpy(bank.m, self.intercept_mean, LANES * sizeof(double))
-            memcpy(bank.S, self.intercept_var, LANES * sizeof(double))
+            memcpy(bank.walk_mean, self.intercept_mean, LANES * sizeof(double))
+            memcpy(bank.walk_cov, self.intercept_var, LANES * sizeof(double))
         for k in range(n):
             i, x, at = self.indices[k], self.values[k], (k + bank.intercept) * LANES
             bank.anchor_center[k], bank.newest_center[k], bank.move_var[k] = 0.0, 0.0, 1.0
             if self.x_scale[i] > 0.0:
                 bank.x_scale[k], bank.anchor_var[k] = self.x_scale[i], self.x_square[i]
-                memcpy(bank.m + at, self.slope_mean + i * LANES, LANES * sizeof(double))
+                memcpy(bank.walk_mean + at, self.slope_mean + i * LANES, LANES * sizeof(double))
                 for walk in range(LANES):
-                    bank.S[at + walk] = self._variance(anchored, i, walk)
+                    bank.walk_cov[at + walk] = self._variance(anchored, i, walk)
             else:
                 bank.x_scale[k], bank.anchor_var[k] = smaller(fabs(x), LARGEST), 1.0
                 for walk in range(LANES):
-                    bank.m[at + walk], bank.S[at + walk] = 0.0, new_var
+                    bank.walk_mean[at + walk], bank.walk_cov[at + walk] = 0.0, new_var
             bank.z[k + bank.intercept] = 0.0
             if x != 0.0:
                 bank.z[k + bank.intercept] = smaller(larger(x / bank.x_scale[k], -LARGE_FEATURE), LARGE_FEATURE)
@@ -159,7 +159,7 @@ cdef class SparseBankCell(SparseCell):
         cdef Bank* bank = &self.bank
         cdef double[LANES] failures
         if bank.row[PHASE] != UNSCALED:
-            memcpy(failures, bank.failures, LANES * sizeof(double))
+            memcpy(failures, bank.walk_failures, LANES * sizeof(double))
             KERNELS.bank_learn(bank, y)
             if not isnan(y):
                 self._learn_prior()
@@ -169,7 +169,7 @@ cdef class SparseBankCell(SparseCell):
             bank.row[LOG_SCORE] = start_log_density(bank, y)
             bank.row[N_SEEN] += 1.0
         if bank.row[PHASE] != SETTLED and not isnan(y):
-            bank.n = 0                  # of the warm-up the targets alone are kept
+            bank.n_features = 0                  # of the warm-up the targets alone are kept
             remember(bank, self.newest.x, self.newest.scale, y)
             if is_milestone(bank):
                 self._set_units()
@@ -207,17 +207,17 @@ cdef class SparseBankCell(SparseCell):
             least[walk] = LARGEST
             self.drift_sum[walk] = smaller(self.drift_sum[walk] + bank.drift_var[walk] * moves[walk], LARGEST)   # (184)
         if bank.intercept:
-            memcpy(self.intercept_mean, bank.m, LANES * sizeof(double))
-            memcpy(self.intercept_var, bank.S, LANES * sizeof(double))
+            memcpy(self.intercept_mean, bank.walk_mean, LANES * sizeof(double))
+            memcpy(self.intercept_var, bank.walk_cov, LANES * sizeof(double))
         for k in range(n):
             i, at = self.indices[k], (k + bank.intercept) * LANES
             self._see(k, bank.x_scale[k], was_seen)
             if self.x_scale[i] <= 0.0:
                 continue
-            memcpy(self.slope_mean + i * LANES, bank.m + at, LANES * sizeof(double))
+            memcpy(self.slope_mean + i * LANES, bank.walk_mean + at, LANES * sizeof(double))
             for walk in range(LANES):
-                self._keep_variance(anchored, i, walk, bank.S[at + walk])
-                least[walk] = smaller(least[walk], bank.S[at + walk])
+                self._keep_variance(anchored, i, walk, bank.walk_cov[at + walk])
+                least[walk] = smaller(least[walk], bank.walk_cov[at + walk])
         for walk in range(LANES):
             if self.drift_sum[walk] > LARGEST_SHARE * least[walk]:
                 self._settle_drift(anchored, walk)
@@ -245,7 +245,7 @@ cdef class SparseBankCell(SparseCell):
         for k in range(self.n_given):       # exactly, where a difference has lost digits
             at = (k + self.bank.intercept) * LANES + walk
             if self.x_scale[self.indices[k]] > 0.0:
-                self.slope_var[self.indices[k] * LANES + walk] = self.bank.S[at]
+                self.slope_var[self.indices[k] * LANES + walk] = self.bank.walk_cov[at]
 
     cdef void _restart_walks(self, const double* failures) noexcept nogil:
         """Let all slopes of a walk that has given up, which had these failures, go on from the best: equation (59)."""
@@ -256,7 +256,7 @@ cdef class SparseBankCell(SparseCell):
             if bank.walk_share[walk] > bank.walk_share[best]:
                 best = walk
         for walk in range(LANES):
-            if failures[walk] + 1.0 < most or bank.failures[walk] != 0.0 or walk == best:
+            if failures[walk] + 1.0 < most or bank.walk_failures[walk] != 0.0 or walk == best:
                 continue
             self._copy_walk(best, walk)
 
@@ -274,7 +274,7 @@ cdef class SparseBankCell(SparseCell):
         cdef Bank* bank = &self.bank
         cdef double* row = bank.row
         cdef Py_ssize_t k, count = <Py_ssize_t>row[N_WARM]
-        cdef double center, scale, ratio, move
+        cdef double center, scale, ratio, move, moved
         cdef bint is_first = row[PHASE] == UNSCALED
         center_and_scale(bank.warm_y, count, 1, bank.intercept, &center, &scale)
         if scale == 0.0:
@@ -293,7 +293,8 @@ cdef class SparseBankCell(SparseCell):
         row[Y_RUNNING_MEAN] = saturate(row[Y_RUNNING_MEAN] * ratio + move)
         row[Y_RUNNING_VAR] = larger(saturate(row[Y_RUNNING_VAR] * ratio * ratio), bank.constants[SMALLEST_ANCHOR_VAR])
         for k in range(bank.n_filters):
-            bank.slow[k] = smaller(larger(bank.slow[k] + log(ratio), -LARGEST_LOG_SCALE), LARGEST_LOG_SCALE)
+            moved = bank.filter_slow[k] + log(ratio)
+            bank.filter_slow[k] = smaller(larger(moved, -LARGEST_LOG_SCALE), LARGEST_LOG_SCALE)
         self._rescale(ratio, move)
 
     cdef void _rescale(self, double ratio, double move) noexcept nogil:

@@ -67,7 +67,7 @@ cdef void open_targets(Step* step, Targets* targets) noexcept nogil:
     targets.n_record[IDENTITY] = _record_size(own)
     targets.evidence = own.warm_y + own.n_warm_up
     targets.unit = targets.evidence + N_TARGETS
-    targets.share = step.scratch + n_scratch(own.n_filters, own.n_flexible, own.size)
+    targets.share = step.scratch + n_scratch(own.n_filters, own.n_flexible, own.n_weights)
     targets.fits = targets.share + N_TARGETS
     targets.extra = targets.share + LINE
     part.n, part.is_diagonal, part.extra = n, False, NULL
@@ -76,11 +76,11 @@ cdef void open_targets(Step* step, Targets* targets) noexcept nogil:
     for target in range(LOG, N_TARGETS):
         bank = &targets.bank[target]
         bank[0] = open_bank(&part)
-        part.row += ((own.m - bank.m) % LINE + LINE) % LINE         # so that both begin a cache line
+        part.row += ((own.walk_mean - bank.walk_mean) % LINE + LINE) % LINE         # so that both begin a cache line
         bank[0] = open_bank(&part)
         targets.n_record[target] = _record_size(bank)
         part.row = bank.warm_y + bank.n_warm_up
-        part.scratch += n_scratch(bank.n_filters, bank.n_flexible, bank.size)
+        part.scratch += n_scratch(bank.n_filters, bank.n_flexible, bank.n_weights)
     targets.x = part.scratch
 
 
