@@ -17,6 +17,17 @@ cdef extern from "kernels.h" nogil:
         double[MOST_FLEXIBLE] sq
         int[MOST_FLEXIBLE] twin
 
+    ctypedef struct Limits:
+        double largest
+        double largest_weight
+        double largest_distance
+        double smallest_signal
+        double largest_log_scale
+        double resolution
+        double rounding
+        double most_explained
+        double max_spread
+
     ctypedef struct Evidence:
         double log_density
         double shift

@@ -56,7 +56,7 @@ static inline double season_effect(const Bank* bank)
 /* Which of the filters from k on have noise whose scale, not its log, is linear in the level. */
 static inline mask is_linear(const Bank* bank, ptrdiff_t k)
 {
-    return equal(load(setting(bank, LEVEL_LAW) + k), fill(LINEAR_LAW));
+    return equal(load(setting(bank, LEVEL_LAW) + k), fill(LEVEL_LAW_LINEAR));
 }
 
 /* The scale of such noise over that at level 0, squared, where slope times level is `along`: equation (106). */
@@ -237,7 +237,7 @@ static inline void learn_scale(Bank* bank, ptrdiff_t k, const Observation* seen)
     store(bank->term + k, slope);
     slow += larger(load(setting(bank, SLOW_RATE) + k), fill(seen->slow_rate)) * slope;          /* (55) */
     store(bank->filter_slow + k, clamp(slow, seen->least_log, bank->limits->largest_log_scale));
-    vec level = zero_unless(less(fill(NO_LAW), load(setting(bank, LEVEL_LAW) + k)), load(bank->level + k % LANES));
+    vec level = zero_unless(less(fill(LEVEL_LAW_NONE), load(setting(bank, LEVEL_LAW) + k)), load(bank->level + k % LANES));
     mask linear = is_linear(bank, k);
     if (any(linear)) {
         vec here = 1.0 + load(bank->filter_level_slope + k) * level;

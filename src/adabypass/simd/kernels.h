@@ -26,6 +26,12 @@ typedef struct {
     int twin[MOST_FLEXIBLE];        /* the last of the normals that have the same */
 } FlexibleNormals;
 
+/* The range of every number that a bank keeps: model/limits.py. */
+typedef struct {
+    double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding;
+    double most_explained, max_spread;
+} Limits;
+
 /* What one observation says about η = (y - x'w)/σ, which is N(d, v) before it is seen. */
 typedef struct {
     double log_density;     /* of y, times σ */

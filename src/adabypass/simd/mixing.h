@@ -172,7 +172,7 @@ static void restart_failing(Bank* bank)
 static void summarise(Bank* bank)
 {
     ptrdiff_t K = bank->n_filters;
-    double* drift_share = bank->row + DRIFT_SHARE_0;
+    double* drift_share = bank->drift_share;
     const double* share = bank->filter_share;
     const double* index = setting(bank, DRIFT_INDEX);
     double learned[2], flexible_share = 0.0, flexible = flexible_var(bank->flexible, bank->normal_share);

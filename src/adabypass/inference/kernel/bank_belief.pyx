@@ -4,17 +4,19 @@ from libc.math cimport exp, fabs, isnan, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DIFFERENCED, FAMILY, FAST_DECAY, LANES, LARGEST_FAST_DECAY, LAST_Y, LEAST_SIZE, LEVEL_LAW,
-    LINEAR_LAW, PHASE, SEASON_STEP, SLOPES_DRIFT, UNSCALED, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE,
-    drift_of_walk, open_bank, setting,
-)
+from adabypass.inference.kernel.bank cimport open_bank
+from adabypass.inference.kernel.bank_walks cimport drift_of_walk, setting
 from adabypass.inference.kernel.step cimport LARGEST, saturate
 from adabypass.inference.kernel.warm_up cimport start_component
+from adabypass.model.bank_table cimport (
+    ANCHORED, Bank, DIFFERENCED, FAMILY, FAST_DECAY, LARGEST_FAST_DECAY, LAST_Y, LEAST_SIZE, LEVEL_LAW,
+    LEVEL_LAW_LINEAR, PHASE, PHASE_UNSCALED, SEASON_STEP, SLOPES_DRIFT, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR,
+    Y_SCALE,
+)
 from adabypass.model.component cimport Component
 from adabypass.model.families cimport Noise, noise_of
 from adabypass.model.special cimport larger, smaller
-from adabypass.simd.dispatch cimport MOST_FLEXIBLE
+from adabypass.simd.dispatch cimport LANES, MOST_FLEXIBLE
 
 from adabypass.model import limits
 
@@ -24,14 +26,15 @@ cdef double RESOLUTION = limits.RESOLUTION
 
 cdef void believe(Step* step, Belief* out) noexcept nogil:
     """Fill the belief of all filters, in the user's units."""
-    cdef Bank bank = open_bank(step)
+    cdef Bank bank
+    open_bank(step, &bank)
     cdef Py_ssize_t i, k
     cdef double y_scale = bank.row[Y_SCALE], floor = RESOLUTION * fabs(bank.row[LAST_Y])
     cdef double center = 0.0, flexible_var = 0.0
     cdef const Noise* noise
     cdef double* unit = bank.z          # scratch: of each weight
     out.n_flexible, out.season_log, out.period, out.season_step = bank.n_flexible, NULL, bank.period, 0
-    if bank.row[PHASE] == UNSCALED:
+    if bank.row[PHASE] == PHASE_UNSCALED:
         _believe_start(&bank, out)
         return
     out.is_known = True
@@ -64,7 +67,7 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
         out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.noise_fading_log[k // LANES])   # (102)
         out.fade[k] = larger(smaller(out.fade[k], bank.constants[LARGEST_FAST_DECAY]), 0.0)
         out.level_slope[k], out.differenced[k] = bank.filter_level_slope[k], setting(&bank, DIFFERENCED)[k]
-        out.level_linear[k] = setting(&bank, LEVEL_LAW)[k] == LINEAR_LAW
+        out.level_linear[k] = setting(&bank, LEVEL_LAW)[k] == LEVEL_LAW_LINEAR
         _believe_weights(&bank, k, unit, out)
 
 

@@ -11,19 +11,20 @@ from libc.string cimport memcpy
 
 cimport numpy as cnp
 
-from adabypass.inference.kernel.bank cimport describe_bank, forecast_start
-from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, ANCHOR_RATE, Bank, LANES, LARGEST_ERROR, LOG_SCORE, MAX_FAILURES, N_FILTERS, N_FLEXIBLE, N_SEEN,
-    N_WARM, PHASE, PREC_DECAY, PRIOR_PREC, SEASON_STEP, SETTLED, SLOPES_DRIFT, SMALLEST_ANCHOR_VAR, UNSCALED, WARMING,
-    WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, lay_scratch, n_scratch, open_bank, setting,
-)
+from adabypass.inference.kernel.bank cimport describe_bank, forecast_start, measure_bank, open_bank
+from adabypass.inference.kernel.bank_walks cimport setting
 from adabypass.inference.kernel.sparse_cell cimport SparseCell
 from adabypass.inference.kernel.step cimport LARGEST, LINE, next_line, saturate
 from adabypass.inference.kernel.warm_up cimport (
     center_and_scale, is_milestone, remember, reset, start_log_density,
 )
+from adabypass.model.bank_table cimport (
+    ANCHORED, ANCHOR_RATE, Bank, LARGEST_ERROR, LOG_SCORE, MAX_FAILURES, N_SEEN, N_WARM, PHASE, PHASE_SETTLED,
+    PHASE_UNSCALED, PHASE_WARMING, PREC_DECAY, PRIOR_PREC, SEASON_STEP, SLOPES_DRIFT, SMALLEST_ANCHOR_VAR,
+    WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, lay_scratch, scratch_size,
+)
 from adabypass.model.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS
+from adabypass.simd.dispatch cimport KERNELS, LANES
 
 from adabypass.model import bank as bank_spec
 from adabypass.model import limits
@@ -72,15 +73,16 @@ cdef class SparseBankCell(SparseCell):
 
     cdef int _make_room(self, Py_ssize_t n) except -1:
         """Let there be memory for so many features at once."""
-        cdef const double* constants = self.without_features.constants
-        cdef Py_ssize_t size, K = <Py_ssize_t>constants[N_FILTERS], n_flexible = <Py_ssize_t>constants[N_FLEXIBLE]
+        cdef Py_ssize_t size
         cdef double* memory
+        cdef Bank longest
         SparseCell._make_room(self, n)
         if n <= self.short_capacity:
             return 0
         n = self.capacity
         size = n + 1
-        memory = <double*>calloc(6 * n + 2 * size * LANES + n_scratch(K, n_flexible, size) + 2 * LINE, sizeof(double))
+        measure_bank(&longest, self.without_features.constants, n, True)
+        memory = <double*>calloc(6 * n + 2 * size * LANES + scratch_size(&longest) + 2 * LINE, sizeof(double))
         if memory == NULL:
             raise MemoryError()
         free(self.short_memory)
@@ -94,7 +96,7 @@ cdef class SparseBankCell(SparseCell):
         cdef Py_ssize_t i, k, walk, at, n = self.n_given, most = self.short_capacity
         cdef const double* anchored
         cdef double x, new_var = exp(2.0 * self.new_log[0]) / n                                 # (183)
-        bank[0] = open_bank(&self.without_features)
+        open_bank(&self.without_features, bank)
         self.intercept_mean, self.intercept_var = bank.walk_mean, bank.walk_cov
         anchored = setting(bank, ANCHORED)
         bank.n_features, bank.n_weights = n, n + bank.intercept
@@ -146,7 +148,7 @@ cdef class SparseBankCell(SparseCell):
     cdef void _forecast(self) noexcept nogil:
         """Forecast from the features that were loaded."""
         self._open()
-        if self.bank.row[PHASE] == UNSCALED:
+        if self.bank.row[PHASE] == PHASE_UNSCALED:
             forecast_start(&self.bank, &self.newest.mean, &self.newest.var)
         else:
             KERNELS.bank_forecast(&self.bank, &self.newest.mean, &self.newest.var)
@@ -158,7 +160,7 @@ cdef class SparseBankCell(SparseCell):
         """Learn from `y`, after `_forecast`; nan lets time pass."""
         cdef Bank* bank = &self.bank
         cdef double[LANES] failures
-        if bank.row[PHASE] != UNSCALED:
+        if bank.row[PHASE] != PHASE_UNSCALED:
             memcpy(failures, bank.walk_failures, LANES * sizeof(double))
             KERNELS.bank_learn(bank, y)
             if not isnan(y):
@@ -168,7 +170,7 @@ cdef class SparseBankCell(SparseCell):
         elif not isnan(y):
             bank.row[LOG_SCORE] = start_log_density(bank, y)
             bank.row[N_SEEN] += 1.0
-        if bank.row[PHASE] != SETTLED and not isnan(y):
+        if bank.row[PHASE] != PHASE_SETTLED and not isnan(y):
             bank.n_features = 0                  # of the warm-up the targets alone are kept
             remember(bank, self.newest.x, self.newest.scale, y)
             if is_milestone(bank):
@@ -275,18 +277,18 @@ cdef class SparseBankCell(SparseCell):
         cdef double* row = bank.row
         cdef Py_ssize_t k, count = <Py_ssize_t>row[N_WARM]
         cdef double center, scale, ratio, move, moved
-        cdef bint is_first = row[PHASE] == UNSCALED
+        cdef bint is_first = row[PHASE] == PHASE_UNSCALED
         center_and_scale(bank.warm_y, count, 1, bank.intercept, &center, &scale)
         if scale == 0.0:
             if is_first:
                 row[Y_CENTER], row[Y_SCALE] = center, 0.0
             return
-        row[PHASE] = WARMING if count < bank.n_warm_up else SETTLED
+        row[PHASE] = PHASE_WARMING if count < bank.n_warm_up else PHASE_SETTLED
         if is_first:
             row[Y_CENTER], row[Y_SCALE] = center, scale
-            bank[0] = open_bank(&self.without_features)
+            open_bank(&self.without_features, bank)
             self.new_log[0], self.new_log[1] = 0.0, bank.constants[PRIOR_PREC]
-            reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if row[PHASE] == WARMING else 1.0)
+            reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if row[PHASE] == PHASE_WARMING else 1.0)
             return
         ratio, move = row[Y_SCALE] / scale, (row[Y_CENTER] - center) / scale
         row[Y_CENTER], row[Y_SCALE] = center, scale

@@ -2,9 +2,9 @@
 
 from libc.math cimport copysign, fabs
 
+from adabypass.model.bank_table cimport Bank
 from adabypass.model.special cimport larger, smaller
 
-from adabypass.inference.kernel.bank_state cimport Bank
 from adabypass.inference.kernel.step cimport LARGEST
 
 from adabypass.model import limits

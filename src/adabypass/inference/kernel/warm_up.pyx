@@ -7,17 +7,17 @@ from libc.math cimport INFINITY, NAN, exp, fabs, isnan, ldexp, log, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memmove, memset
 
+from adabypass.model.bank_table cimport (
+    Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY, LAST_Y, LOG_SCORE, MOST_WIDE_SLOPES,
+    N_REPEATS, N_SEEN, N_WARM, PHASE, PHASE_SETTLED, PHASE_UNSCALED, PHASE_WARMING, PRIOR_PREC, PRIOR_SHARE, PRIOR_VAR,
+    SCALE_SLOPE_SQ_START, SHOCKS, WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE,
+)
 from adabypass.model.component cimport Component
 from adabypass.model.families cimport GAUSSIAN, MODERATE, Noise, noise_of
 from adabypass.model.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE
+from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE
 
-from adabypass.inference.kernel.bank_state cimport (
-    Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY, LANES, LAST_Y, LOG_SCORE,
-    MOST_WARM_UP, MOST_WIDE_SLOPES, N_MILESTONES, N_REPEATS, N_SEEN, N_WARM, PHASE, PRIOR_PREC, PRIOR_SHARE, PRIOR_VAR,
-    SCALE_SLOPE_SQ_START, SETTLED, SHOCKS, UNSCALED, WARMING, WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN,
-    Y_RUNNING_VAR, Y_SCALE, setting, var_at,
-)
+from adabypass.inference.kernel.bank_walks cimport setting, var_at
 from adabypass.inference.kernel.step cimport LARGEST
 from adabypass.inference.kernel.units cimport standardise
 
@@ -26,6 +26,9 @@ from adabypass.model import limits
 cdef double RESOLUTION = limits.RESOLUTION
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
+
+cdef enum:
+    MOST_WARM_UP = 64
 
 
 cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexcept nogil:
@@ -155,13 +158,13 @@ cdef void start_over(Bank* bank) noexcept nogil:
     cdef double n_seen = bank.row[N_SEEN], log_score = bank.row[LOG_SCORE], mean, var
     center_and_scale(bank.warm_y, count, 1, bank.intercept, &bank.row[Y_CENTER], &bank.row[Y_SCALE])
     if bank.row[Y_SCALE] == 0.0:
-        bank.row[PHASE] = UNSCALED
+        bank.row[PHASE] = PHASE_UNSCALED
         return
-    bank.row[PHASE] = WARMING if count < bank.n_warm_up else SETTLED
+    bank.row[PHASE] = PHASE_WARMING if count < bank.n_warm_up else PHASE_SETTLED
     for i in range(bank.n_features):
         center_and_scale(bank.warm_x + i, count, bank.n_features, bank.intercept, &bank.x_center[i], &bank.x_scale[i])
     # Few observations know little of their own scale.
-    reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if bank.row[PHASE] == WARMING else 1.0)
+    reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if bank.row[PHASE] == PHASE_WARMING else 1.0)
     bank.row[N_SEEN] = bank.row[SHOCKS] = bank.row[N_REPEATS] = 0.0
     bank.row[LAST_Y] = bank.warm_y[0]
     bank.extra = NULL       # the warm-up's features are taken as they were
@@ -177,7 +180,7 @@ cdef void start_over(Bank* bank) noexcept nogil:
 cdef bint is_milestone(const Bank* bank) noexcept nogil:
     """Whether to set the units anew: often at first, when an observation changes them most."""
     cdef Py_ssize_t i
-    for i in range(<Py_ssize_t>bank.constants[N_MILESTONES]):
+    for i in range(bank.n_milestones):
         if bank.row[N_WARM] == bank.milestones[i]:
             return True
     return False
@@ -187,7 +190,7 @@ cdef void remember(Bank* bank, const double* x, double scale, double y) noexcept
     """Keep an observation of the warm-up, the oldest making room if there is none."""
     cdef Py_ssize_t i, n = bank.n_features, last = bank.n_warm_up - 1
     cdef double* slot
-    if bank.row[PHASE] == UNSCALED and bank.row[N_WARM] > 1.0 and y != bank.warm_y[0]:
+    if bank.row[PHASE] == PHASE_UNSCALED and bank.row[N_WARM] > 1.0 and y != bank.warm_y[0]:
         bank.row[N_WARM] = 1.0          # a long constant start says nothing of what begins now
     if bank.row[N_WARM] > last:
         memmove(bank.warm_x, bank.warm_x + n, last * n * sizeof(double))
