@@ -15,7 +15,7 @@ COMPILED = (
     *(f"adabypass.model.{name}" for name in ("special", "mixture")),
     *(
         f"adabypass.inference.kernel.{name}"
-        for name in ("step", "passive_aggressive", "kalman", "govi", "evidence", "bank_state", "transformed")
+        for name in ("step", "passive_aggressive", "kalman", "govi", "evidence", "bank", "transformed")
     ),
 )
 

@@ -10,7 +10,7 @@ from adabypass.inference import multistep
 from adabypass.inference.reference import multistep as reference
 from adabypass.inference.reference import stability
 from adabypass.inference.reference.filters import level_log
-from adabypass.model.bank_design import LevelLaw
+from adabypass.model.bank_table import LevelLaw
 from adabypass.model.linear_mixture import LARGEST_LEVEL, LinearMixture
 from adabypass.model.noise import Family
 from adabypass.model.past import Design, Past

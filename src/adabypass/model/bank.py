@@ -13,7 +13,6 @@ from adabypass.model.bank_design import (
     NOISE_MODELS,
     TRANSFORMED_NOISE_MODELS,
     NoiseModel,
-    Setting,
     families,
     filters,
     n_flexible,
@@ -22,13 +21,14 @@ from adabypass.model.bank_layout import (
     BANK_LAYOUT,
     LEARNED,
     N_TARGETS,
+    SCRATCH_LAYOUT,
     SPARSE_LAYOUT,
     TRANSFORMED,
     TRANSFORMED_LAYOUT,
 )
 from adabypass.model.bank_shares import check_shares, shared
+from adabypass.model.bank_table import Constants, Dimensions, Links, Phase, SeasonSum, Sequences, Setting, entries
 from adabypass.model.covariance import Covariance, check_covariance
-from adabypass.model.linear_mixture import LARGEST_LEVEL, LEVEL_FLOOR
 from adabypass.model.noise import FLEXIBLE_NORMALS, Family
 from adabypass.model.packing import Packing, packing_of
 from adabypass.model.predictive import Mixture, Normal, Predictive
@@ -56,7 +56,7 @@ LANES = 8
 
 
 @dataclass(frozen=True)
-class AutoBypassSpec(Spec):
+class AutoBypassSpec(Constants, Sequences, Spec):
     """The bank of AutoBypass: one design for every stream. docs/decisions/0004 explains each number."""
 
     intercept: bool = True
@@ -76,133 +76,8 @@ class AutoBypassSpec(Spec):
     forecast_type: ClassVar[type] = Mixture
     bounded_by: ClassVar[Mapping[str, str]] = {"n_warm": "n_warm_up", "season_step": "last_step"}
     drift_logs: ClassVar[tuple[float, ...]] = DRIFT_LOGS
-    prior_var: ClassVar[float] = 10.0
-    """Variance of the weights before anything is learned, in standard units:"""
-    most_wide_slopes: ClassVar[int] = 5
-    """of each slope with up to so many features; more share what so many would have."""
-
-    n_warm_up: ClassVar[int] = 20
-    milestones: ClassVar[tuple[int, ...]] = (1, 2, 3, 4, 6, 8, 11, 15, 20)
-    """Numbers of observations after which the units are set anew; the last is the end of the warm-up."""
-    warm_up_widening: ClassVar[float] = 8.0
-    """After n observations the noise starts 1 + this/n times as wide as after the whole warm-up."""
-    change_scale: ClassVar[float] = 2.0
-    """Scale of a change after values that are all equal, in units of their size."""
-    change_tail: ClassVar[float] = 3.0
-    """The probability of a change beyond t falls as t to the power of minus this."""
-
-    switching_rates: ClassVar[tuple[float, ...]] = (0.05, 0.005, 0.0001)
-    """Rates at which the best filter may give way to another, beside one over the number of observations,"""
-    hyper_switching_rate: ClassVar[float] = 0.0001
-    """and the rate at which the best of these rates may."""
-    failure_margin: ClassVar[float] = 1.1
-    """A walk has failed if its share is at most this many times what switching alone gives it;"""
-    max_failures: ClassVar[int] = 8
-    """after so many failures more than successes it goes on from the weights of the best."""
-
-    jump_distance: ClassVar[float] = 3.0
-    """Weights jump when a walk was off by more than so many standard deviations"""
-    max_strikes: ClassVar[int] = 2
-    """so many times in a row."""
-
-    anchor_rate: ClassVar[float] = 0.003
-    smallest_anchor_var: ClassVar[float] = 1e-4
-    """Lower end of a feature's running variance, in units of that of the warm-up."""
-    least_size: ClassVar[float] = 0.25
-    """Without an intercept, weights explain the newest observation only as far as its features allow: those whose mean
-    square, over the usual one, is less than this move them less."""
-
-    epsilon_start: ClassVar[float] = 0.5
-    epsilon_rate: ClassVar[float] = 0.02
-    smallest_epsilon: ClassVar[float] = 0.02
-    largest_epsilon: ClassVar[float] = 20.0
-    """From all but Laplace to all but uniform noise."""
-    slope_rate: ClassVar[float] = 0.01
-    """Rate of the running mean squares of the evidence's slopes,"""
-    scale_slope_sq_start: ClassVar[float] = 0.5
-    epsilon_slope_sq_start: ClassVar[float] = 0.05
-    """which start here."""
-    largest_epsilon_slope: ClassVar[float] = 3.0
-    """Bound of a normalised slope by epsilon."""
-
-    prior_prec: ClassVar[float] = 4.0
-    """Precision of what is learned of a filter's volatility and of the level, before anything is seen:"""
-    prec_decay: ClassVar[float] = 0.001
-    """the rate at which what was seen is forgotten;"""
-    largest_error: ClassVar[float] = 3.0
-    """bound of an error in standard deviations, where it moves the volatility;"""
-    largest_leverage: ClassVar[float] = 3.0
-    smallest_fast_log: ClassVar[float] = -2.0
-    largest_fast_log: ClassVar[float] = 1.5
-    """range of the log of the fast rate over what it starts from;"""
-    smallest_fading_log: ClassVar[float] = -2.5
-    largest_fading_log: ClassVar[float] = 2.0
-    """of that of what fades in a step;"""
-    largest_fast_decay: ClassVar[float] = 0.999
-    level_rate: ClassVar[float] = 0.003
-    """rate of the running mean and variance of y, beside which the level is measured:"""
-    largest_level: ClassVar[float] = LARGEST_LEVEL
-    """it counts up to so many standard deviations,"""
-    largest_level_slope: ClassVar[float] = 3.0
-    """and moves the log of the noise's scale, or the scale over that at the mean of y, by up to this for each."""
-    level_floor: ClassVar[float] = LEVEL_FLOOR
-    """What is left of a scale that is linear in the level where it would be 0, beside that at the mean of y."""
-
-    normal_share_rate: ClassVar[float] = 0.002
-    """Rate at which the shares of the normals of flexible noise follow what is seen,"""
-    normal_share_prior: ClassVar[float] = 20.0
-    """as if what they start from had been seen so many times;"""
-    normal_share_speed: ClassVar[float] = 6.0
-    """faster at first: by so many times what counting would do, because neighbouring normals give way slowly;"""
-    normal_share_pull: ClassVar[float] = 0.001
-    """they are drawn back to what they start from by this share of the rate at least, so that none is lost."""
-
-    season_rate: ClassVar[float] = 0.005
-    """Rate of what a step of the season adds to the log of the noise's scale, besides a wave,"""
-    season_prior: ClassVar[float] = 20.0
-    """faster at first, as if so many periods had been seen;"""
-    largest_season_log: ClassVar[float] = 6.0
-    """it lies within plus and minus this, and so do the sizes of the wave's cosine and sine."""
-    shift_rate: ClassVar[float] = 0.05
-    """Rate of what a step of the season adds to the forecast,"""
-    shift_prior: ClassVar[float] = 2.0
-    """faster at first, as if so many periods had been seen."""
-
-    shock_distance: ClassVar[float] = 6.0
-    """An observation so many standard deviations off is a shock;"""
-    shock_decay: ClassVar[float] = 0.25
-    """any other makes up for this share of one;"""
-    max_shocks: ClassVar[float] = 5.0
-    """after so many the noise is widened until the newest is"""
-    distance_after_shocks: ClassVar[float] = 2.0
-    """standard deviations off."""
-    max_repeats: ClassVar[int] = 100
-    """After so many equal values in a row the noise's scale may grow, but not fall any further."""
-
-    target_discount: ClassVar[float] = 0.99
-    """Share of the evidence for y itself, its log and its root that is left a step later."""
-    least_evidence: ClassVar[float] = -500.0
-    """What that evidence does not fall below, so that it can be made up for."""
-
+    n_warm_up: ClassVar[int] = Sequences.milestones[-1]
     layout: ClassVar[Layout] = BANK_LAYOUT
-    constant_names: ClassVar[tuple[str, ...]] = (
-        "n_filters", "n_flexible", "n_drifts", "n_fixed_rates", "n_milestones", "n_warm_up",
-        "intercept", "period", "n_shifts",
-        "prior_var", "most_wide_slopes", "warm_up_widening", "change_scale", "change_tail",
-        "hyper_switching_rate", "failure_margin", "max_failures", "jump_distance", "max_strikes",
-        "anchor_rate", "smallest_anchor_var", "least_size",
-        "epsilon_start", "epsilon_rate", "smallest_epsilon", "largest_epsilon",
-        "slope_rate", "scale_slope_sq_start", "epsilon_slope_sq_start", "largest_epsilon_slope",
-        "prior_prec", "prec_decay", "largest_error", "largest_leverage", "smallest_fast_log", "largest_fast_log",
-        "smallest_fading_log", "largest_fading_log", "largest_fast_decay",
-        "level_rate", "largest_level", "largest_level_slope", "level_floor",
-        "normal_share_rate", "normal_share_prior", "normal_share_speed", "normal_share_pull",
-        "season_rate", "season_prior", "largest_season_log",
-        "shock_distance", "shock_decay", "max_shocks", "distance_after_shocks", "max_repeats",
-        "shift_rate", "shift_prior", "target_discount", "least_evidence", "transformed_at",
-    )  # fmt: skip
-    """What compiled code reads, in this order, before the switching rates, the milestones and the filters' settings;
-    then those of the banks of the log and the root, if there are any."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.intercept, bool):
@@ -333,34 +208,18 @@ class AutoBypassSpec(Spec):
         return len(self.drift_logs)
 
     @property
-    def n_fixed_rates(self) -> int:
-        """Number of switching rates that stay what they are."""
-        return len(self.switching_rates)
-
-    @property
     def n_rates(self) -> int:
         """Number of switching rates."""
-        return self.n_fixed_rates + 1
+        return len(self.switching_rates) + 1
 
     def rates(self, n_seen: int) -> tuple[float, ...]:
         """Return the switching rates after so many observations."""
         return (*self.switching_rates, 1 / (n_seen + 2))
 
     @property
-    def n_milestones(self) -> int:
-        """Number of times that the units are set."""
-        return len(self.milestones)
-
-    @property
     def packing(self) -> Packing:
         transformed = self.transformed.packing if self.is_transformed else None
         return packing_of(self.families, self.n_walks, transformed)
-
-    @property
-    def transformed_at(self) -> int:
-        """Where the constants of the transformed banks begin; 0 if there are none."""
-        own = len(self.constant_names) + self.n_fixed_rates + self.n_milestones + len(Setting._fields) * self.n_filters
-        return own if self.is_transformed else 0
 
     def start(self) -> dict[str, float]:
         return {}
@@ -373,30 +232,43 @@ class AutoBypassSpec(Spec):
             return Normal(mean, var)
         return Mixture.packed(record, self.packing.of(record), mean, var)
 
+    @property
+    def dimensions(self) -> Dimensions:
+        """What compiled code reads before the constants."""
+        return Dimensions(
+            n_filters=self.n_filters,
+            n_flexible=self.n_flexible,
+            n_drifts=self.n_drifts,
+            n_fixed_rates=len(self.switching_rates),
+            n_milestones=len(self.milestones),
+            n_warm_up=self.n_warm_up,
+            intercept=int(self.intercept),
+            period=self.period,
+            n_shifts=self.n_shifts,
+        )
+
     def dims(self, n_features: int) -> dict[str, int]:
         n_slopes, n_features = (n_features, 0) if self.sparse else (0, n_features)
-        n_weights = n_features + self.intercept
         beside = _beside(self.period, self.seasonal_mean, n_features) if self.is_transformed else {}
-        return beside | {
-            "n_slopes": n_slopes,
+        own = {"n_slopes": n_slopes, "last_step": self.period - 1}
+        return beside | own | self.dimensions._asdict() | self._opened(n_features)
+
+    def _opened(self, n_features: int) -> dict[str, int]:
+        """Return the dimensions that follow from the others and the number of features."""
+        n_weights = n_features + self.intercept
+        return {
             "n_features": n_features,
             "n_weights": n_weights,
             "n_packed": triangle(n_weights) if self.is_full else n_weights,
-            "n_filters": self.n_filters,
+            "n_rates": self.n_rates,
+            "n_season_sums": len(SeasonSum) if self.n_shifts > 0 else 0,
             "n_walks": self.n_walks,
             "n_noises": LANES,
             "n_normals": self.n_normals,
-            "period": self.period,
-            "last_step": self.period - 1,
-            "n_shifts": self.n_shifts,
-            "n_rates": self.n_rates,
-            "n_warm_up": self.n_warm_up,
         }
 
     def n_scratch(self, n_features: int) -> int:
-        n_weights = n_features + self.intercept
-        of_walks, of_filters = self.n_walks * (8 + n_weights), 12 * self.n_filters
-        own = 8 * n_weights + of_walks + of_filters + self.n_normals * self.n_flexible + self.n_walks
+        own = SCRATCH_LAYOUT.size(**self.dimensions._asdict(), **self._opened(n_features))
         if not self.is_transformed:
             return own
         return own + LINE + 2 * self.n_walks + 2 * (self.transformed.n_scratch(n_features) + n_features)
@@ -462,7 +334,7 @@ class AutoBypassSpec(Spec):
 
     def is_scaled(self, row: Floats) -> bool:
         """Return whether enough was seen to know the scale of y."""
-        return self.layout.scalar(row, "phase") > 0
+        return self.layout.scalar(row, "phase") != Phase.UNSCALED
 
     def view(self, row: Floats, name: str, n_features: int) -> Floats:
         """Return one field of a row."""
@@ -503,7 +375,10 @@ def _beside(period: int, seasonal_mean: bool, n_features: int) -> dict[str, int]
 @lru_cache(maxsize=256)
 def _constants(spec: AutoBypassSpec) -> tuple[float, ...]:
     """Compute the constants of a bank: once for all models alike, since each restored model asks for them."""
+    before = (*spec.dimensions, *entries(Constants).values())
     settings = (number for every in zip(*spec.filters(), strict=True) for number in every)
-    named = (getattr(spec, name) for name in spec.constant_names)
+    after = (*spec.switching_rates, *spec.milestones, *settings)
+    n_own = len(before) + len(Links._fields) + len(after)
+    links = Links(transformed_at=n_own if spec.is_transformed else 0)
     beside = spec.transformed.constants() if spec.is_transformed else ()
-    return tuple(float(number) for number in (*named, *spec.switching_rates, *spec.milestones, *settings, *beside))
+    return tuple(float(number) for number in (*before, *links, *after, *beside))

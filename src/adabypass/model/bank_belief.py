@@ -3,7 +3,7 @@
 import numpy as np
 
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.bank_design import LevelLaw
+from adabypass.model.bank_table import LevelLaw
 from adabypass.model.limits import LARGEST, LARGEST_UNIT, RESOLUTION
 from adabypass.model.linear_mixture import LinearMixture
 from adabypass.model.noise import Family

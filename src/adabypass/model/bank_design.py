@@ -8,6 +8,7 @@ from functools import cache
 from math import exp, log
 from typing import NamedTuple
 
+from adabypass.model.bank_table import LevelLaw, Setting
 from adabypass.model.noise import FLEXIBLE_NORMALS, NORMALS, Family
 
 
@@ -24,17 +25,6 @@ class DriftKind(IntEnum):
     """Level and slopes, about the newest observation, which they explain exactly: a regression in differences.
 
     Without an intercept the slopes move until they explain it."""
-
-
-class LevelLaw(IntEnum):
-    """How the scale of the noise follows the level of the forecast: equation (106)."""
-
-    NONE = 0
-    """Not at all."""
-    EXPONENTIAL = 1
-    """Its log is linear in the level: of the log of y, it is a power of y."""
-    LINEAR = 2
-    """The scale itself is, like noise that is proportional to what is measured from some point."""
 
 
 class NoiseModel(NamedTuple):
@@ -70,37 +60,6 @@ class Drift(NamedTuple):
     def fastest_log(self) -> float:
         """Log of the variance of the largest step."""
         return self.reported_log if self.jump_log is None else self.jump_log
-
-
-class Setting(NamedTuple):
-    """How one filter differs from the others: what compiled code reads, in this order."""
-
-    family: Family
-    noise_var: float
-    """Variance of its noise, at scale 1, before anything is learned; 0 if that depends on epsilon."""
-    noise_log_sd: float
-    """Half the log of that; 0 if its shape is learned."""
-    drift_index: int
-    """Which of the drift rates it has."""
-    drift_var: float
-    """Variance of a step of its weights, in units of the noise's scale squared,"""
-    drift_log: float
-    """and the log of that, as it is reported: whatever drifts less than `LIKELIEST_DRIFT_LOG` is as good as static."""
-    jump_var: float
-    """What a jump adds to that variance; 0 if its weights do not jump."""
-    slow_rate: float
-    fast_rate: float
-    fast_decay: float
-    anchored: bool
-    """Whether the weights drift about the features' running mean, not about their centre in the warm-up."""
-    slopes_drift: bool
-    """Whether the slopes drift, not the level alone."""
-    differenced: bool
-    """Whether the weights explain the newest observation, and drift about it."""
-    level_law: LevelLaw
-    largest_slope: float
-    prior_share: float
-    """Share in the mixture before anything is learned."""
 
 
 NOISE_MODELS = (

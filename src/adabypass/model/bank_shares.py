@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any
 
 from adabypass.errors import ParameterError
-from adabypass.model.bank_design import Setting
+from adabypass.model.bank_table import Setting
 from adabypass.validation import as_tuple
 
 

@@ -26,7 +26,6 @@ cdef Noise[MOST_FAMILIES] NOISES
 cdef Normals[MOST_FAMILIES] NORMALS
 cdef FlexibleNormals FLEXIBLE_NORMALS
 cdef double[MOST_FLEXIBLE] FLEXIBLE_START   # shares of its normals before anything is learned
-cdef int N_FAMILIES
 cdef int64_t INSENSITIVE, GAUSSIAN, MODERATE, STUDENT
 
 

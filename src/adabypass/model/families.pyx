@@ -166,7 +166,6 @@ cdef int _fill_table() except -1:
     return 0
 
 
-N_FAMILIES = len(spec.Family)
 INSENSITIVE = spec.Family.INSENSITIVE
 GAUSSIAN = spec.Family.GAUSSIAN
 MODERATE = spec.Family.MODERATE

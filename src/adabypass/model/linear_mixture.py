@@ -7,13 +7,11 @@ import numpy as np
 
 from adabypass.errors import ShapeError
 from adabypass.model import noise
+from adabypass.model.bank_table import Constants
 from adabypass.model.noise import Family
 from adabypass.validation import Floats, Integers, check_array
 
-LARGEST_LEVEL = 3.0
-"""The noise follows the level of a forecast up to so many of its units from its centre."""
-LEVEL_FLOOR = 0.1
-"""What is left of noise that is proportional to a level where that is 0, beside that at the level's centre."""
+LARGEST_LEVEL, LEVEL_FLOOR = Constants.largest_level, Constants.level_floor
 
 
 NO_SEASON = np.zeros(1)

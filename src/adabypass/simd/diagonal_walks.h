@@ -35,10 +35,10 @@ INLINE DiagonalDrift diagonal_drift(const Bank* bank, ptrdiff_t lane)
 /* S += diagonal of Q, for the walks from `lane` on, whose observation is missing. */
 INLINE void let_drift_diagonal(Bank* bank, ptrdiff_t lane)
 {
-    double* S = bank->S + lane;
+    double* S = bank->walk_cov + lane;
     DiagonalDrift by = diagonal_drift(bank, lane);
     store(S, load(S) + by.first);
-    for (ptrdiff_t i = 1; i < bank->size; i++) {
+    for (ptrdiff_t i = 1; i < bank->n_weights; i++) {
         double* var = S + i * LANES;
         store(var, load(var) + (by.fixed + by.anchored * bank->anchored_diagonal[i]));
     }
@@ -58,9 +58,9 @@ INLINE void learn_walks_diagonal(Bank* bank)
         vec left = clamp(load(bank->left + lane) * inverse_h, least, 1.0);
         vec prec = (1.0 - left) * inverse_h / left;
         DiagonalDrift by = diagonal_drift(bank, lane);
-        for (ptrdiff_t i = 0; i < bank->size; i++) {
-            double* weight = bank->m + i * LANES + lane;
-            double* own = bank->S + i * LANES + lane;
+        for (ptrdiff_t i = 0; i < bank->n_weights; i++) {
+            double* weight = bank->walk_mean + i * LANES + lane;
+            double* own = bank->walk_cov + i * LANES + lane;
             vec p = load(bank->p + i * LANES + lane), var = load(own);
             var += i == 0 ? by.first : by.fixed + by.anchored * drift[i];
             store(weight, clamp(load(weight) + step * p, -most, most));                         /* (45) */

@@ -14,7 +14,7 @@ static inline void find_anchor(
 {
     ptrdiff_t offset = bank->intercept;
     double square = level;
-    for (ptrdiff_t i = 0; i < bank->n; i++) {
+    for (ptrdiff_t i = 0; i < bank->n_features; i++) {
         double center = bank->is_diagonal ? 0.0 : centers[i];                                   /* (181) */
         double inverse = 1.0 / vars[i], along = (bank->z[offset + i] - center) * inverse;
         slope[offset + i] = along;                  /* (A z) of this feature */
@@ -33,14 +33,14 @@ static inline void find_anchor(
 static inline void find_direction(Bank* bank)
 {
     double* u = bank->direction;
-    double total = 0.0, least = bank->constants[LEAST_SIZE] * (double)bank->n;
-    for (ptrdiff_t i = 0; i < bank->size; i++) u[i] = 0.0;
+    double total = 0.0, least = bank->constants[LEAST_SIZE] * (double)bank->n_features;
+    for (ptrdiff_t i = 0; i < bank->n_weights; i++) u[i] = 0.0;
     if (bank->intercept) {
         u[0] = 1.0;
         return;
     }
-    for (ptrdiff_t i = 0; i < bank->n; i++) total += bank->z[i] * bank->anchored_slope[i];
-    for (ptrdiff_t i = 0; i < bank->n; i++) u[i] = bank->anchored_slope[i] / (total > least ? total : least);
+    for (ptrdiff_t i = 0; i < bank->n_features; i++) total += bank->z[i] * bank->anchored_slope[i];
+    for (ptrdiff_t i = 0; i < bank->n_features; i++) u[i] = bank->anchored_slope[i] / (total > least ? total : least);
 }
 
 static inline void find_anchors(Bank* bank)
@@ -59,7 +59,7 @@ static inline bool any_differenced(const Bank* bank, ptrdiff_t lane)
 }
 
 /* Number of weights that an error moves. */
-static inline ptrdiff_t n_moved(const Bank* bank) { return bank->intercept ? 1 : bank->size; }
+static inline ptrdiff_t n_moved(const Bank* bank) { return bank->intercept ? 1 : bank->n_weights; }
 
 /* Let the weights of walks in differences, from `lane` on, explain the observation y that they have learned from: (118).
    What was learned took `factor` outer(p, p) from the covariance; its rounding is at most `rounded` times u². */
@@ -67,8 +67,8 @@ INLINE void explain_newest(Bank* bank, ptrdiff_t lane, const ptrdiff_t size, dou
 {
     double most = bank->limits->largest_weight;
     const double* u = bank->direction;
-    double* m = bank->m + lane;
-    double* row = bank->S + lane;       /* of the triangle */
+    double* m = bank->walk_mean + lane;
+    double* row = bank->walk_cov + lane;       /* of the triangle */
     const double* p = bank->p + lane;
     vec chosen = load(setting(bank, DIFFERENCED) + lane), var = fill(0.0), fitted = fill(0.0);
     for (ptrdiff_t i = 0; i < size; i++) {
@@ -92,7 +92,7 @@ INLINE void explain_newest(Bank* bank, ptrdiff_t lane, const ptrdiff_t size, dou
 static inline void pass_newest(Bank* bank, ptrdiff_t lane)
 {
     const double* u = bank->direction;
-    double* row = bank->S + lane;
+    double* row = bank->walk_cov + lane;
     vec var = load(setting(bank, DIFFERENCED) + lane) * load(bank->walk_noise + lane);
     for (ptrdiff_t i = 0; i < n_moved(bank); row += ++i * LANES)
         for (ptrdiff_t j = 0; j <= i; j++)

@@ -17,6 +17,17 @@ cdef extern from "kernels.h" nogil:
         double[MOST_FLEXIBLE] sq
         int[MOST_FLEXIBLE] twin
 
+    ctypedef struct Limits:
+        double largest
+        double largest_weight
+        double largest_distance
+        double smallest_signal
+        double largest_log_scale
+        double resolution
+        double rounding
+        double most_explained
+        double max_spread
+
     ctypedef struct Evidence:
         double log_density
         double shift
@@ -85,7 +96,6 @@ cdef extern from "kernels.h" nogil:
         Evidence (*flexible_evidence)(
             const FlexibleNormals* normals, const double* share, double d, double v
         ) noexcept nogil
-        void (*bank_drift)(Bank* bank) noexcept nogil
         void (*bank_forecast)(Bank* bank, double* mean, double* var) noexcept nogil
         void (*bank_describe)(const Bank* bank, double base, const FilterForecasts* out) noexcept nogil
         void (*bank_learn)(Bank* bank, double y) noexcept nogil

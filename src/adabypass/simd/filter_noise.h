@@ -15,7 +15,7 @@ static inline vec noise_var(const Bank* bank, ptrdiff_t k)
     vec var = load(setting(bank, NOISE_VAR) + k);
     mask shaped = equal(var, fill(0.0));
     if (!any(shaped)) return var;
-    vec epsilon = load(bank->epsilon + k);
+    vec epsilon = load(bank->filter_epsilon + k);
     vec shaped_var = (epsilon * (epsilon * (epsilon * (1.0 / 3.0) + 1.0) + 2.0) + 2.0) / (1.0 + epsilon);
     return select(shaped, shaped_var, var);
 }
@@ -56,7 +56,7 @@ static inline double season_effect(const Bank* bank)
 /* Which of the filters from k on have noise whose scale, not its log, is linear in the level. */
 static inline mask is_linear(const Bank* bank, ptrdiff_t k)
 {
-    return equal(load(setting(bank, LEVEL_LAW) + k), fill(LINEAR_LAW));
+    return equal(load(setting(bank, LEVEL_LAW) + k), fill(LEVEL_LAW_LINEAR));
 }
 
 /* The scale of such noise over that at level 0, squared, where slope times level is `along`: equation (106). */
@@ -69,13 +69,13 @@ static inline vec linear_square(const Bank* bank, vec along)
 /* The noise of the filters from k on, when the levels of their forecasts are known. */
 static inline void find_noise(Bank* bank, ptrdiff_t k, double least, double season)
 {
-    vec along = load(bank->level_slope + k) * load(bank->level + k % LANES), times = fill(1.0);
+    vec along = load(bank->filter_level_slope + k) * load(bank->level + k % LANES), times = fill(1.0);
     mask linear = is_linear(bank, k);
     if (any(linear)) {
         times = select(linear, root(linear_square(bank, along)), times);
         along = select(linear, fill(0.0), along);
     }
-    vec log_scale = load(bank->slow + k) + load(bank->fast + k) + (along + season);             /* (106), (113) */
+    vec log_scale = load(bank->filter_slow + k) + load(bank->filter_fast + k) + (along + season);   /* (106), (113) */
     store(bank->scale + k, larger(exponential(log_scale) * times, fill(least)));                /* (85) */
     store(bank->noise_var + k, noise_var(bank, k));
 }
@@ -123,6 +123,14 @@ static inline void learn(
     store(value, clamp(load(value) + slope / known, low, high));
 }
 
+/* A number that every noise model learns, how much was seen of it, and how `filter_fast` of each of its filters depends on
+   it: equation (100). There is room for LANES noise models. */
+typedef struct {
+    double* value;
+    double* prec;
+    double* effect;
+} Learned;
+
 /* How fast the fast part of each noise model's scale moves and fades, and how it leans. */
 typedef struct {
     double rate[LANES], decay[LANES], lean[LANES];
@@ -139,13 +147,13 @@ static inline Volatility volatility(const Bank* bank)
         is.decay[k / LANES] = setting(bank, FAST_DECAY)[k];
     }
     for (ptrdiff_t j = 0; j < LANES; j += WIDTH) {
-        vec fast_log = clamp(load(bank->fast_log.value + j), constants[SMALLEST_FAST_LOG], constants[LARGEST_FAST_LOG]);
+        vec fast_log = clamp(load(bank->noise_fast_log + j), constants[SMALLEST_FAST_LOG], constants[LARGEST_FAST_LOG]);
         vec fading_log =
-            clamp(load(bank->fading_log.value + j), constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
+            clamp(load(bank->noise_fading_log + j), constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
         vec fading = (1.0 - load(is.decay + j)) * exponential_within(fading_log);
         store(is.rate + j, load(is.rate + j) * exponential_within(fast_log));
         store(is.decay + j, clamp(1.0 - fading, 0.0, constants[LARGEST_FAST_DECAY]));
-        store(is.lean + j, clamp(load(bank->leverage.value + j), -most, most));
+        store(is.lean + j, clamp(load(bank->noise_leverage + j), -most, most));
     }
     return is;
 }
@@ -160,7 +168,7 @@ static inline void learn_common(Bank* bank, const double* inverse_share, const L
         if (setting(bank, FAST_RATE)[block] == 0.0) continue;
         for (int part = 0; part < PARTS; part++) {
             ptrdiff_t k = block + part * WIDTH;
-            vec effect = load(learned->effect + k), weighted = load(bank->share + k) * effect;
+            vec effect = load(learned->effect + k), weighted = load(bank->filter_share + k) * effect;
             along[part] = weighted * load(bank->term + k);
             square[part] = weighted * effect;
         }
@@ -178,11 +186,11 @@ static inline void learn_common(Bank* bank, const double* inverse_share, const L
 static inline void move_fast(Bank* bank, ptrdiff_t k, double decay, double rate, vec news, vec error)
 {
     double kept = decay > rate ? decay - rate : 0.0;
-    vec fast = load(bank->fast + k), moved = rate * news;
-    store(bank->fading_log.effect + k, kept * load(bank->fading_log.effect + k) - (1.0 - decay) * fast);
-    store(bank->leverage.effect + k, kept * load(bank->leverage.effect + k) + rate * error);
-    store(bank->fast_log.effect + k, kept * load(bank->fast_log.effect + k) + moved);
-    store(bank->fast + k, decay * fast + moved);
+    vec fast = load(bank->filter_fast + k), moved = rate * news;
+    store(bank->filter_fading_effect + k, kept * load(bank->filter_fading_effect + k) - (1.0 - decay) * fast);
+    store(bank->filter_leverage_effect + k, kept * load(bank->filter_leverage_effect + k) + rate * error);
+    store(bank->filter_fast_effect + k, kept * load(bank->filter_fast_effect + k) + moved);
+    store(bank->filter_fast + k, decay * fast + moved);
 }
 
 /* Let the fast part of every noise's scale follow the slopes, which are in `term`, and errors of one sign more than of the
@@ -192,10 +200,13 @@ static inline void learn_volatility(Bank* bank)
     const double* constants = bank->constants;
     double most = constants[LARGEST_ERROR], leverage = constants[LARGEST_LEVERAGE], inverse_share[LANES] = {0.0};
     for (ptrdiff_t block = 0; block < bank->n_filters; block += LANES)
-        inverse_share[block / LANES] = 1.0 / (sum(bank->share + block, LANES) + SMALLEST_SHARE);
-    learn_common(bank, inverse_share, &bank->leverage, -leverage, leverage);
-    learn_common(bank, inverse_share, &bank->fast_log, constants[SMALLEST_FAST_LOG], constants[LARGEST_FAST_LOG]);
-    learn_common(bank, inverse_share, &bank->fading_log, constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
+        inverse_share[block / LANES] = 1.0 / (sum(bank->filter_share + block, LANES) + SMALLEST_SHARE);
+    Learned leaning = {bank->noise_leverage, bank->noise_leverage_prec, bank->filter_leverage_effect};
+    Learned moving = {bank->noise_fast_log, bank->noise_fast_prec, bank->filter_fast_effect};
+    Learned fading = {bank->noise_fading_log, bank->noise_fading_prec, bank->filter_fading_effect};
+    learn_common(bank, inverse_share, &leaning, -leverage, leverage);
+    learn_common(bank, inverse_share, &moving, constants[SMALLEST_FAST_LOG], constants[LARGEST_FAST_LOG]);
+    learn_common(bank, inverse_share, &fading, constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
     Volatility is = volatility(bank);
     for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) {
         double rate = is.rate[k / LANES], lean = is.lean[k / LANES];
@@ -217,23 +228,24 @@ static inline void fade(Bank* bank)
 /* Move the noise's scale along the evidence: equations (54), (55), (84) and (85). */
 static inline void learn_scale(Bank* bank, ptrdiff_t k, const Observation* seen)
 {
-    vec slope = smaller(load(bank->scale_slope + k), fill(bank->limits->largest_distance)), slow = load(bank->slow + k);
-    vec bound = load(setting(bank, LARGEST_SLOPE) + k);
+    vec slope = smaller(load(bank->scale_slope + k), fill(bank->limits->largest_distance));
+    vec slow = load(bank->filter_slow + k), bound = load(setting(bank, LARGEST_SLOPE) + k);
     double steepest = bank->constants[LARGEST_LEVEL_SLOPE];
-    slope = normalised(slope, bank->scale_slope_sq + k, seen->slope_rate);
+    slope = normalised(slope, bank->filter_scale_slope_sq + k, seen->slope_rate);
     slope = smaller(larger(slope, -bound), bound);
     if (seen->repeats) slope = larger(slope, fill(0.0));                                        /* (84) */
     store(bank->term + k, slope);
     slow += larger(load(setting(bank, SLOW_RATE) + k), fill(seen->slow_rate)) * slope;          /* (55) */
-    store(bank->slow + k, clamp(slow, seen->least_log, bank->limits->largest_log_scale));
-    vec level = zero_unless(less(fill(NO_LAW), load(setting(bank, LEVEL_LAW) + k)), load(bank->level + k % LANES));
+    store(bank->filter_slow + k, clamp(slow, seen->least_log, bank->limits->largest_log_scale));
+    vec level = zero_unless(less(fill(LEVEL_LAW_NONE), load(setting(bank, LEVEL_LAW) + k)), load(bank->level + k % LANES));
     mask linear = is_linear(bank, k);
     if (any(linear)) {
-        vec here = 1.0 + load(bank->level_slope + k) * level;
+        vec here = 1.0 + load(bank->filter_level_slope + k) * level;
         double least = bank->constants[LEVEL_FLOOR];
         level = select(linear, level * here / (here * here + least * least), level);            /* slope of (106) */
     }
-    learn(bank, bank->level_slope + k, bank->level_prec + k, slope * level, level * level, -steepest, steepest);
+    learn(bank, bank->filter_level_slope + k, bank->filter_level_prec + k, slope * level, level * level, -steepest,
+        steepest);
 }
 
 /* Move the shape of insensitive noise along the evidence: equations (54) and (56). */
@@ -242,13 +254,14 @@ static inline void learn_epsilon(Bank* bank, ptrdiff_t k, const Observation* see
     const double* constants = bank->constants;
     mask shaped = equal(load(setting(bank, NOISE_VAR) + k), fill(0.0));
     if (!any(shaped)) return;
-    vec epsilon = load(bank->epsilon + k), square = load(bank->epsilon_slope_sq + k), slope = load(bank->epsilon_slope + k);
+    vec epsilon = load(bank->filter_epsilon + k), slope = load(bank->epsilon_slope + k);
+    vec square = load(bank->filter_epsilon_slope_sq + k);
     double bound = constants[LARGEST_EPSILON_SLOPE];
-    slope = clamp(normalised(slope, bank->epsilon_slope_sq + k, seen->slope_rate), -bound, bound);
-    store(bank->epsilon_slope_sq + k, select(shaped, load(bank->epsilon_slope_sq + k), square));
+    slope = clamp(normalised(slope, bank->filter_epsilon_slope_sq + k, seen->slope_rate), -bound, bound);
+    store(bank->filter_epsilon_slope_sq + k, select(shaped, load(bank->filter_epsilon_slope_sq + k), square));
     vec moved = epsilon * exponential_within(constants[EPSILON_RATE] * slope);                         /* (56) */
     moved = clamp(moved, constants[SMALLEST_EPSILON], constants[LARGEST_EPSILON]);
-    store(bank->epsilon + k, select(shaped, moved, epsilon));
+    store(bank->filter_epsilon + k, select(shaped, moved, epsilon));
 }
 
 /* Move what the season adds to the log of the noise's scale along the slopes of the filters: equations (100) and (114). */
@@ -257,7 +270,7 @@ static inline void learn_season(Bank* bank)
     const double* constants = bank->constants;
     double rate = 1.0 / (1.0 + constants[SEASON_PRIOR] + bank->row[N_SEEN] / (double)bank->period), wave[2];
     double most = constants[LARGEST_SEASON_LOG], *value = season_log(bank), moved;
-    double slope = dot(bank->share, bank->term, bank->n_filters);
+    double slope = dot(bank->filter_share, bank->term, bank->n_filters);
     rate = rate > constants[SEASON_RATE] ? rate : constants[SEASON_RATE];
     moved = *value + rate * slope;
     *value = moved > most ? most : moved < -most ? -most : moved;

@@ -18,7 +18,7 @@ static void forecast_filters(Bank* bank)
         vec noise = fill(0.0);
         for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
             vec scale = load(bank->scale + k);
-            noise += load(bank->share + k) * (scale * scale * load(bank->noise_var + k));
+            noise += load(bank->filter_share + k) * (scale * scale * load(bank->noise_var + k));
         }
         store(bank->walk_noise + lane, noise / load(bank->walk_share + lane));                  /* (126) */
     }
@@ -55,7 +55,7 @@ INLINE void weigh_family(Bank* bank, ptrdiff_t first, ptrdiff_t stop, const Norm
 {
     for (ptrdiff_t k = first; k < stop; k += WIDTH)
         keep_evidence(
-            bank, k, family_evidence(normals, n, load(bank->d + k), load(bank->v + k), load(bank->epsilon + k)));
+            bank, k, family_evidence(normals, n, load(bank->d + k), load(bank->v + k), load(bank->filter_epsilon + k)));
 }
 
 /* What the observation says to the filters of flexible noise, and which normal of theirs it came from. */

@@ -65,7 +65,6 @@ const Kernels TABLE(SET) = {
     .width = WIDTH,
     .evidence = evidence,
     .flexible_evidence = flexible_evidence,
-    .bank_drift = bank_drift,
     .bank_forecast = bank_forecast,
     .bank_describe = bank_describe,
     .bank_learn = bank_learn,

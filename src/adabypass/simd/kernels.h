@@ -26,6 +26,12 @@ typedef struct {
     int twin[MOST_FLEXIBLE];        /* the last of the normals that have the same */
 } FlexibleNormals;
 
+/* The range of every number that a bank keeps: model/limits.py. */
+typedef struct {
+    double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding;
+    double most_explained, max_spread;
+} Limits;
+
 /* What one observation says about η = (y - x'w)/σ, which is N(d, v) before it is seen. */
 typedef struct {
     double log_density;     /* of y, times σ */
@@ -108,7 +114,6 @@ typedef struct {
     int width;      /* doubles in a vector */
     Evidence (*evidence)(const Normals* normals, double d, double v, double epsilon);
     Evidence (*flexible_evidence)(const FlexibleNormals* normals, const double* share, double d, double v);
-    void (*bank_drift)(struct Bank* bank);
     void (*bank_forecast)(struct Bank* bank, double* mean, double* var);
     void (*bank_describe)(const struct Bank* bank, double base, const FilterForecasts* out);
     void (*bank_learn)(struct Bank* bank, double y);

@@ -51,7 +51,7 @@ static void bank_describe(const Bank* bank, double base, const FilterForecasts* 
 {
     double center = bank->row[Y_CENTER], unit = bank->row[Y_SCALE], most = bank->limits->largest, *epsilon = out->epsilon;
     ptrdiff_t n = bank->n_filters;
-    memcpy(out->weight, bank->share, (size_t)n * sizeof(double));
+    memcpy(out->weight, bank->filter_share, (size_t)n * sizeof(double));
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
         vec mean = clamp(center + unit * load(bank->mean + lane), -most, most);
         store(out->mean + lane, clamp(mean + base, -most, most));
@@ -60,7 +60,7 @@ static void bank_describe(const Bank* bank, double base, const FilterForecasts* 
     for (ptrdiff_t k = 0; k < n; k += WIDTH) store(out->noise_scale + k, smaller(unit * load(bank->scale + k), fill(most)));
     for (ptrdiff_t block = 0; block < n; block += LANES)
         if (setting(bank, NOISE_VAR)[block] == 0.0) {
-            memcpy(epsilon, bank->epsilon + block, LANES * sizeof(double));
+            memcpy(epsilon, bank->filter_epsilon + block, LANES * sizeof(double));
             epsilon += LANES;
         }
 }
@@ -98,7 +98,7 @@ static void learn_shape(Bank* bank)
     double rate = speed / (seen + 1.0 + speed * prior), pull = prior / (seen + 1.0 + prior), total = 0.0, inverse;
     rate = rate > constants[NORMAL_SHARE_RATE] ? rate : constants[NORMAL_SHARE_RATE];
     pull = pull > constants[NORMAL_SHARE_PULL] ? pull : constants[NORMAL_SHARE_PULL];
-    for (ptrdiff_t k = 0; k < n; k++) total += bank->term[k] = bank->share[k] * bank->mass[k];
+    for (ptrdiff_t k = 0; k < n; k++) total += bank->term[k] = bank->filter_share[k] * bank->mass[k];
     if (!(total > 1e-280)) return;      /* no filter of flexible noise has any share in what was seen */
     inverse = 1.0 / total;
     for (int j = 0; j < MOST_FLEXIBLE; j++) {
@@ -114,7 +114,7 @@ static void reweigh(Bank* bank, double top)
     ptrdiff_t K = bank->n_filters;
     const double* prior = setting(bank, PRIOR_SHARE);
     const double* density = bank->mass;
-    double total = dot(bank->share, density, K), of_one[2] = {total, bank->row[Y_SCALE]};
+    double total = dot(bank->filter_share, density, K), of_one[2] = {total, bank->row[Y_SCALE]};
     double hyper_rate = bank->constants[HYPER_SWITCHING_RATE], even = 1.0 / (double)bank->n_rates, inverse = 1.0 / total;
     logarithms_of(of_one, 2);
     learn_shape(bank);
@@ -127,7 +127,7 @@ static void reweigh(Bank* bank, double top)
         for (ptrdiff_t k = 0; k < K; k += WIDTH) {
             vec share = kept * (load(rated + k) * load(density + k)) + rate * load(prior + k);  /* (57) */
             store(rated + k, share);
-            store(bank->share + k, s == 0 ? weight * share : load(bank->share + k) + weight * share);
+            store(bank->filter_share + k, s == 0 ? weight * share : load(bank->filter_share + k) + weight * share);
         }
     }
 }
@@ -135,8 +135,8 @@ static void reweigh(Bank* bank, double top)
 /* Copy mean and covariance of a walk's weights to another. */
 static void copy_weights(Bank* bank, ptrdiff_t from, ptrdiff_t to)
 {
-    for (ptrdiff_t i = 0; i < bank->size; i++) bank->m[i * LANES + to] = bank->m[i * LANES + from];
-    for (ptrdiff_t i = 0; i < bank->n_packed; i++) bank->S[i * LANES + to] = bank->S[i * LANES + from];
+    for (ptrdiff_t i = 0; i < bank->n_weights; i++) bank->walk_mean[i * LANES + to] = bank->walk_mean[i * LANES + from];
+    for (ptrdiff_t i = 0; i < bank->n_packed; i++) bank->walk_cov[i * LANES + to] = bank->walk_cov[i * LANES + from];
 }
 
 /* Let walks that keep failing go on from the weights of the best, which never fails: equation (59). */
@@ -148,23 +148,23 @@ static void restart_failing(Bank* bank)
     ptrdiff_t best;
     for (ptrdiff_t s = 0; s < bank->n_rates; s++) rate += bank->rate_share[s] * switching_rate(bank, s);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
-        vec failures = load(bank->failures + lane), share = zero, prior = zero;
+        vec failures = load(bank->walk_failures + lane), share = zero, prior = zero;
         for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
-            share += load(bank->share + k);
+            share += load(bank->filter_share + k);
             prior += load(setting(bank, PRIOR_SHARE) + k);
         }
         mask succeeds = less(margin * rate * prior, share);
         failures = select(succeeds, larger(failures - one, zero), failures + one);
         too_often |= at_most(fill(most), failures);
-        store(bank->failures + lane, failures);
+        store(bank->walk_failures + lane, failures);
         store(bank->walk_share + lane, share);
     }
     if (!any(too_often)) return;
     best = best_of(bank->walk_share, LANES);
     for (ptrdiff_t walk = 0; walk < LANES; walk++)
-        if (bank->failures[walk] >= most) {
-            bank->failures[walk] = 0.0;
-            if (walk != best && !bank->is_apart) copy_weights(bank, best, walk);
+        if (bank->walk_failures[walk] >= most) {
+            bank->walk_failures[walk] = 0.0;
+            if (walk != best) copy_weights(bank, best, walk);
         }
 }
 
@@ -172,8 +172,8 @@ static void restart_failing(Bank* bank)
 static void summarise(Bank* bank)
 {
     ptrdiff_t K = bank->n_filters;
-    double* drift_share = bank->row + DRIFT_SHARE_0;
-    const double* share = bank->share;
+    double* drift_share = bank->drift_share;
+    const double* share = bank->filter_share;
     const double* index = setting(bank, DRIFT_INDEX);
     double learned[2], flexible_share = 0.0, flexible = flexible_var(bank->flexible, bank->normal_share);
     vec scale_log[PARTS], shaped_share[PARTS], epsilon[PARTS];
@@ -187,12 +187,12 @@ static void summarise(Bank* bank)
                 vec shaped_weight = zero_unless(shaped, weight);
                 log_sd = select(shaped, 0.5 * logarithm(noise_var(bank, k)), log_sd);
                 shaped_share[part] += shaped_weight;
-                epsilon[part] += shaped_weight * load(bank->epsilon + k);
+                epsilon[part] += shaped_weight * load(bank->filter_epsilon + k);
             }
-            vec along = load(bank->level_slope + k) * load(bank->level + k % LANES);
+            vec along = load(bank->filter_level_slope + k) * load(bank->level + k % LANES);
             mask linear = is_linear(bank, k);
             if (any(linear)) along = select(linear, 0.5 * logarithm(linear_square(bank, along)), along);
-            log_sd += load(bank->slow + k) + load(bank->fast + k) + along;
+            log_sd += load(bank->filter_slow + k) + load(bank->filter_fast + k) + along;
             scale_log[part] += weight * log_sd;
         }
     if (bank->n_flexible > 0) flexible_share = sum(share, bank->n_flexible);
@@ -215,7 +215,7 @@ static void move_anchor(Bank* bank)
     double least = bank->constants[SMALLEST_ANCHOR_VAR];
     const double* z = bank->z + bank->intercept;
     rate = rate > slowest ? rate : slowest;
-    for (ptrdiff_t i = 0; i < bank->n; i++) {
+    for (ptrdiff_t i = 0; i < bank->n_features; i++) {
         double* center = bank->anchor_center + i;
         double* var = bank->anchor_var + i;
         if (bank->x_scale[i] <= 0.0) continue;
@@ -248,7 +248,7 @@ static void move_level(Bank* bank, double y)
 static void widen_after_shocks(Bank* bank, double y)
 {
     const double* constants = bank->constants;
-    ptrdiff_t best = best_of(bank->share, bank->n_filters), walk = best % LANES;
+    ptrdiff_t best = best_of(bank->filter_share, bank->n_filters), walk = best % LANES;
     double var = bank->h[walk] + bank->scale[best] * bank->scale[best] * bank->noise_var[best];
     double distance = fabs(y - bank->mean[walk]) / sqrt(var), widening;
     double* shocks = bank->row + SHOCKS;
@@ -261,8 +261,9 @@ static void widen_after_shocks(Bank* bank, double y)
     *shocks = 0.0;
     widening = logarithm_of(distance / constants[DISTANCE_AFTER_SHOCKS]);
     for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) {
-        store(bank->slow + k, smaller(load(bank->slow + k) + widening, fill(bank->limits->largest_log_scale)));
-        store(bank->fast + k, fill(0.0));
+        vec wider = load(bank->filter_slow + k) + widening;
+        store(bank->filter_slow + k, smaller(wider, fill(bank->limits->largest_log_scale)));
+        store(bank->filter_fast + k, fill(0.0));
     }
 }
 

@@ -13,11 +13,11 @@
 static inline void find_drift(Bank* bank, ptrdiff_t lane)
 {
     vec share = fill(0.0), slow = fill(0.0), q = load(setting(bank, DRIFT_VAR) + lane);
-    mask jumps = at_most(fill(bank->constants[MAX_STRIKES]), load(bank->strikes + lane));
+    mask jumps = at_most(fill(bank->constants[MAX_STRIKES]), load(bank->walk_strikes + lane));
     for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
-        vec own = load(bank->share + k);
+        vec own = load(bank->filter_share + k);
         share += own;
-        slow += own * load(bank->slow + k);
+        slow += own * load(bank->filter_slow + k);
     }
     share = larger(share, fill(SMALLEST_SHARE));
     if (any(jumps)) q += zero_unless(jumps, load(setting(bank, JUMP_VAR) + lane));              /* (116) */
@@ -29,14 +29,14 @@ static inline void find_drift(Bank* bank, ptrdiff_t lane)
 INLINE void forecast_walks_of(Bank* bank, const ptrdiff_t size, const int is_diagonal)
 {
     double* p = bank->p;
-    const double* m = bank->m;
+    const double* m = bank->walk_mean;
     const double* z = bank->z;
     const double* slope = bank->anchored_slope;
     const double* moved_slope = bank->moved_slope;
     if (is_diagonal)
-        product_diagonal(size, bank->S, z, p);
+        product_diagonal(size, bank->walk_cov, z, p);
     else
-        product(size, bank->S, z, p);
+        product(size, bank->walk_cov, z, p);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
         vec h = fill(0.0), mean = fill(0.0), q = load(bank->drift_var + lane);
         vec anchored = q * load(setting(bank, ANCHORED) + lane), newest = q * load(setting(bank, DIFFERENCED) + lane);
@@ -55,7 +55,7 @@ INLINE void forecast_walks_of(Bank* bank, const ptrdiff_t size, const int is_dia
 }
 
 /* The shares and the drift of all walks. */
-static void bank_drift(Bank* bank)
+static void find_drifts(Bank* bank)
 {
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) find_drift(bank, lane);
 }
@@ -64,13 +64,13 @@ static void bank_drift(Bank* bank)
 static void project_walks(Bank* bank)
 {
     find_anchors(bank);
-    bank_drift(bank);
+    find_drifts(bank);
     if (bank->is_diagonal)
-        forecast_walks_of(bank, bank->size, 1);
-    else if (bank->size == 2)   /* with the loops unrolled */
+        forecast_walks_of(bank, bank->n_weights, 1);
+    else if (bank->n_weights == 2)   /* with the loops unrolled */
         forecast_walks_of(bank, 2, 0);
     else
-        forecast_walks_of(bank, bank->size, 0);
+        forecast_walks_of(bank, bank->n_weights, 0);
 }
 
 /* The forecasts of all walks, and their level. */
@@ -78,7 +78,7 @@ static void forecast_walks(Bank* bank)
 {
     double unit = bank->row[Y_SCALE], most = bank->constants[LARGEST_LEVEL];
     double center = bank->row[Y_RUNNING_MEAN], inverse_sd = 1.0 / sqrt(bank->row[Y_RUNNING_VAR]);
-    if (!bank->is_apart) project_walks(bank);
+    project_walks(bank);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH)
         store(bank->level + lane, clamp((load(bank->mean + lane) - center) * inverse_sd, -most, most));     /* (105) */
     if (bank->extra != NULL)
@@ -91,7 +91,7 @@ static void forecast_walks(Bank* bank)
 /* P = S + Q, in place of S, for the walks from `lane` on: equations (53) and (120). Return the sum of √P_ii |z_i|. */
 INLINE vec let_drift(Bank* bank, ptrdiff_t lane, const ptrdiff_t size)
 {
-    double* row = bank->S + lane;       /* of the triangle */
+    double* row = bank->walk_cov + lane;       /* of the triangle */
     const double* diagonal = bank->anchored_diagonal;
     const double* cross = bank->anchored_cross;
     const double* moved_diagonal = bank->moved_diagonal;
@@ -115,12 +115,11 @@ INLINE vec let_drift(Bank* bank, ptrdiff_t lane, const ptrdiff_t size)
 /* Let the walks from `lane` on, whose observation is missing, drift. */
 static inline void pass_walks(Bank* bank, ptrdiff_t lane)
 {
-    store(bank->strikes + lane, fill(0.0));
-    if (bank->is_apart) return;
+    store(bank->walk_strikes + lane, fill(0.0));
     if (bank->is_diagonal)
         let_drift_diagonal(bank, lane);
     else
-        let_drift(bank, lane, bank->size);
+        let_drift(bank, lane, bank->n_weights);
     if (any_differenced(bank, lane)) pass_newest(bank, lane);
 }
 
@@ -136,7 +135,7 @@ static inline void count_strikes(Bank* bank, ptrdiff_t lane, double y)
     }
     vec var = load(bank->h + lane) + noise;
     mask strikes = less(far * far * var, error * error);
-    store(bank->strikes + lane, zero_unless(strikes, load(bank->strikes + lane) + 1.0));
+    store(bank->walk_strikes + lane, zero_unless(strikes, load(bank->walk_strikes + lane) + 1.0));
 }
 
 /* What the observation says of z @ w in the walks from `lane` on: mean and variance over their filters, which are weighed
@@ -145,7 +144,7 @@ static inline void match_moments(Bank* bank, ptrdiff_t lane)
 {
     vec total = fill(0.0), move = fill(0.0), left = fill(0.0), h = load(bank->h + lane);
     for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
-        vec own = load(bank->share + k) * (load(bank->mass + k) + SMALLEST_DENSITY);            /* (123) */
+        vec own = load(bank->filter_share + k) * (load(bank->mass + k) + SMALLEST_DENSITY);            /* (123) */
         store(bank->term + k, own);
         total += own;
         move -= own * (load(bank->shift + k) * load(bank->scale + k));
@@ -177,7 +176,7 @@ INLINE void learn_walks_of(Bank* bank, const ptrdiff_t size, double y)
         vec shrink = larger(1.0 - load(bank->left + lane) * inverse_h, fill(0.0));
         vec reach = reaches[part] = let_drift(bank, lane, size);
         for (ptrdiff_t i = 0; i < size; i++) {
-            double* weight = bank->m + i * LANES + lane;
+            double* weight = bank->walk_mean + i * LANES + lane;
             store(weight, clamp(load(weight) + step * load(p + i * LANES + lane), -most, most));        /* (45) */
         }
         growth[part] = 1.0 + zero_unless(moves, rounding * (1.0 + reach * root(inverse_h)));    /* (28) */
@@ -185,7 +184,7 @@ INLINE void learn_walks_of(Bank* bank, const ptrdiff_t size, double y)
         if (any(less(fill(1.0), floor * inverse_h))) inverse_h = smaller(inverse_h, 1.0 / floor);
         factor[part] = shrink * inverse_h;
     }
-    subtract_outer(size, growth, factor, p, bank->S);                                           /* (46) */
+    subtract_outer(size, growth, factor, p, bank->walk_cov);                                           /* (46) */
     for (int part = 0; part < PARTS; part++)
         if (any_differenced(bank, part * WIDTH))
             explain_newest(bank, part * WIDTH, size, y, factor[part], rounding * reaches[part] * reaches[part]);
@@ -195,13 +194,12 @@ INLINE void learn_walks_of(Bank* bank, const ptrdiff_t size, double y)
 static void learn_walks(Bank* bank, double y)
 {
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) match_moments(bank, lane);
-    if (bank->is_apart) return;
     if (bank->is_diagonal)
         learn_walks_diagonal(bank);
-    else if (bank->size == 2)   /* with the loops unrolled */
+    else if (bank->n_weights == 2)   /* with the loops unrolled */
         learn_walks_of(bank, 2, y);
     else
-        learn_walks_of(bank, bank->size, y);
+        learn_walks_of(bank, bank->n_weights, y);
 }
 
 #endif

@@ -4,14 +4,15 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass import AutoBypass
-from adabypass.inference.kernel import bank_state
+from adabypass.inference.kernel.bank import places
 from adabypass.inference.reference import bank as reference
 from adabypass.inference.reference import warm_up
-from adabypass.model.bank import LANES, AutoBypassSpec
-from adabypass.model.bank_design import LevelLaw, Setting
+from adabypass.model.bank import AutoBypassSpec
 from adabypass.model.component import COMPONENT, Components
 from adabypass.model.covariance import Covariance
 from adabypass.model.noise import Family
@@ -184,22 +185,24 @@ def test_after_a_jump_failing_walks_go_on_from_the_best() -> None:
     assert field(model, "walk_mean")[0] == approx(state.bank.walks[0].weights.mean, rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("n_features", [1, 2, 7])
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
-def test_compiled_offsets_are_those_of_the_layout(covariance: Covariance, n_features: int, intercept: bool) -> None:
-    spec = AutoBypassSpec(intercept, covariance=covariance, transform="none")
-    row, constants, places = spec.new_row(n_features), spec.constants(), spec.layout.places(**spec.dims(n_features))
-    offsets, settings_at, n_scratch = bank_state.offsets(np.array(constants), row, n_features, not spec.is_full)
-    assert offsets == {each.name: places[each.name][0].start for each in spec.layout.fields if each.shape is not None}
-    last = spec.layout.fields[-1].name
-    assert places[last][0].stop == len(row)
-    assert settings_at + spec.n_filters * len(Setting._fields) == len(constants)
-    assert n_scratch == spec.n_scratch(n_features)
-
-
-def test_blocks_are_as_long_as_those_of_compiled_code() -> None:
-    assert bank_state.LANES == LANES
+@given(
+    intercept=st.booleans(),
+    covariance=st.sampled_from(["full", "diagonal"]),
+    seasonal_mean=st.booleans(),
+    period=st.integers(1, 50),
+    n_features=st.integers(1, 30),
+)
+def test_compiled_code_finds_what_the_layout_says(
+    intercept: bool, covariance: Covariance, seasonal_mean: bool, period: int, n_features: int
+) -> None:
+    """Both read one table, but compute the dimensions and add up the sizes on their own."""
+    spec = AutoBypassSpec(intercept, period, covariance=covariance, seasonal_mean=seasonal_mean, transform="none")
+    row, constants = spec.new_row(n_features), np.array(spec.constants())
+    found, sizes = places(constants, row, n_features, not spec.is_full)
+    expected = spec.layout.places(**spec.dims(n_features))
+    fields = ["drift_share_0", *(each.name for each in spec.layout.fields if each.shape is not None)]
+    assert dict(zip(fields, found, strict=True)) == {name: expected[name][0].start for name in fields}
+    assert sizes == (len(row), spec.n_scratch(n_features), len(constants))
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 5])
@@ -211,16 +214,3 @@ def test_covariances_begin_at_a_cache_line_whatever_the_row_came_from(n_features
         assert each._cell is not None
         assert each._cell.row[place.start :].ctypes.data % 64 == 0
         assert np.array_equal(each._cell.row, model.__getstate__()["row"])
-
-
-def test_compiled_names_are_those_of_the_spec() -> None:
-    spec = AutoBypassSpec(transform="none")
-    scalars = [each.name for each in spec.layout.fields if each.shape is None]
-    first_drift_share = scalars.index("drift_share_0")
-    for names in (scalars[: first_drift_share + 1], spec.constant_names, Setting._fields):
-        assert [getattr(bank_state, name.upper()) for name in names] == list(range(len(names)))
-    assert len(scalars) == first_drift_share + spec.n_drifts
-    assert len(spec.constant_names) == bank_state.N_CONSTANTS
-    assert len(Setting._fields) == bank_state.N_SETTINGS
-    laws = [getattr(bank_state, name) for name in ("NO_LAW", "EXPONENTIAL_LAW", "LINEAR_LAW")]
-    assert laws == [LevelLaw.NONE, LevelLaw.EXPONENTIAL, LevelLaw.LINEAR]

@@ -9,7 +9,7 @@ from adabypass.inference.reference.filters import Anchor, level_log, level_log_s
 from adabypass.inference.reference.linear_gaussian import Weights
 from adabypass.inference.reference.walks import direction, explain
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.bank_design import LevelLaw
+from adabypass.model.bank_table import LevelLaw
 from adabypass.validation import Floats
 
 ROUNDING = 1e-9

@@ -1,9 +1,11 @@
-# What a bank forecasts and learns, for those who open it in their own way.
+# How a bank is opened, what it forecasts and how it learns.
 
-from adabypass.inference.kernel.bank_state cimport Bank
+from adabypass.model.bank_table cimport Bank
 from adabypass.inference.kernel.step cimport Linear, Step
 
 
+cdef void measure_bank(Bank* bank, const double* constants, Py_ssize_t n_features, bint is_diagonal) noexcept nogil
+cdef void open_bank(const Step* step, Bank* bank) noexcept nogil
 cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept nogil
 cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean, double* var) noexcept nogil
 cdef void absorb_bank(Bank* bank, const double* x, double scale, double y) noexcept nogil

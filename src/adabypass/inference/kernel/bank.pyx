@@ -6,28 +6,86 @@ Inside, everything is in standard units: features and y less their centre, over 
 from libc.math cimport isnan, sqrt
 from libc.string cimport memcpy
 
+from adabypass.model.bank_table cimport (
+    ANCHORED, Bank, DIFFERENCED, LARGEST_ERROR, LEVEL_RATE, LOG_SCORE, NOISE_VAR, N_FIELDS, N_SEASON_SUMS, N_SEEN,
+    N_SETTINGS, N_SHIFTS, PHASE, PHASE_SETTLED, PHASE_UNSCALED, SEASON_STEP, SEASON_SUM_NOISE, SEASON_SUM_SHARE,
+    SEASON_SUM_SQUARES, SEASON_SUM_TOTAL, SEASON_SUM_VARS, SHIFT_PRIOR, SHIFT_RATE, SLOPES_DRIFT, Y_SCALE, find_fields,
+    lay_row, lay_scratch, read_constants, row_size, scratch_size,
+)
 from adabypass.model.component cimport Component
-from adabypass.model.families cimport MODERATE, noise_of
+from adabypass.model.families cimport FLEXIBLE_NORMALS, FLEXIBLE_START, MODERATE, NORMALS, noise_of
 from adabypass.model.packing cimport Record, open_record
 from adabypass.model.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS, FilterForecasts, MOST_FLEXIBLE
+from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, FilterForecasts, Limits
 
-from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DIFFERENCED, LANES, LARGEST_ERROR, LEVEL_RATE, LOG_SCORE, N_SEEN, N_SHIFTS, NOISE_VAR, PHASE,
-    SEASON_STEP, SETTLED, SHIFT_NOISE, SHIFT_PRIOR, SHIFT_RATE, SHIFT_SHARE, SHIFT_SQUARES, SHIFT_SUM, SHIFT_VARS,
-    SLOPES_DRIFT,
-    UNSCALED, Y_SCALE, drift_of_walk, open_bank, setting, share_of_walk, var_at,
-)
+from adabypass.inference.kernel.bank_walks cimport drift_of_walk, setting, share_of_walk, var_at
 from adabypass.inference.kernel.step cimport LARGEST, Linear, Step, saturate
 from adabypass.inference.kernel.units cimport find_scales, standardise
 from adabypass.inference.kernel.warm_up cimport (
     is_milestone, remember, start_component, start_log_density, start_over,
 )
 
-from adabypass.model import limits
+from adabypass.model import covariance, limits
 
 cdef double LARGEST_UNIT = limits.LARGEST_UNIT
 cdef double LARGEST_SHIFT = limits.LARGEST_SHIFT
+
+cdef Limits LIMITS = Limits(
+    largest=limits.LARGEST,
+    largest_weight=limits.LARGEST_WEIGHT,
+    largest_distance=limits.LARGEST_DISTANCE,
+    smallest_signal=limits.SMALLEST_SIGNAL,
+    largest_log_scale=limits.LARGEST_LOG_SCALE,
+    resolution=limits.RESOLUTION,
+    rounding=limits.ROUNDING,
+    most_explained=covariance.MOST_EXPLAINED,
+    max_spread=limits.MAX_SPREAD,
+)
+
+
+cdef void measure_bank(Bank* bank, const double* constants, Py_ssize_t n_features, bint is_diagonal) noexcept nogil:
+    """Find all dimensions of a bank, on which the places in its row and its scratch memory depend."""
+    read_constants(bank, constants)
+    bank.n_features, bank.n_weights = n_features, n_features + bank.intercept
+    bank.n_packed = bank.n_weights if is_diagonal else bank.n_weights * (bank.n_weights + 1) // 2
+    bank.n_rates = bank.n_fixed_rates + 1
+    bank.n_season_sums = N_SEASON_SUMS if bank.n_shifts > 0 else 0
+    bank.n_walks, bank.n_noises, bank.n_normals = LANES, LANES, MOST_FLEXIBLE
+    bank.is_diagonal = is_diagonal
+
+
+cdef void open_bank(const Step* step, Bank* bank) noexcept nogil:
+    """Find everything of the bank whose row, constants and scratch memory a step has."""
+    measure_bank(bank, step.constants, step.n, step.is_diagonal)
+    lay_row(bank, step.row)
+    lay_scratch(bank, step.scratch)
+    bank.limits, bank.normals, bank.flexible, bank.flexible_start = &LIMITS, NORMALS, &FLEXIBLE_NORMALS, FLEXIBLE_START
+    bank.replays, bank.extra = False, step.extra
+
+
+def places(const double[::1] constants, double[::1] row, Py_ssize_t n_features, bint is_diagonal):
+    """Return where each field of a row begins, for the test that holds compiled code and Python's layout equal.
+
+    Parameters
+    ----------
+    constants : array
+        Those of a spec that transforms nothing.
+    row : array
+
+    Returns
+    -------
+    fields : list of int
+        Where each field that is no scalar begins.
+    sizes : tuple of int
+        How many numbers row, scratch memory and constants have.
+    """
+    cdef Bank bank
+    cdef ptrdiff_t[N_FIELDS] found
+    measure_bank(&bank, &constants[0], n_features, is_diagonal)
+    lay_row(&bank, &row[0])
+    find_fields(&bank, found)
+    n_constants = bank.settings - bank.constants + N_SETTINGS * bank.n_filters
+    return [found[i] for i in range(N_FIELDS)], (row_size(&bank), scratch_size(&bank), n_constants)
 
 
 cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept nogil:
@@ -46,7 +104,7 @@ cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept n
 
 cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean, double* var) noexcept nogil:
     """Mean and variance of the mixture of the filters' forecasts: equation (58)."""
-    if bank.row[PHASE] == UNSCALED:
+    if bank.row[PHASE] == PHASE_UNSCALED:
         forecast_start(bank, mean, var)
         return
     standardise(bank, x, scale)
@@ -58,7 +116,7 @@ cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean,
 
 cdef inline bint has_shift(const Bank* bank) noexcept nogil:
     """Whether the season shifts the forecast."""
-    return bank.constants[N_SHIFTS] > 0.0 and bank.row[PHASE] == SETTLED
+    return bank.constants[N_SHIFTS] > 0.0 and bank.row[PHASE] == PHASE_SETTLED
 
 
 cdef inline double shift(const Bank* bank) noexcept nogil:
@@ -69,7 +127,7 @@ cdef inline double shift(const Bank* bank) noexcept nogil:
 cdef inline double standard_shift(const Bank* bank, Py_ssize_t step) noexcept nogil:
     """The same in standard units."""
     cdef const double* sums = bank.season_sums
-    return sums[SHIFT_SHARE] * (bank.season_shift[step] - sums[SHIFT_SUM] / bank.constants[N_SHIFTS])
+    return sums[SEASON_SUM_SHARE] * (bank.season_shift[step] - sums[SEASON_SUM_TOTAL] / bank.constants[N_SHIFTS])
 
 
 cdef void learn_shift(Bank* bank, double y) noexcept nogil:
@@ -79,20 +137,20 @@ cdef void learn_shift(Bank* bank, double y) noexcept nogil:
     cdef double* sums = bank.season_sums
     cdef double unit = bank.row[Y_SCALE], most = constants[LARGEST_ERROR], n = constants[N_SHIFTS]
     cdef double largest = most * sqrt(bank.newest[1]) / unit, error, rate, noise_rate, new
-    if sums[SHIFT_NOISE] > 0.0:
-        largest = smaller(largest, most * sqrt(sums[SHIFT_NOISE]))
+    if sums[SEASON_SUM_NOISE] > 0.0:
+        largest = smaller(largest, most * sqrt(sums[SEASON_SUM_NOISE]))
     error = smaller(larger((y - bank.newest[0]) / unit, -largest), largest)
     rate = larger(constants[SHIFT_RATE], 1.0 / (constants[SHIFT_PRIOR] + bank.row[N_SEEN] / n))
-    noise_rate = larger(constants[LEVEL_RATE], 1.0 / (bank.row[N_SEEN] + 2.0)) if sums[SHIFT_NOISE] > 0.0 else 1.0
+    noise_rate = larger(constants[LEVEL_RATE], 1.0 / (bank.row[N_SEEN] + 2.0)) if sums[SEASON_SUM_NOISE] > 0.0 else 1.0
     new = bank.season_shift[step] + rate * (error + standard_shift(bank, step) - bank.season_shift[step])   # (223)
     new = smaller(larger(new, -LARGEST_SHIFT), LARGEST_SHIFT)
-    sums[SHIFT_SUM] += new - bank.season_shift[step]
-    sums[SHIFT_SQUARES] += (new - bank.season_shift[step]) * (new + bank.season_shift[step])
-    sums[SHIFT_VARS] -= bank.season_shift_var[step]
+    sums[SEASON_SUM_TOTAL] += new - bank.season_shift[step]
+    sums[SEASON_SUM_SQUARES] += (new - bank.season_shift[step]) * (new + bank.season_shift[step])
+    sums[SEASON_SUM_VARS] -= bank.season_shift_var[step]
     bank.season_shift[step] = new
     bank.season_shift_var[step] = (1.0 - rate) * (1.0 - rate) * bank.season_shift_var[step] + rate * rate   # (224)
-    sums[SHIFT_VARS] += bank.season_shift_var[step]
-    sums[SHIFT_NOISE] += noise_rate * (smaller(error * error, LARGEST_SHIFT) - sums[SHIFT_NOISE])
+    sums[SEASON_SUM_VARS] += bank.season_shift_var[step]
+    sums[SEASON_SUM_NOISE] += noise_rate * (smaller(error * error, LARGEST_SHIFT) - sums[SEASON_SUM_NOISE])
     if step == 0:
         sum_season(bank)
     share_season(bank)
@@ -102,29 +160,30 @@ cdef void sum_season(Bank* bank) noexcept nogil:
     """Sum what the steps add anew, once a season, so that rounding does not add up."""
     cdef double* sums = bank.season_sums
     cdef Py_ssize_t step
-    sums[SHIFT_SUM] = sums[SHIFT_SQUARES] = sums[SHIFT_VARS] = 0.0
+    sums[SEASON_SUM_TOTAL] = sums[SEASON_SUM_SQUARES] = sums[SEASON_SUM_VARS] = 0.0
     for step in range(<Py_ssize_t>bank.constants[N_SHIFTS]):
-        sums[SHIFT_SUM] += bank.season_shift[step]
-        sums[SHIFT_SQUARES] += bank.season_shift[step] * bank.season_shift[step]
-        sums[SHIFT_VARS] += bank.season_shift_var[step]
+        sums[SEASON_SUM_TOTAL] += bank.season_shift[step]
+        sums[SEASON_SUM_SQUARES] += bank.season_shift[step] * bank.season_shift[step]
+        sums[SEASON_SUM_VARS] += bank.season_shift_var[step]
 
 
 cdef void share_season(Bank* bank) noexcept nogil:
     """How much of what the steps add is more than noise: equation (225)."""
     cdef double* sums = bank.season_sums
-    cdef double squares = sums[SHIFT_SQUARES] - sums[SHIFT_SUM] * sums[SHIFT_SUM] / bank.constants[N_SHIFTS]
-    cdef double noise = sums[SHIFT_NOISE] * sums[SHIFT_VARS]
-    sums[SHIFT_SHARE] = 1.0 - noise / squares if squares > noise else 0.0
+    cdef double total = sums[SEASON_SUM_TOTAL]
+    cdef double squares = sums[SEASON_SUM_SQUARES] - total * total / bank.constants[N_SHIFTS]
+    cdef double noise = sums[SEASON_SUM_NOISE] * sums[SEASON_SUM_VARS]
+    sums[SEASON_SUM_SHARE] = 1.0 - noise / squares if squares > noise else 0.0
 
 
 cdef void absorb_bank(Bank* bank, const double* x, double scale, double y) noexcept nogil:
     """Learn from y, after `forecast_bank`; nan lets time pass."""
-    if bank.row[PHASE] == UNSCALED:
+    if bank.row[PHASE] == PHASE_UNSCALED:
         if not isnan(y):
             bank.row[LOG_SCORE] = start_log_density(bank, y)
             bank.row[N_SEEN] += 1.0
     else:
-        if bank.row[PHASE] == SETTLED or isnan(y):
+        if bank.row[PHASE] == PHASE_SETTLED or isnan(y):
             find_scales(bank, x, scale)
         if has_shift(bank) and not isnan(y):
             y = saturate(y - shift(bank))
@@ -132,7 +191,7 @@ cdef void absorb_bank(Bank* bank, const double* x, double scale, double y) noexc
             learn_shift(bank, y)
         else:
             KERNELS.bank_learn(bank, y)
-    if bank.row[PHASE] != SETTLED and not isnan(y):
+    if bank.row[PHASE] != PHASE_SETTLED and not isnan(y):
         remember(bank, x, scale, y)
         if is_milestone(bank):
             start_over(bank)
@@ -144,7 +203,7 @@ cdef void describe_bank(const Bank* bank, double base, double* record) noexcept 
     cdef Record out = open_record(record, bank.n_filters, LANES, True)
     cdef FilterForecasts places
     memcpy(out.normal_share, bank.normal_share, MOST_FLEXIBLE * sizeof(double))
-    if bank.row[PHASE] == UNSCALED:
+    if bank.row[PHASE] == PHASE_UNSCALED:
         _describe_start(bank, base, &out)
         return
     out.common_family[0] = -1.0
@@ -173,20 +232,21 @@ cdef void _describe_start(const Bank* bank, double base, Record* out) noexcept n
 
 cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:
     """Write mean and variance of the features' weights under the mixture, in the user's units."""
-    cdef Bank bank = open_bank(step)
+    cdef Bank bank
     cdef double[LANES] share
     cdef Py_ssize_t walk, i, at
     cdef double each, unit
+    open_bank(step, &bank)
     for walk in range(LANES):
         share[walk] = share_of_walk(&bank, walk)
-    for i in range(bank.n):
+    for i in range(bank.n_features):
         at = i + bank.intercept
         mean[i] = var[i] = 0.0
         for walk in range(LANES):
-            mean[i] += share[walk] * bank.m[at * LANES + walk]
+            mean[i] += share[walk] * bank.walk_mean[at * LANES + walk]
         for walk in range(LANES):
-            each = bank.m[at * LANES + walk] - mean[i]
-            var[i] += share[walk] * (bank.S[var_at(&bank, walk, at)] + each * each)
+            each = bank.walk_mean[at * LANES + walk] - mean[i]
+            var[i] += share[walk] * (bank.walk_cov[var_at(&bank, walk, at)] + each * each)
         unit = smaller(bank.row[Y_SCALE] / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
         mean[i] *= unit
         var[i] = var[i] * unit * unit if unit > 0.0 else LARGEST
@@ -194,17 +254,18 @@ cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:
 
 cdef void weights(const Step* step, Linear* out) noexcept nogil:
     """Point at the weights of every walk."""
-    cdef Bank bank = open_bank(<Step*>step)
+    cdef Bank bank
     cdef Py_ssize_t walk
+    open_bank(step, &bank)
     for walk in range(LANES):
         out[walk].share = share_of_walk(&bank, walk)
-        out[walk].mean = bank.m + bank.intercept * LANES + walk
-        out[walk].cov = bank.S + walk
+        out[walk].mean = bank.walk_mean + bank.intercept * LANES + walk
+        out[walk].cov = bank.walk_cov + walk
         out[walk].stride = LANES
         out[walk].offset = bank.intercept
         out[walk].drift_var = drift_of_walk(&bank, walk) * setting(&bank, SLOPES_DRIFT)[walk]       # after any jump
         out[walk].drift_divisor = bank.anchor_var if setting(&bank, ANCHORED)[walk] != 0.0 else NULL    # (53)
         if setting(&bank, DIFFERENCED)[walk] != 0.0:
             out[walk].drift_divisor = bank.move_var                                                 # (120)
-        out[walk].y_scale = bank.row[Y_SCALE] if bank.row[PHASE] != UNSCALED else 0.0
+        out[walk].y_scale = bank.row[Y_SCALE] if bank.row[PHASE] != PHASE_UNSCALED else 0.0
         out[walk].x_scale = bank.x_scale

@@ -4,17 +4,19 @@ from libc.math cimport exp, fabs, isnan, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, Bank, DIFFERENCED, DRIFT_VAR, FAMILY, FAST_DECAY, JUMP_VAR, LANES, LARGEST_FAST_DECAY, LAST_Y,
-    LEAST_SIZE, LEVEL_LAW, LINEAR_LAW, MAX_STRIKES, PHASE, SEASON_STEP, SLOPES_DRIFT, UNSCALED, Y_CENTER,
-    Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, drift_of_walk, open_bank, setting,
-)
+from adabypass.inference.kernel.bank cimport open_bank
+from adabypass.inference.kernel.bank_walks cimport drift_of_walk, setting
 from adabypass.inference.kernel.step cimport LARGEST, saturate
 from adabypass.inference.kernel.warm_up cimport start_component
+from adabypass.model.bank_table cimport (
+    ANCHORED, Bank, DIFFERENCED, DRIFT_VAR, FAMILY, FAST_DECAY, JUMP_VAR, LARGEST_FAST_DECAY, LAST_Y, LEAST_SIZE,
+    LEVEL_LAW, LEVEL_LAW_LINEAR, MAX_STRIKES, PHASE, PHASE_UNSCALED, SEASON_STEP, SLOPES_DRIFT, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR,
+    Y_SCALE,
+)
 from adabypass.model.component cimport Component
 from adabypass.model.families cimport Noise, noise_of
 from adabypass.model.special cimport larger, smaller
-from adabypass.simd.dispatch cimport MOST_FLEXIBLE
+from adabypass.simd.dispatch cimport LANES, MOST_FLEXIBLE
 
 from adabypass.model import limits
 
@@ -24,14 +26,15 @@ cdef double RESOLUTION = limits.RESOLUTION
 
 cdef void believe(Step* step, Belief* out) noexcept nogil:
     """Fill the belief of all filters, in the user's units."""
-    cdef Bank bank = open_bank(step)
+    cdef Bank bank
+    open_bank(step, &bank)
     cdef Py_ssize_t i, k
     cdef double y_scale = bank.row[Y_SCALE], floor = RESOLUTION * fabs(bank.row[LAST_Y])
     cdef double center = 0.0, flexible_var = 0.0
     cdef const Noise* noise
     cdef double* unit = bank.z          # scratch: of each weight
     out.n_flexible, out.season_log, out.period, out.season_step = bank.n_flexible, NULL, bank.period, 0
-    if bank.row[PHASE] == UNSCALED:
+    if bank.row[PHASE] == PHASE_UNSCALED:
         _believe_start(&bank, out)
         return
     out.is_known = True
@@ -49,22 +52,22 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
     out.level_unit = y_scale * sqrt(bank.row[Y_RUNNING_VAR])
     if bank.intercept:
         unit[0] = y_scale
-    for i in range(bank.n):
+    for i in range(bank.n_features):
         out.x_center[i] = bank.x_center[i]
         out.feature_size[i] = larger(bank.x_scale[i], 0.0) * sqrt(bank.anchor_var[i])
         unit[bank.intercept + i] = smaller(y_scale / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
     for k in range(bank.n_filters):
-        out.share[k] = bank.share[k]
+        out.share[k] = bank.filter_share[k]
         out.family[k] = <int64_t>setting(&bank, FAMILY)[k]
         noise = noise_of(out.family[k])
-        out.epsilon[k] = bank.epsilon[k] if noise.has_epsilon else 0.0
+        out.epsilon[k] = bank.filter_epsilon[k] if noise.has_epsilon else 0.0
         out.unit_var[k] = flexible_var if k < bank.n_flexible else noise.var(noise, out.epsilon[k])
-        out.noise_scale[k] = larger(y_scale * exp(bank.slow[k] + bank.fast[k]), floor)                      # (85)
-        out.fading[k] = bank.fast[k]
-        out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.fading_log.value[k // LANES])   # (102)
+        out.noise_scale[k] = larger(y_scale * exp(bank.filter_slow[k] + bank.filter_fast[k]), floor)        # (85)
+        out.fading[k] = bank.filter_fast[k]
+        out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.noise_fading_log[k // LANES])   # (102)
         out.fade[k] = larger(smaller(out.fade[k], bank.constants[LARGEST_FAST_DECAY]), 0.0)
-        out.level_slope[k], out.differenced[k] = bank.level_slope[k], setting(&bank, DIFFERENCED)[k]
-        out.level_linear[k] = setting(&bank, LEVEL_LAW)[k] == LINEAR_LAW
+        out.level_slope[k], out.differenced[k] = bank.filter_level_slope[k], setting(&bank, DIFFERENCED)[k]
+        out.level_linear[k] = setting(&bank, LEVEL_LAW)[k] == LEVEL_LAW_LINEAR
         _believe_weights(&bank, k, unit, out)
 
 
@@ -83,11 +86,11 @@ cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, B
     cdef double* cov = out.cov + k * bank.n_packed
     cdef double* drift = out.drift + k * bank.n_packed
     memset(drift, 0, bank.n_packed * sizeof(double))
-    for i in range(bank.size):
-        out.mean[k * bank.size + i] = bank.m[i * LANES + walk] * unit[i]
+    for i in range(bank.n_weights):
+        out.mean[k * bank.n_weights + i] = bank.walk_mean[i * LANES + walk] * unit[i]
         for j in range(i + 1):
             units = smaller(unit[i] * unit[j], LARGEST)
-            cov[at] = saturate(bank.S[at * LANES + walk] * units)
+            cov[at] = saturate(bank.walk_cov[at * LANES + walk] * units)
             at += 1
         if i < first:
             continue
@@ -99,7 +102,7 @@ cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, B
             drift[at - 1 - i] = saturate(-q * center * prec * smaller(unit[i] * unit[0], LARGEST))
     if bank.intercept:
         drift[0] = saturate(q * of_intercept * smaller(unit[0] * unit[0], LARGEST))
-    if bank.strikes[walk] >= bank.constants[MAX_STRIKES]:
+    if bank.walk_strikes[walk] >= bank.constants[MAX_STRIKES]:
         jump = setting(bank, JUMP_VAR)[walk] / setting(bank, DRIFT_VAR)[walk]
         for at in range(bank.n_packed):
             cov[at] = saturate(cov[at] + jump * drift[at])                                                  # (116)
@@ -109,10 +112,10 @@ cdef void _believe_start(const Bank* bank, Belief* out) noexcept nogil:
     """Before the scale of y is known: the components of equation (83), whatever the features."""
     cdef Component part
     cdef Py_ssize_t i, k
-    memset(out.mean, 0, bank.n_filters * bank.size * sizeof(double))
+    memset(out.mean, 0, bank.n_filters * bank.n_weights * sizeof(double))
     memset(out.cov, 0, bank.n_filters * bank.n_packed * sizeof(double))
     memset(out.drift, 0, bank.n_filters * bank.n_packed * sizeof(double))
-    for i in range(bank.n):
+    for i in range(bank.n_features):
         out.x_center[i] = 0.0
     for k in range(bank.n_filters):
         start_component(bank, k, &part)

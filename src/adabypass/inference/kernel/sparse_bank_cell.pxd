@@ -1,6 +1,6 @@
 cimport numpy as cnp
 
-from adabypass.inference.kernel.bank_state cimport Bank
+from adabypass.model.bank_table cimport Bank
 from adabypass.inference.kernel.sparse_cell cimport SparseCell
 from adabypass.inference.kernel.step cimport Step
 

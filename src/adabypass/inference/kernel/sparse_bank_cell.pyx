@@ -11,19 +11,20 @@ from libc.string cimport memcpy
 
 cimport numpy as cnp
 
-from adabypass.inference.kernel.bank cimport describe_bank, forecast_start
-from adabypass.inference.kernel.bank_state cimport (
-    ANCHORED, ANCHOR_RATE, Bank, LANES, LARGEST_ERROR, LOG_SCORE, MAX_FAILURES, N_FILTERS, N_FLEXIBLE, N_SEEN,
-    N_WARM, PHASE, PREC_DECAY, PRIOR_PREC, SEASON_STEP, SETTLED, SLOPES_DRIFT, SMALLEST_ANCHOR_VAR, UNSCALED, WARMING,
-    WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, lay_scratch, n_scratch, open_bank, setting,
-)
+from adabypass.inference.kernel.bank cimport describe_bank, forecast_start, measure_bank, open_bank
+from adabypass.inference.kernel.bank_walks cimport setting
 from adabypass.inference.kernel.sparse_cell cimport SparseCell
 from adabypass.inference.kernel.step cimport LARGEST, LINE, next_line, saturate
 from adabypass.inference.kernel.warm_up cimport (
     center_and_scale, is_milestone, remember, reset, start_log_density,
 )
+from adabypass.model.bank_table cimport (
+    ANCHORED, ANCHOR_RATE, Bank, LARGEST_ERROR, LOG_SCORE, MAX_FAILURES, N_SEEN, N_WARM, PHASE, PHASE_SETTLED,
+    PHASE_UNSCALED, PHASE_WARMING, PREC_DECAY, PRIOR_PREC, SEASON_STEP, SLOPES_DRIFT, SMALLEST_ANCHOR_VAR,
+    WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, lay_scratch, scratch_size,
+)
 from adabypass.model.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS
+from adabypass.simd.dispatch cimport KERNELS, LANES
 
 from adabypass.model import bank as bank_spec
 from adabypass.model import limits
@@ -72,15 +73,16 @@ cdef class SparseBankCell(SparseCell):
 
     cdef int _make_room(self, Py_ssize_t n) except -1:
         """Let there be memory for so many features at once."""
-        cdef const double* constants = self.without_features.constants
-        cdef Py_ssize_t size, K = <Py_ssize_t>constants[N_FILTERS], n_flexible = <Py_ssize_t>constants[N_FLEXIBLE]
+        cdef Py_ssize_t size
         cdef double* memory
+        cdef Bank longest
         SparseCell._make_room(self, n)
         if n <= self.short_capacity:
             return 0
         n = self.capacity
         size = n + 1
-        memory = <double*>calloc(6 * n + 2 * size * LANES + n_scratch(K, n_flexible, size) + 2 * LINE, sizeof(double))
+        measure_bank(&longest, self.without_features.constants, n, True)
+        memory = <double*>calloc(6 * n + 2 * size * LANES + scratch_size(&longest) + 2 * LINE, sizeof(double))
         if memory == NULL:
             raise MemoryError()
         free(self.short_memory)
@@ -94,36 +96,36 @@ cdef class SparseBankCell(SparseCell):
         cdef Py_ssize_t i, k, walk, at, n = self.n_given, most = self.short_capacity
         cdef const double* anchored
         cdef double x, new_var = exp(2.0 * self.new_log[0]) / n                                 # (183)
-        bank[0] = open_bank(&self.without_features)
-        self.intercept_mean, self.intercept_var = bank.m, bank.S
+        open_bank(&self.without_features, bank)
+        self.intercept_mean, self.intercept_var = bank.walk_mean, bank.walk_cov
         anchored = setting(bank, ANCHORED)
-        bank.n, bank.size = n, n + bank.intercept
-        bank.n_packed = bank.size
+        bank.n_features, bank.n_weights = n, n + bank.intercept
+        bank.n_packed = bank.n_weights
         bank.x_center = self.short_memory                   # always 0, as is the next
         bank.anchor_center = bank.x_center + most
         bank.x_scale = bank.anchor_center + most
         bank.anchor_var = bank.x_scale + most
         bank.newest_center = bank.anchor_var + most
         bank.move_var = bank.newest_center + most
-        bank.m = next_line(bank.move_var + most)
-        bank.S = bank.m + (most + 1) * LANES
+        bank.walk_mean = next_line(bank.move_var + most)
+        bank.walk_cov = bank.walk_mean + (most + 1) * LANES
         lay_scratch(bank, self.without_features.scratch)
         if bank.intercept:
             bank.z[0] = 1.0
-            memcpy(bank.m, self.intercept_mean, LANES * sizeof(double))
-            memcpy(bank.S, self.intercept_var, LANES * sizeof(double))
+            memcpy(bank.walk_mean, self.intercept_mean, LANES * sizeof(double))
+            memcpy(bank.walk_cov, self.intercept_var, LANES * sizeof(double))
         for k in range(n):
             i, x, at = self.indices[k], self.values[k], (k + bank.intercept) * LANES
             bank.anchor_center[k], bank.newest_center[k], bank.move_var[k] = 0.0, 0.0, 1.0
             if self.x_scale[i] > 0.0:
                 bank.x_scale[k], bank.anchor_var[k] = self.x_scale[i], self.x_square[i]
-                memcpy(bank.m + at, self.slope_mean + i * LANES, LANES * sizeof(double))
+                memcpy(bank.walk_mean + at, self.slope_mean + i * LANES, LANES * sizeof(double))
                 for walk in range(LANES):
-                    bank.S[at + walk] = self._variance(anchored, i, walk)
+                    bank.walk_cov[at + walk] = self._variance(anchored, i, walk)
             else:
                 bank.x_scale[k], bank.anchor_var[k] = smaller(fabs(x), LARGEST), 1.0
                 for walk in range(LANES):
-                    bank.m[at + walk], bank.S[at + walk] = 0.0, new_var
+                    bank.walk_mean[at + walk], bank.walk_cov[at + walk] = 0.0, new_var
             bank.z[k + bank.intercept] = 0.0
             if x != 0.0:
                 bank.z[k + bank.intercept] = smaller(larger(x / bank.x_scale[k], -LARGE_FEATURE), LARGE_FEATURE)
@@ -146,7 +148,7 @@ cdef class SparseBankCell(SparseCell):
     cdef void _forecast(self) noexcept nogil:
         """Forecast from the features that were loaded."""
         self._open()
-        if self.bank.row[PHASE] == UNSCALED:
+        if self.bank.row[PHASE] == PHASE_UNSCALED:
             forecast_start(&self.bank, &self.newest.mean, &self.newest.var)
         else:
             KERNELS.bank_forecast(&self.bank, &self.newest.mean, &self.newest.var)
@@ -158,8 +160,8 @@ cdef class SparseBankCell(SparseCell):
         """Learn from `y`, after `_forecast`; nan lets time pass."""
         cdef Bank* bank = &self.bank
         cdef double[LANES] failures
-        if bank.row[PHASE] != UNSCALED:
-            memcpy(failures, bank.failures, LANES * sizeof(double))
+        if bank.row[PHASE] != PHASE_UNSCALED:
+            memcpy(failures, bank.walk_failures, LANES * sizeof(double))
             KERNELS.bank_learn(bank, y)
             if not isnan(y):
                 self._learn_prior()
@@ -168,8 +170,8 @@ cdef class SparseBankCell(SparseCell):
         elif not isnan(y):
             bank.row[LOG_SCORE] = start_log_density(bank, y)
             bank.row[N_SEEN] += 1.0
-        if bank.row[PHASE] != SETTLED and not isnan(y):
-            bank.n = 0                  # of the warm-up the targets alone are kept
+        if bank.row[PHASE] != PHASE_SETTLED and not isnan(y):
+            bank.n_features = 0                  # of the warm-up the targets alone are kept
             remember(bank, self.newest.x, self.newest.scale, y)
             if is_milestone(bank):
                 self._set_units()
@@ -207,17 +209,17 @@ cdef class SparseBankCell(SparseCell):
             least[walk] = LARGEST
             self.drift_sum[walk] = smaller(self.drift_sum[walk] + bank.drift_var[walk] * moves[walk], LARGEST)   # (184)
         if bank.intercept:
-            memcpy(self.intercept_mean, bank.m, LANES * sizeof(double))
-            memcpy(self.intercept_var, bank.S, LANES * sizeof(double))
+            memcpy(self.intercept_mean, bank.walk_mean, LANES * sizeof(double))
+            memcpy(self.intercept_var, bank.walk_cov, LANES * sizeof(double))
         for k in range(n):
             i, at = self.indices[k], (k + bank.intercept) * LANES
             self._see(k, bank.x_scale[k], was_seen)
             if self.x_scale[i] <= 0.0:
                 continue
-            memcpy(self.slope_mean + i * LANES, bank.m + at, LANES * sizeof(double))
+            memcpy(self.slope_mean + i * LANES, bank.walk_mean + at, LANES * sizeof(double))
             for walk in range(LANES):
-                self._keep_variance(anchored, i, walk, bank.S[at + walk])
-                least[walk] = smaller(least[walk], bank.S[at + walk])
+                self._keep_variance(anchored, i, walk, bank.walk_cov[at + walk])
+                least[walk] = smaller(least[walk], bank.walk_cov[at + walk])
         for walk in range(LANES):
             if self.drift_sum[walk] > LARGEST_SHARE * least[walk]:
                 self._settle_drift(anchored, walk)
@@ -245,7 +247,7 @@ cdef class SparseBankCell(SparseCell):
         for k in range(self.n_given):       # exactly, where a difference has lost digits
             at = (k + self.bank.intercept) * LANES + walk
             if self.x_scale[self.indices[k]] > 0.0:
-                self.slope_var[self.indices[k] * LANES + walk] = self.bank.S[at]
+                self.slope_var[self.indices[k] * LANES + walk] = self.bank.walk_cov[at]
 
     cdef void _restart_walks(self, const double* failures) noexcept nogil:
         """Let all slopes of a walk that has given up, which had these failures, go on from the best: equation (59)."""
@@ -256,7 +258,7 @@ cdef class SparseBankCell(SparseCell):
             if bank.walk_share[walk] > bank.walk_share[best]:
                 best = walk
         for walk in range(LANES):
-            if failures[walk] + 1.0 < most or bank.failures[walk] != 0.0 or walk == best:
+            if failures[walk] + 1.0 < most or bank.walk_failures[walk] != 0.0 or walk == best:
                 continue
             self._copy_walk(best, walk)
 
@@ -274,26 +276,27 @@ cdef class SparseBankCell(SparseCell):
         cdef Bank* bank = &self.bank
         cdef double* row = bank.row
         cdef Py_ssize_t k, count = <Py_ssize_t>row[N_WARM]
-        cdef double center, scale, ratio, move
-        cdef bint is_first = row[PHASE] == UNSCALED
+        cdef double center, scale, ratio, move, moved
+        cdef bint is_first = row[PHASE] == PHASE_UNSCALED
         center_and_scale(bank.warm_y, count, 1, bank.intercept, &center, &scale)
         if scale == 0.0:
             if is_first:
                 row[Y_CENTER], row[Y_SCALE] = center, 0.0
             return
-        row[PHASE] = WARMING if count < bank.n_warm_up else SETTLED
+        row[PHASE] = PHASE_WARMING if count < bank.n_warm_up else PHASE_SETTLED
         if is_first:
             row[Y_CENTER], row[Y_SCALE] = center, scale
-            bank[0] = open_bank(&self.without_features)
+            open_bank(&self.without_features, bank)
             self.new_log[0], self.new_log[1] = 0.0, bank.constants[PRIOR_PREC]
-            reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if row[PHASE] == WARMING else 1.0)
+            reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if row[PHASE] == PHASE_WARMING else 1.0)
             return
         ratio, move = row[Y_SCALE] / scale, (row[Y_CENTER] - center) / scale
         row[Y_CENTER], row[Y_SCALE] = center, scale
         row[Y_RUNNING_MEAN] = saturate(row[Y_RUNNING_MEAN] * ratio + move)
         row[Y_RUNNING_VAR] = larger(saturate(row[Y_RUNNING_VAR] * ratio * ratio), bank.constants[SMALLEST_ANCHOR_VAR])
         for k in range(bank.n_filters):
-            bank.slow[k] = smaller(larger(bank.slow[k] + log(ratio), -LARGEST_LOG_SCALE), LARGEST_LOG_SCALE)
+            moved = bank.filter_slow[k] + log(ratio)
+            bank.filter_slow[k] = smaller(larger(moved, -LARGEST_LOG_SCALE), LARGEST_LOG_SCALE)
         self._rescale(ratio, move)
 
     cdef void _rescale(self, double ratio, double move) noexcept nogil:

@@ -7,19 +7,22 @@ have shares in the forecast by evidence once their units are settled; after a va
 from libc.math cimport INFINITY, exp, fabs, isfinite, isnan, log, sqrt
 from libc.string cimport memset
 
+from adabypass.model.bank_table cimport (
+    Bank, LEAST_EVIDENCE, LOG_SCORE, N_WARM, NOISE_VAR, PHASE, PHASE_SETTLED, PRIOR_PREC, SEASON_STEP, TARGET_DISCOUNT,
+    row_size, scratch_size,
+)
 from adabypass.model.component cimport IDENTITY, LOG, N_TARGETS, ROOT, has_target, log_slope, to_target
 from adabypass.model.mixture cimport back_moments
 from adabypass.model.packing cimport ABSENT, Record, open_record
 from adabypass.model.special cimport larger, smaller
 
-from adabypass.inference.kernel.bank cimport absorb_bank, describe_bank, forecast_bank, weigh, weights
-from adabypass.inference.kernel.bank_belief cimport believe
-from adabypass.inference.kernel.bank_state cimport (
-    Bank, LANES, LEAST_EVIDENCE, LOG_SCORE, N_WARM, NOISE_VAR, PHASE, PRIOR_PREC, SEASON_STEP, SETTLED, TARGET_DISCOUNT,
-    TRANSFORMED_AT, n_scratch, open_bank, setting,
+from adabypass.inference.kernel.bank cimport (
+    absorb_bank, describe_bank, forecast_bank, open_bank, weigh, weights,
 )
+from adabypass.inference.kernel.bank_belief cimport believe
+from adabypass.inference.kernel.bank_walks cimport setting
 from adabypass.inference.kernel.step cimport LARGEST, LINE, Kernel, Step, saturate
-from adabypass.simd.dispatch cimport MOST_FLEXIBLE, OPENED
+from adabypass.simd.dispatch cimport LANES, MOST_FLEXIBLE, OPENED
 
 from adabypass.model import limits
 
@@ -55,32 +58,32 @@ cdef inline Targets* opened(Step* step) noexcept nogil:
 
 cdef void open_targets(Step* step, Targets* targets) noexcept nogil:
     """Point at the rows of the banks, in the order of `TRANSFORMED_LAYOUT`, and at the scratch memory."""
-    cdef Py_ssize_t constants_at = <Py_ssize_t>step.constants[TRANSFORMED_AT], n = step.n
+    cdef Py_ssize_t n = step.n
     cdef Bank* own = &targets.bank[IDENTITY]
     cdef Bank* bank
     cdef Step part
     cdef int target
-    own[0] = open_bank(step)
+    open_bank(step, own)
     targets.evidence = NULL
-    if constants_at == 0:
+    if own.transformed_at == 0:
         return
     targets.n_record[IDENTITY] = _record_size(own)
-    targets.evidence = own.warm_y + own.n_warm_up
+    targets.evidence = own.row + row_size(own)
     targets.unit = targets.evidence + N_TARGETS
-    targets.share = step.scratch + n_scratch(own.n_filters, own.n_flexible, own.size)
+    targets.share = step.scratch + scratch_size(own)
     targets.fits = targets.share + N_TARGETS
     targets.extra = targets.share + LINE
     part.n, part.is_diagonal, part.extra = n, False, NULL
-    part.constants = step.constants + constants_at
+    part.constants = step.constants + own.transformed_at
     part.row, part.scratch = targets.unit + 1 + n, targets.extra + 2 * LANES
     for target in range(LOG, N_TARGETS):
         bank = &targets.bank[target]
-        bank[0] = open_bank(&part)
-        part.row += ((own.m - bank.m) % LINE + LINE) % LINE         # so that both begin a cache line
-        bank[0] = open_bank(&part)
+        open_bank(&part, bank)
+        part.row += ((own.walk_mean - bank.walk_mean) % LINE + LINE) % LINE         # so that both begin a cache line
+        open_bank(&part, bank)
         targets.n_record[target] = _record_size(bank)
-        part.row = bank.warm_y + bank.n_warm_up
-        part.scratch += n_scratch(bank.n_filters, bank.n_flexible, bank.size)
+        part.row += row_size(bank)
+        part.scratch += scratch_size(bank)
     targets.x = part.scratch
 
 
@@ -142,7 +145,7 @@ cdef void mix_banks(Step* step, Targets* targets) noexcept nogil:
     cdef double* x
     cdef Bank* bank
     cdef int target, likeliest = IDENTITY
-    cdef bint is_settled = targets.bank[IDENTITY].row[PHASE] == SETTLED     # values differ by more than rounding
+    cdef bint is_settled = targets.bank[IDENTITY].row[PHASE] == PHASE_SETTLED     # values differ by more than rounding
     mean[IDENTITY], var[IDENTITY], targets.share[IDENTITY] = step.mean, step.var, 1.0
     best = targets.evidence[IDENTITY]
     for target in range(LOG, N_TARGETS):
@@ -151,7 +154,7 @@ cdef void mix_banks(Step* step, Targets* targets) noexcept nogil:
         targets.fits[target] = transform_features(targets, step, target, x)
         if targets.fits[target] == 0.0:
             continue
-        targets.share[target] = spread_extra(step, targets, target) and is_settled and bank.row[PHASE] == SETTLED
+        targets.share[target] = spread_extra(step, targets, target) and is_settled and bank.row[PHASE] == PHASE_SETTLED
         forecast_bank(bank, x, 1.0, &mean[target], &var[target])
         if targets.share[target] > 0.0:
             bring_back(target, targets.unit[0], &mean[target], &var[target])
@@ -207,7 +210,7 @@ cdef bint may_mix(Step* step, const double* y, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t t, n_left = 0
     if targets.evidence == NULL or targets.unit[0] < 0.0:
         return False
-    if bank.row[PHASE] != SETTLED:
+    if bank.row[PHASE] != PHASE_SETTLED:
         n_left = bank.n_warm_up - <Py_ssize_t>bank.row[N_WARM]
     for t in range(n):
         if n_left <= 0:
@@ -268,7 +271,7 @@ cdef void start_again(Targets* targets, int target) noexcept nogil:
     """Forget what a bank has learned, at this step of the season."""
     cdef Bank* bank = &targets.bank[target]
     cdef double step = targets.bank[IDENTITY].row[SEASON_STEP] - 1.0    # the first bank has learned already
-    memset(bank.row, 0, (bank.warm_y + bank.n_warm_up - bank.row) * sizeof(double))
+    memset(bank.row, 0, row_size(bank) * sizeof(double))
     bank.season_wave_prec[0] = bank.season_wave_prec[1] = bank.constants[PRIOR_PREC]
     bank.row[SEASON_STEP] = step if step >= 0.0 else bank.period - 1.0
 

@@ -1,6 +1,6 @@
 # The standard units of a bank.
 
-from adabypass.inference.kernel.bank_state cimport Bank
+from adabypass.model.bank_table cimport Bank
 
 
 cdef void standardise(Bank* bank, const double* x, double scale) noexcept nogil

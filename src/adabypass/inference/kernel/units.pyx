@@ -2,9 +2,9 @@
 
 from libc.math cimport copysign, fabs
 
+from adabypass.model.bank_table cimport Bank
 from adabypass.model.special cimport larger, smaller
 
-from adabypass.inference.kernel.bank_state cimport Bank
 from adabypass.inference.kernel.step cimport LARGEST
 
 from adabypass.model import limits
@@ -20,7 +20,7 @@ cdef void standardise(Bank* bank, const double* x, double scale) noexcept nogil:
     cdef double deviation
     if bank.intercept:
         bank.z[0] = 1.0
-    for i in range(bank.n):
+    for i in range(bank.n_features):
         deviation = scale * x[i] - bank.x_center[i]
         if bank.x_scale[i] > 0.0:
             z[i] = smaller(larger(deviation / bank.x_scale[i], -LARGE_FEATURE), LARGE_FEATURE)
@@ -34,7 +34,7 @@ cdef void find_scales(Bank* bank, const double* x, double scale) noexcept nogil:
     """Give a feature that was constant until now its scale, which is its first move; a new one its centre."""
     cdef Py_ssize_t i
     cdef double deviation
-    for i in range(bank.n):
+    for i in range(bank.n_features):
         if bank.x_scale[i] > 0.0:
             continue
         if bank.x_scale[i] < 0.0:

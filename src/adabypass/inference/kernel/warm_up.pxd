@@ -1,6 +1,6 @@
 # The first observations, which set the units.
 
-from adabypass.inference.kernel.bank_state cimport Bank
+from adabypass.model.bank_table cimport Bank
 from adabypass.model.component cimport Component
 
 

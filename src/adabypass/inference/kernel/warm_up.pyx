@@ -7,17 +7,17 @@ from libc.math cimport INFINITY, NAN, exp, fabs, isnan, ldexp, log, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memmove, memset
 
+from adabypass.model.bank_table cimport (
+    Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY, LAST_Y, LOG_SCORE, MOST_WIDE_SLOPES,
+    N_REPEATS, N_SEEN, N_WARM, PHASE, PHASE_SETTLED, PHASE_UNSCALED, PHASE_WARMING, PRIOR_PREC, PRIOR_SHARE, PRIOR_VAR,
+    SCALE_SLOPE_SQ_START, SHOCKS, WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE,
+)
 from adabypass.model.component cimport Component
 from adabypass.model.families cimport GAUSSIAN, MODERATE, Noise, noise_of
 from adabypass.model.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE
+from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE
 
-from adabypass.inference.kernel.bank_state cimport (
-    Bank, CHANGE_SCALE, CHANGE_TAIL, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY, LANES, LAST_Y, LOG_SCORE, Learned,
-    MOST_WARM_UP, MOST_WIDE_SLOPES, N_MILESTONES, N_REPEATS, N_SEEN, N_WARM, PHASE, PRIOR_PREC, PRIOR_SHARE, PRIOR_VAR,
-    SCALE_SLOPE_SQ_START, SETTLED, SHOCKS, UNSCALED, WARMING, WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN,
-    Y_RUNNING_VAR, Y_SCALE, setting, var_at,
-)
+from adabypass.inference.kernel.bank_walks cimport setting, var_at
 from adabypass.inference.kernel.step cimport LARGEST
 from adabypass.inference.kernel.units cimport standardise
 
@@ -26,6 +26,9 @@ from adabypass.model import limits
 cdef double RESOLUTION = limits.RESOLUTION
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
+
+cdef enum:
+    MOST_WARM_UP = 64
 
 
 cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexcept nogil:
@@ -101,11 +104,12 @@ cdef void center_and_scale(
     scale[0] = smaller(larger(deviation * largest, 1.0 / LARGEST), LARGEST) if deviation > RESOLUTION else 0.0
 
 
-cdef inline void _forget(Learned* learned, Py_ssize_t n_filters, double prec) noexcept nogil:
+cdef inline void _forget(const Bank* bank, double* value, double* prec, double* effect) noexcept nogil:
+    """Forget what every noise model has learned of a number."""
     cdef Py_ssize_t j
     for j in range(LANES):
-        learned.value[j], learned.prec[j] = 0.0, prec
-    memset(learned.effect, 0, n_filters * sizeof(double))
+        value[j], prec[j] = 0.0, bank.constants[PRIOR_PREC]
+    memset(effect, 0, bank.n_filters * sizeof(double))
 
 
 cdef void reset(Bank* bank, double widening) noexcept nogil:
@@ -114,7 +118,7 @@ cdef void reset(Bank* bank, double widening) noexcept nogil:
     cdef const double* prior = setting(bank, PRIOR_SHARE)
     cdef double prec = bank.constants[PRIOR_PREC]
     bank.row[Y_RUNNING_MEAN], bank.row[Y_RUNNING_VAR] = 0.0, 1.0
-    for i in range(bank.n):
+    for i in range(bank.n_features):
         bank.anchor_center[i] = 0.0
         bank.anchor_var[i] = bank.move_var[i] = 1.0
         bank.newest_center[i] = 0.0
@@ -122,27 +126,27 @@ cdef void reset(Bank* bank, double widening) noexcept nogil:
         bank.rate_share[i] = 1.0 / bank.n_rates
     for i in range(MOST_FLEXIBLE):
         bank.normal_share[i] = bank.flexible_start[i]
-    memset(bank.m, 0, LANES * bank.size * sizeof(double))
-    memset(bank.S, 0, LANES * bank.n_packed * sizeof(double))
+    memset(bank.walk_mean, 0, LANES * bank.n_weights * sizeof(double))
+    memset(bank.walk_cov, 0, LANES * bank.n_packed * sizeof(double))
     for k in range(LANES):
-        bank.failures[k] = bank.strikes[k] = 0.0
-        for i in range(bank.size):
-            bank.S[var_at(bank, k, i)] = bank.constants[PRIOR_VAR]
-            if i >= bank.intercept and bank.n > bank.constants[MOST_WIDE_SLOPES]:
-                bank.S[var_at(bank, k, i)] *= bank.constants[MOST_WIDE_SLOPES] / bank.n
-    _forget(&bank.leverage, bank.n_filters, prec)
-    _forget(&bank.fast_log, bank.n_filters, prec)
-    _forget(&bank.fading_log, bank.n_filters, prec)
+        bank.walk_failures[k] = bank.walk_strikes[k] = 0.0
+        for i in range(bank.n_weights):
+            bank.walk_cov[var_at(bank, k, i)] = bank.constants[PRIOR_VAR]
+            if i >= bank.intercept and bank.n_features > bank.constants[MOST_WIDE_SLOPES]:
+                bank.walk_cov[var_at(bank, k, i)] *= bank.constants[MOST_WIDE_SLOPES] / bank.n_features
+    _forget(bank, bank.noise_leverage, bank.noise_leverage_prec, bank.filter_leverage_effect)
+    _forget(bank, bank.noise_fast_log, bank.noise_fast_prec, bank.filter_fast_effect)
+    _forget(bank, bank.noise_fading_log, bank.noise_fading_prec, bank.filter_fading_effect)
     for k in range(bank.n_filters):
-        bank.share[k] = prior[k]
+        bank.filter_share[k] = prior[k]
         for i in range(bank.n_rates):
             bank.rated_share[i * bank.n_filters + k] = prior[k]
-        bank.slow[k] = noise_of(<int64_t>setting(bank, FAMILY)[k]).start_log + log(widening)
-        bank.fast[k] = bank.level_slope[k] = 0.0
-        bank.level_prec[k] = prec
-        bank.epsilon[k] = bank.constants[EPSILON_START]
-        bank.scale_slope_sq[k] = bank.constants[SCALE_SLOPE_SQ_START]
-        bank.epsilon_slope_sq[k] = bank.constants[EPSILON_SLOPE_SQ_START]
+        bank.filter_slow[k] = noise_of(<int64_t>setting(bank, FAMILY)[k]).start_log + log(widening)
+        bank.filter_fast[k] = bank.filter_level_slope[k] = 0.0
+        bank.filter_level_prec[k] = prec
+        bank.filter_epsilon[k] = bank.constants[EPSILON_START]
+        bank.filter_scale_slope_sq[k] = bank.constants[SCALE_SLOPE_SQ_START]
+        bank.filter_epsilon_slope_sq[k] = bank.constants[EPSILON_SLOPE_SQ_START]
 
 
 cdef void start_over(Bank* bank) noexcept nogil:
@@ -154,19 +158,19 @@ cdef void start_over(Bank* bank) noexcept nogil:
     cdef double n_seen = bank.row[N_SEEN], log_score = bank.row[LOG_SCORE], mean, var
     center_and_scale(bank.warm_y, count, 1, bank.intercept, &bank.row[Y_CENTER], &bank.row[Y_SCALE])
     if bank.row[Y_SCALE] == 0.0:
-        bank.row[PHASE] = UNSCALED
+        bank.row[PHASE] = PHASE_UNSCALED
         return
-    bank.row[PHASE] = WARMING if count < bank.n_warm_up else SETTLED
-    for i in range(bank.n):
-        center_and_scale(bank.warm_x + i, count, bank.n, bank.intercept, &bank.x_center[i], &bank.x_scale[i])
+    bank.row[PHASE] = PHASE_WARMING if count < bank.n_warm_up else PHASE_SETTLED
+    for i in range(bank.n_features):
+        center_and_scale(bank.warm_x + i, count, bank.n_features, bank.intercept, &bank.x_center[i], &bank.x_scale[i])
     # Few observations know little of their own scale.
-    reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if bank.row[PHASE] == WARMING else 1.0)
+    reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if bank.row[PHASE] == PHASE_WARMING else 1.0)
     bank.row[N_SEEN] = bank.row[SHOCKS] = bank.row[N_REPEATS] = 0.0
     bank.row[LAST_Y] = bank.warm_y[0]
     bank.extra = NULL       # the warm-up's features are taken as they were
     bank.replays = True     # which steps of the season they were is not known: missing values were not kept
     for t in range(count):
-        standardise(bank, bank.warm_x + t * bank.n, 1.0)
+        standardise(bank, bank.warm_x + t * bank.n_features, 1.0)
         KERNELS.bank_forecast(bank, &mean, &var)
         KERNELS.bank_learn(bank, bank.warm_y[t])
     bank.replays = False
@@ -176,7 +180,7 @@ cdef void start_over(Bank* bank) noexcept nogil:
 cdef bint is_milestone(const Bank* bank) noexcept nogil:
     """Whether to set the units anew: often at first, when an observation changes them most."""
     cdef Py_ssize_t i
-    for i in range(<Py_ssize_t>bank.constants[N_MILESTONES]):
+    for i in range(bank.n_milestones):
         if bank.row[N_WARM] == bank.milestones[i]:
             return True
     return False
@@ -184,9 +188,9 @@ cdef bint is_milestone(const Bank* bank) noexcept nogil:
 
 cdef void remember(Bank* bank, const double* x, double scale, double y) noexcept nogil:
     """Keep an observation of the warm-up, the oldest making room if there is none."""
-    cdef Py_ssize_t i, n = bank.n, last = bank.n_warm_up - 1
+    cdef Py_ssize_t i, n = bank.n_features, last = bank.n_warm_up - 1
     cdef double* slot
-    if bank.row[PHASE] == UNSCALED and bank.row[N_WARM] > 1.0 and y != bank.warm_y[0]:
+    if bank.row[PHASE] == PHASE_UNSCALED and bank.row[N_WARM] > 1.0 and y != bank.warm_y[0]:
         bank.row[N_WARM] = 1.0          # a long constant start says nothing of what begins now
     if bank.row[N_WARM] > last:
         memmove(bank.warm_x, bank.warm_x + n, last * n * sizeof(double))

@@ -23,7 +23,7 @@ from adabypass.inference.reference.filters import (
 from adabypass.inference.reference.linear_gaussian import Weights, inner
 from adabypass.inference.reference.walks import Signal, Walk
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.bank_design import Setting
+from adabypass.model.bank_table import Setting
 from adabypass.model.limits import MAX_SPREAD, RESOLUTION
 from adabypass.model.noise import FLEXIBLE_NORMALS, START_SCALE
 from adabypass.validation import Floats

@@ -9,7 +9,7 @@ import numpy as np
 from adabypass.inference.reference.evidence import Evidence, evidence
 from adabypass.model import noise
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.bank_design import LevelLaw, Setting
+from adabypass.model.bank_table import LevelLaw, Setting
 from adabypass.model.limits import RESOLUTION, SMALLEST_SIGNAL
 from adabypass.model.linear_mixture import LEVEL_FLOOR
 from adabypass.model.noise import FLEXIBLE_NORMALS, NORMALS, Family

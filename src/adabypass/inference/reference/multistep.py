@@ -6,7 +6,7 @@ import numpy as np
 
 from adabypass.inference.reference.filters import level_log
 from adabypass.inference.reference.stability import stabilisation
-from adabypass.model.bank_design import LevelLaw
+from adabypass.model.bank_table import LevelLaw
 from adabypass.model.linear_mixture import LARGEST_LEVEL, LinearMixture
 from adabypass.model.past import Design, Past
 from adabypass.validation import Floats

@@ -12,7 +12,7 @@ from adabypass.inference.reference.evidence import move_weights
 from adabypass.inference.reference.filters import Anchor
 from adabypass.inference.reference.linear_gaussian import Weights, inner
 from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.bank_design import Setting
+from adabypass.model.bank_table import Setting
 from adabypass.model.covariance import MOST_EXPLAINED
 from adabypass.model.limits import SMALLEST_SIGNAL
 from adabypass.validation import Floats

@@ -1,0 +1,5 @@
+from adabypass.validation import Floats
+
+def places(
+    constants: Floats, row: Floats, n_features: int, is_diagonal: bool
+) -> tuple[list[int], tuple[int, int, int]]: ...
