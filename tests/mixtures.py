@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from adabypass.inference.reference import multistep
-from adabypass.model.component import COMPONENT, Components
-from adabypass.model.linear_mixture import LinearMixture
-from adabypass.model.noise import FLEXIBLE_NORMALS, Family
-from adabypass.model.past import Design, Past
+from adabypass.distributions.component import COMPONENT, Components
+from adabypass.numerics.noise import FLEXIBLE_NORMALS, Family
+from adabypass.reference import multistep
+from adabypass.state.linear_mixture import LinearMixture
+from adabypass.state.past import Design, Past
 from adabypass.validation import Floats
 
 

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 from mpmath.calculus.quadrature import GaussLegendre
 
-from adabypass.model.component import Components
+from adabypass.distributions.component import Components
 from adabypass.validation import Floats
 
 

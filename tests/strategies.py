@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from adabypass.model.paper_spec import (
+from adabypass.state.paper import (
     AdaBypassSpec,
     BypassSpec,
     EvidenceBypassSpec,

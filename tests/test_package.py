@@ -12,9 +12,10 @@ import pytest
 import adabypass
 
 COMPILED = (
-    *(f"adabypass.model.{name}" for name in ("special", "mixture")),
+    "adabypass.numerics.special",
+    *(f"adabypass.distributions.{name}" for name in ("component_sums", "evaluate")),
     *(
-        f"adabypass.inference.kernel.{name}"
+        f"adabypass.kernels.{name}"
         for name in ("step", "passive_aggressive", "kalman", "govi", "evidence", "bank", "transformed")
     ),
 )

@@ -1,4 +1,4 @@
-"""Fit K0(z)/K1(z) for z >= 1 by a ratio of polynomials in 1/z: the tables in model/special.pyx.
+"""Fit K0(z)/K1(z) for z >= 1 by a ratio of polynomials in 1/z: the tables in numerics/special.pyx.
 
 The fit is a linearised least-squares problem in relative error, reweighted by the denominator until it settles, in 40
 digits; the printed error is that of the rounded coefficients.

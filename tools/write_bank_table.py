@@ -1,4 +1,4 @@
-"""Write what C and Cython need to know of AutoBypass's bank, from its tables in `model/bank_table.py`.
+"""Write what C and Cython need to know of AutoBypass's bank, from its tables in `state/bank_table.py`.
 
 The build runs it: `python tools/write_bank_table.py bank_table.py bank_table.h bank_table.pxd`. The tables are read as
 text, because nothing of the library can be imported before it is built.
@@ -163,7 +163,7 @@ def functions(tables: Tables) -> list[Function]:
 
 def header(tables: Tables) -> str:
     """Return the header."""
-    lines = ["/* Written by tools/write_bank_table.py from model/bank_table.py: change that. */"]
+    lines = ["/* Written by tools/write_bank_table.py from state/bank_table.py: change that. */"]
     for title, listed in enums(tables).items():
         lines += ["", f"/* {title} */", "enum {"]
         for each in listed:
@@ -181,7 +181,7 @@ def header(tables: Tables) -> str:
 
 def declarations(tables: Tables) -> str:
     """Return the header's declarations for Cython."""
-    lines = ["# Written by tools/write_bank_table.py from model/bank_table.py: change that.", ""]
+    lines = ["# Written by tools/write_bank_table.py from state/bank_table.py: change that.", ""]
     lines += ["from adabypass.simd.dispatch cimport FlexibleNormals, Limits, Normals", "", ""]
     lines += ['cdef extern from "bank.h" nogil:', "    enum:"]
     lines += [f"        {each.name}" for listed in enums(tables).values() for each in listed]

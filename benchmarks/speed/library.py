@@ -10,8 +10,8 @@ import numpy as np
 from scipy import stats
 
 from adabypass import AdaBypass, Bypass, EvidenceBypass, Normal, SequentialKalman
-from adabypass.inference.reference import evidence, govi
-from adabypass.model.paper_spec import AdaBypassSpec, EvidenceBypassSpec
+from adabypass.reference import evidence, govi
+from adabypass.state.paper import AdaBypassSpec, EvidenceBypassSpec
 from benchmarks.speed.streams import drifting
 from benchmarks.speed.timing import Sample, Task, timed
 

@@ -3,12 +3,8 @@
 from typing import Any
 
 from adabypass.datasets import load_dataset
-from adabypass.evaluation import compare, evaluate, evaluate_frame
-from adabypass.forecasting import AutoForecaster, Baseline, Drift, Forecaster, Naive, SeasonalNaive
-from adabypass.model.component import Target
-from adabypass.model.forecast import Forecast
-from adabypass.model.noise import Family
-from adabypass.model.predictive import (
+from adabypass.distributions.component import Target
+from adabypass.distributions.predictive import (
     Insensitive,
     Mixture,
     Normal,
@@ -16,7 +12,9 @@ from adabypass.model.predictive import (
     Predictive,
     StudentT,
 )
-from adabypass.model.trace import Change, Scores, Trace
+from adabypass.evaluation import compare, evaluate, evaluate_frame
+from adabypass.forecasting import AutoForecaster, Baseline, Drift, Forecaster, Naive, SeasonalNaive
+from adabypass.numerics.noise import Family
 from adabypass.panel.forecasts import forecast
 from adabypass.panel.panel import Panel
 from adabypass.regressors import (
@@ -28,6 +26,8 @@ from adabypass.regressors import (
     Regressor,
     SequentialKalman,
 )
+from adabypass.results.forecast import Forecast
+from adabypass.results.trace import Change, Scores, Trace
 from adabypass.simd.config import show_config
 from adabypass.storage import from_bytes, load
 

@@ -18,7 +18,7 @@ from adabypass.adapters.river import (
     AutoBypassRegressor,
 )
 from adabypass.errors import NotANumberError, NotReadyError, ParameterError
-from adabypass.model.trace import surprise
+from adabypass.results.trace import surprise
 
 PASSENGERS = [y for _, y in datasets.AirlinePassengers()]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass.errors import NotFiniteError
-from adabypass.inference.kernel.cell import Cell
+from adabypass.kernels.cell import Cell
 from tests.checks.regressors import Make, bits, every_regressor, row_of, trained
 from tests.strategies import Stream, powers, streams
 

@@ -11,7 +11,7 @@ from adabypass import Forecaster
 from adabypass.cli.stream_output import Wanted
 from adabypass.forecasting.changes import ChangeMonitor
 from adabypass.forecasting.rows import learned_positions
-from adabypass.model.trace import surprise
+from adabypass.results.trace import surprise
 from adabypass.validation import Floats
 
 

@@ -9,7 +9,7 @@ import pytest
 from adabypass import AdaBypass, Bypass, EvidenceBypass, Forecaster, PassiveAggressive, SequentialKalman
 from adabypass.cli.stream_answers import Answerer
 from adabypass.cli.stream_output import DEFAULT_FIELDS, FIELDS, Wanted, encode_json
-from adabypass.model import evaluate
+from adabypass.distributions import evaluate
 from adabypass.storage import series
 from adabypass.storage.series import StreamSeries
 from tests.cli.in_process import run, stream

@@ -15,7 +15,7 @@ import pytest
 from pytest import approx
 
 from adabypass import Forecaster, load_dataset
-from adabypass.model.trace import Trace
+from adabypass.results.trace import Trace
 from tests.cli.in_process import Done, stream
 from tests.cli.test_forecasting import COMMAND
 

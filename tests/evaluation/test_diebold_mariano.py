@@ -8,7 +8,7 @@ from scipy.stats import ttest_rel
 
 from adabypass.errors import NotANumberError, NotEnoughDataError, NotFiniteError, ParameterError, ShapeError
 from adabypass.evaluation import difference
-from adabypass.model.long_run import bandwidth, mean_var
+from adabypass.numerics.long_run import bandwidth, mean_var
 from adabypass.validation import Floats
 
 ZIGZAG = np.array([1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0])

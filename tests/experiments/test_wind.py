@@ -8,13 +8,13 @@ import pytest
 from pytest import approx
 
 from adabypass.datasets import load_dataset
+from adabypass.distributions.predictive import Mixture, Normal
 from adabypass.errors import ParameterError
 from adabypass.evaluation.prequential import SKIP
 from adabypass.experiments import wind
 from adabypass.forecasting import Forecaster
-from adabypass.model.predictive import Mixture, Normal
-from adabypass.model.trace import Trace
 from adabypass.regressors import AdaBypass, AutoBypass, Bypass, Regressor, SequentialKalman
+from adabypass.results.trace import Trace
 
 GUIDE = Path(__file__).parents[2] / "docs/guides/wind.md"
 PIECE = slice(4_700, 5_500)

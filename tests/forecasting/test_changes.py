@@ -6,7 +6,7 @@ import pytest
 from adabypass import Forecaster
 from adabypass.errors import StateError
 from adabypass.forecasting.changes import GAP, SIZE, ChangeMonitor
-from adabypass.model.trace import Trace
+from adabypass.results.trace import Trace
 from adabypass.validation import Floats
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adabypass.forecasting import Forecaster
-from adabypass.model import structures as design
+from adabypass.state import structures as design
 from tests.forecasting.test_never_absurd import ROUNDING, check_distribution
 
 DATA = Path(__file__).parents[2].parent / "shared/data"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adabypass import Forecaster, Mixture
-from adabypass.model import structures as design
+from adabypass.state import structures as design
 from tests.strategies import examples
 
 LEVELS = np.array([0.0005, 0.01, 0.05, 0.25, 0.5, 0.75, 0.88, 0.89, 0.95, 0.99, 0.9995])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adabypass import AutoForecaster
-from adabypass.model.row import triangle, unpack
+from adabypass.state.layout import triangle, unpack
 
 
 @pytest.mark.slow

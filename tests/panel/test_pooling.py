@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from adabypass import AutoBypass, Forecaster, Panel, SequentialKalman, from_bytes
 from adabypass.errors import NotReadyError, ParameterError
-from adabypass.model.bank import AutoBypassSpec
+from adabypass.state.bank import AutoBypassSpec
 from adabypass.validation import Floats
 
 

@@ -9,7 +9,7 @@ from pytest import approx
 
 from adabypass import AutoBypass, Bypass, EvidenceBypass, PassiveAggressive, Trace, plots
 from adabypass.errors import NotReadyError, ShapeError, UnknownNameError
-from adabypass.model.bank import AutoBypassSpec
+from adabypass.state.bank import AutoBypassSpec
 from tests.plots.drawn import auto_trace, in_words, line, normal_trace
 
 

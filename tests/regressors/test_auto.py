@@ -8,8 +8,8 @@ from pytest import approx
 
 from adabypass import AutoBypass, Bypass, Forecaster, Mixture, load_dataset
 from adabypass.errors import NotReadyError, ParameterError
-from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.trace import Trace
+from adabypass.results.trace import Trace
+from adabypass.state.bank import AutoBypassSpec
 from adabypass.validation import Floats
 from tests.strategies import powers
 
@@ -48,7 +48,7 @@ def test_units_do_not_matter(
 ) -> None:
     """Nor do offsets, which are in standard deviations of what they shift, where y itself is all that is learned.
 
-    Of logs and roots only a unit does not matter: tests/inference/kernel/test_transformed.py.
+    Of logs and roots only a unit does not matter: tests/kernels/test_transformed.py.
     """
     X, y = stream(seed=seed)
     c, d = y_sign * y_unit, y_offset * y_unit * y.std()

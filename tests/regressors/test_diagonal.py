@@ -23,10 +23,10 @@ from adabypass import (
     from_bytes,
 )
 from adabypass.errors import NotANumberError, NotFiniteError, NotReadyError, ParameterError, ShapeError
-from adabypass.inference.reference import evidence, govi, kalman
-from adabypass.inference.reference.linear_gaussian import Weights
-from adabypass.model import noise
-from adabypass.model.covariance import MOST_FULL
+from adabypass.numerics import noise
+from adabypass.reference import evidence, govi, kalman
+from adabypass.reference.linear_gaussian import Weights
+from adabypass.state.covariance import MOST_FULL
 from adabypass.validation import Floats
 from tests.checks.regressors import hostile_streams
 

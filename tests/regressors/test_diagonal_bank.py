@@ -7,8 +7,8 @@ from pytest import approx
 
 from adabypass import AutoBypass, Forecaster, Panel, from_bytes
 from adabypass.errors import ParameterError
-from adabypass.model import bank, bank_design
-from adabypass.model.bank import MOST_FULL
+from adabypass.state import bank, bank_design
+from adabypass.state.bank import MOST_FULL
 from adabypass.validation import Floats
 
 

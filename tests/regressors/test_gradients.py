@@ -10,9 +10,9 @@ from numpy.testing import assert_array_equal
 from pytest import approx
 
 from adabypass import AdaBypass, Bypass
-from adabypass.inference.reference import govi
-from adabypass.model.covariance import Covariance
-from adabypass.model.paper_spec import AdaBypassSpec
+from adabypass.reference import govi
+from adabypass.state.covariance import Covariance
+from adabypass.state.paper import AdaBypassSpec
 from adabypass.validation import Floats
 from tests.checks.regressors import hostile_streams
 from tests.regressors.test_diagonal import stream, uncorrelated

@@ -10,8 +10,8 @@ from pytest import approx
 
 from adabypass import AdaBypass, Bypass
 from adabypass.errors import ParameterError, ShapeError
-from adabypass.inference.reference import bound, govi
-from adabypass.model.paper_spec import BypassSpec
+from adabypass.reference import bound, govi
+from adabypass.state.paper import BypassSpec
 from tests.strategies import bypass_cases
 
 every_model = pytest.mark.parametrize("make", [Bypass, AdaBypass])

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass.inference.kernel import kalman as kalman_kernel
-from adabypass.inference.kernel.cell import Cell
-from adabypass.inference.reference import kalman
-from adabypass.inference.reference.linear_gaussian import Weights
-from adabypass.model.paper_spec import SequentialKalmanSpec
-from adabypass.model.row import pack
+from adabypass.kernels import kalman as kalman_kernel
+from adabypass.kernels.cell import Cell
+from adabypass.reference import kalman
+from adabypass.reference.linear_gaussian import Weights
 from adabypass.simd import dispatch
+from adabypass.state.layout import pack
+from adabypass.state.paper import SequentialKalmanSpec
 from tests.simd.learned import learned, one_worker
 
 

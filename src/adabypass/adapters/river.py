@@ -19,8 +19,8 @@ import numpy as np
 from adabypass.errors import MissingExtraError, NotANumberError, NotFiniteError, NotReadyError, ParameterError
 from adabypass.forecasting import Forecaster
 from adabypass.forecasting.changes import ChangeMonitor
-from adabypass.model.trace import surprise
 from adabypass.regressors import AutoBypass
+from adabypass.results.trace import surprise
 from adabypass.validation import Floats, shown
 
 try:

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from adabypass.adapters.named_models import ModelName, new_model
+from adabypass.distributions.predictive import Predictive, concatenate
 from adabypass.errors import MissingExtraError, ParameterError
-from adabypass.model.predictive import Predictive, concatenate
 from adabypass.regressors import AutoBypass, Regressor
 from adabypass.validation import Floats, as_tuple, check_int
 

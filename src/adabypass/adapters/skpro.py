@@ -4,8 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from adabypass.distributions.predictive import Mixture, Normal, Predictive, concatenate
 from adabypass.errors import MissingExtraError
-from adabypass.model.predictive import Mixture, Normal, Predictive, concatenate
 from adabypass.regressors import AutoBypass
 from adabypass.validation import Floats
 

@@ -5,10 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from adabypass.distributions.predictive import Predictive
 from adabypass.errors import MissingExtraError, ParameterError
 from adabypass.forecasting import Forecaster
-from adabypass.model.forecast import Forecast
-from adabypass.model.predictive import Predictive
+from adabypass.results.forecast import Forecast
 
 try:
     import pandas as pd

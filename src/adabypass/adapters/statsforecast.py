@@ -10,11 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from adabypass.distributions.protocol import Predictive
 from adabypass.errors import NotReadyError, ParameterError
 from adabypass.forecasting import Forecaster
 from adabypass.forecasting.observations import check_series
-from adabypass.model.protocol import Predictive
-from adabypass.model.trace import Trace
+from adabypass.results.trace import Trace
 from adabypass.validation import Floats, shown
 
 Columns = dict[str, Floats]

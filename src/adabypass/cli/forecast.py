@@ -10,9 +10,9 @@ from rich.table import Table
 
 from adabypass import tables
 from adabypass.cli import options, outputs, terminal
-from adabypass.model.forecast import Forecast
 from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import Series, SeriesTable
+from adabypass.results.forecast import Forecast
 from adabypass.tables.text import printable
 
 

@@ -7,12 +7,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from adabypass.cli.stream_output import Encode, Wanted
-from adabypass.model import evaluate
-from adabypass.model.base import interval_tails
-from adabypass.model.mixtures import Mixture
-from adabypass.model.packing import Packing
-from adabypass.model.trace import surprises
+from adabypass.distributions import evaluate
+from adabypass.distributions.base import interval_tails
+from adabypass.distributions.mixture import Mixture
+from adabypass.distributions.packing import Packing
 from adabypass.panel.learning import Record, Rows
+from adabypass.results.trace import surprises
 from adabypass.storage.series import Row, StreamSeries
 from adabypass.validation import Floats, Integers
 

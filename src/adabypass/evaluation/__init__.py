@@ -4,7 +4,7 @@ from adabypass.evaluation.comparison import Comparison, compare
 from adabypass.evaluation.diebold_mariano import Difference, difference
 from adabypass.evaluation.frames import evaluate_frame
 from adabypass.evaluation.prequential import Evaluation, evaluate
-from adabypass.model.calibration import PitHistogram, Reliability, coverage_over_time, pit_histogram, reliability
+from adabypass.results.calibration import PitHistogram, Reliability, coverage_over_time, pit_histogram, reliability
 
 __all__ = [
     "Comparison",

@@ -11,11 +11,11 @@ from adabypass.evaluation.diebold_mariano import FEWEST_PAIRS, Difference, diffe
 from adabypass.evaluation.observations import observations
 from adabypass.evaluation.prequential import LARGEST_SKIP, SKIP, Evaluation, check_loss, evaluate
 from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
-from adabypass.model.trace import Scores
 from adabypass.panel.batch import copy_for
 from adabypass.panel.columns import TARGET
 from adabypass.panel.pipeline import as_forecaster
 from adabypass.regressors import Regressor
+from adabypass.results.trace import Scores
 from adabypass.tables import frames
 from adabypass.timegrid.freq import Freq
 from adabypass.timegrid.periods import season_of

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from adabypass.errors import NotEnoughDataError, NotFiniteError, ShapeError
-from adabypass.model import long_run
+from adabypass.numerics import long_run
 from adabypass.validation import Floats, check_array, check_int
 
 FEWEST_PAIRS = 8

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adabypass.distributions.predictive import concatenate
 from adabypass.errors import NotEnoughDataError, ParameterError
 from adabypass.evaluation.observations import observations
 from adabypass.forecasting import Baseline, Forecaster
-from adabypass.model.predictive import concatenate
-from adabypass.model.trace import Scores, Trace
 from adabypass.panel.batch import copy_for
 from adabypass.panel.columns import TARGET
 from adabypass.panel.pipeline import as_forecaster
 from adabypass.regressors import Regressor
+from adabypass.results.trace import Scores, Trace
 from adabypass.tables import frames
 from adabypass.timegrid.freq import Freq
 from adabypass.validation import Floats, Integers, check_function, check_int, shown

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.model.trace import Trace
 from adabypass.regressors import AdaBypass, Bypass, Regressor
+from adabypass.results.trace import Trace
 from adabypass.validation import Floats
 
 NOISY = (500, 1000)

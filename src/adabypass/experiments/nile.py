@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adabypass.datasets import load_dataset
-from adabypass.model.predictive import Normal
-from adabypass.model.trace import Trace
+from adabypass.distributions.predictive import Normal
 from adabypass.regressors import AdaBypass, Bypass, Regressor, SequentialKalman
+from adabypass.results.trace import Trace
 from adabypass.validation import Floats
 
 NILOMETER = (715, 722)

@@ -14,8 +14,8 @@ from adabypass.errors import PriceError, UnknownNameError
 from adabypass.experiments.backtest import COSTS_BP_DEFAULT, Backtest, Band, Metrics, Rules, backtest
 from adabypass.experiments.performance import Interval
 from adabypass.experiments.prices import Prices, gold_silver, prices
-from adabypass.model.trace import Trace
 from adabypass.regressors import AdaBypass, AutoBypass, Bypass, Regressor, SequentialKalman
+from adabypass.results.trace import Trace
 from adabypass.validation import Floats
 
 ModelName = Literal["auto", "ada", "bypass", "skf"]

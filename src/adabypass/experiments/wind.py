@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adabypass.datasets import load_dataset
+from adabypass.distributions.predictive import Predictive
 from adabypass.evaluation import evaluate
 from adabypass.evaluation.prequential import SKIP
 from adabypass.forecasting import Forecaster
-from adabypass.model.predictive import Predictive
-from adabypass.model.trace import Trace
 from adabypass.regressors import AdaBypass, AutoBypass, Bypass, Regressor, SequentialKalman
+from adabypass.results.trace import Trace
 from adabypass.validation import Floats, check_int
 
 SUBSTITUTE = (

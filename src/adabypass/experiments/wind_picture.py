@@ -6,8 +6,8 @@ import numpy as np
 
 from adabypass import plots
 from adabypass.experiments.wind import TWO_DAYS, Study
-from adabypass.model.trace import Trace
 from adabypass.plots.canvas import MARK, PREDICTED, Axes, Figure, legend, tidy
+from adabypass.results.trace import Trace
 
 FIRST_DAY = np.datetime64("2014-01-25")
 """The picture begins here: hours of weak and of gusty wind, nothing missing."""

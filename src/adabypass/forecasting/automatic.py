@@ -5,6 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from adabypass.distributions.normal import Normal
+from adabypass.distributions.predictive import Mixture
 from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError, ShapeError
 from adabypass.forecasting import structure_state
 from adabypass.forecasting.components import Explanation, explain
@@ -15,15 +17,13 @@ from adabypass.forecasting.periods import find_period
 from adabypass.forecasting.settings import Method, check_method, check_missing, check_names
 from adabypass.forecasting.structure_mixtures import last_value, mixture_of, mixtures_of_run, pooled
 from adabypass.forecasting.structure_paths import draw_paths
-from adabypass.inference.kernel.pool import PoolCell
-from adabypass.inference.kernel.structure import StructureCell
-from adabypass.model.forecast import Forecast
-from adabypass.model.normal import Normal
-from adabypass.model.pool_spec import pool_spec
-from adabypass.model.predictive import Mixture
-from adabypass.model.series_spec import Missing
-from adabypass.model.trace import Trace
+from adabypass.kernels.pool import PoolCell
+from adabypass.kernels.structure import StructureCell
+from adabypass.results.forecast import Forecast
+from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
+from adabypass.state.pool import pool_spec
+from adabypass.state.series import Missing
 from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target
 
 LEAST_VAR = 1e-300

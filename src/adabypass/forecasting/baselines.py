@@ -5,20 +5,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from adabypass.distributions.student import StudentT
 from adabypass.errors import NotEnoughDataError, NotReadyError, StateError
 from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS
 from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.forecasting.random_walks import FEWEST_DOF, LAYOUT, N_SEEN, Walks
 from adabypass.forecasting.settings import Method, check_method
-from adabypass.model.forecast import Forecast
-from adabypass.model.series_spec import Missing
-from adabypass.model.student import StudentT
-from adabypass.model.trace import Trace
 from adabypass.regressors.state import check_row
+from adabypass.results.forecast import Forecast
+from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Array, Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.savable import Savable
 from adabypass.snapshots.versions import heading
+from adabypass.state.series import Missing
 from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target
 
 LONGEST_PERIOD = 100_000

@@ -4,8 +4,8 @@ from math import log
 
 import numpy as np
 
-from adabypass.model.bank_design import DRIFT_STEP
-from adabypass.model.row import check_count
+from adabypass.state.bank_design import DRIFT_STEP
+from adabypass.state.layout import check_count
 from adabypass.validation import Floats
 
 GAP = 30

@@ -4,17 +4,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adabypass.distributions.base import interval_tails
+from adabypass.distributions.extras import UNBOUNDED
+from adabypass.distributions.mixture import Mixture
+from adabypass.distributions.protocol import check_level
 from adabypass.errors import NotReadyError
 from adabypass.forecasting.structure_mixtures import students
-from adabypass.inference.kernel.structure import StructureCell
-from adabypass.model.base import interval_tails
-from adabypass.model.extras import UNBOUNDED
-from adabypass.model.limits import LARGEST
-from adabypass.model.mixtures import Mixture
-from adabypass.model.protocol import check_level
-from adabypass.model.row import triangle, unpack
-from adabypass.model.structure_spec import LAYOUT, StructureSpec
-from adabypass.model.structures import Structure
+from adabypass.kernels.structure import StructureCell
+from adabypass.numerics.limits import LARGEST
+from adabypass.state.layout import triangle, unpack
+from adabypass.state.structure_row import LAYOUT, StructureSpec
+from adabypass.state.structures import Structure
 from adabypass.tables import frames
 from adabypass.validation import Floats
 

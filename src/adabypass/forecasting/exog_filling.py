@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from adabypass.model.series_spec import LAYOUT, Missing, SeriesSpec
-from adabypass.model.structure_spec import StructureSpec
+from adabypass.state.series import LAYOUT, Missing, SeriesSpec
+from adabypass.state.structure_row import StructureSpec
 from adabypass.validation import Floats
 
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from adabypass.distributions.predictive import Predictive, concatenate, from_components
 from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError, ShapeError
 from adabypass.forecasting.by_arguments import ByArguments
 from adabypass.forecasting.exog_filling import fill_series_ahead
@@ -12,16 +13,15 @@ from adabypass.forecasting.horizon import draw_paths
 from adabypass.forecasting.observations import check_exog, check_series, too_short
 from adabypass.forecasting.settings import Method, check_method, check_names, check_settings
 from adabypass.forecasting.state import check_snapshot, describe
-from adabypass.inference.kernel.running import RunGuard
-from adabypass.inference.kernel.series import SeriesCell
-from adabypass.model.forecast import Forecast
-from adabypass.model.predictive import Predictive, concatenate, from_components
-from adabypass.model.series_spec import LAYOUT, Missing
-from adabypass.model.trace import Trace
+from adabypass.kernels.running import RunGuard
+from adabypass.kernels.series import SeriesCell
 from adabypass.regressors import AutoBypass, Regressor
 from adabypass.regressors.base import MOST_FEATURES
+from adabypass.results.forecast import Forecast
+from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.savable import Savable
+from adabypass.state.series import LAYOUT, Missing
 from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target
 
 LONGEST_HORIZON = 100_000

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from adabypass.inference import multistep
-from adabypass.model.forecast import Forecast
-from adabypass.model.series_spec import SeriesSpec
+from adabypass.forecasting import multistep
 from adabypass.regressors import Regressor
+from adabypass.results.forecast import Forecast
+from adabypass.state.series import SeriesSpec
 from adabypass.validation import Floats
 
 

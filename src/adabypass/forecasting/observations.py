@@ -3,7 +3,7 @@
 import numpy as np
 
 from adabypass.errors import NotEnoughDataError, NotFiniteError, ShapeError
-from adabypass.model.series_spec import Missing
+from adabypass.state.series import Missing
 from adabypass.validation import Floats, check_array
 
 

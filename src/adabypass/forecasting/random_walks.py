@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adabypass.distributions.student import LARGEST_SCALE, StudentT
 from adabypass.errors import StateError
-from adabypass.model.limits import LARGEST, LARGEST_COUNT, RESOLUTION
-from adabypass.model.row import Layout, check_count, scalars, vectors
-from adabypass.model.student import LARGEST_SCALE, StudentT
+from adabypass.numerics.limits import LARGEST, LARGEST_COUNT, RESOLUTION
+from adabypass.state.layout import Layout, check_count, scalars, vectors
 from adabypass.validation import Floats
 
 FEWEST_DOF = 3

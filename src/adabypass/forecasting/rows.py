@@ -1,7 +1,7 @@
 """Rows of forecasters, for those that keep many of them: a stream with many series."""
 
 from adabypass.forecasting.forecaster import Forecaster
-from adabypass.model.row import Layout
+from adabypass.state.layout import Layout
 from adabypass.validation import Floats
 
 

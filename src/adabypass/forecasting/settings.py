@@ -6,10 +6,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from adabypass.errors import ParameterError
-from adabypass.model.past import Design
-from adabypass.model.series_spec import Missing, SeriesSpec
 from adabypass.regressors import Regressor
 from adabypass.regressors.base import MOST_FEATURES
+from adabypass.state.past import Design
+from adabypass.state.series import Missing, SeriesSpec
 from adabypass.validation import as_tuple, check_int, shown
 
 Method = Literal["moments", "paths", "iterated"]

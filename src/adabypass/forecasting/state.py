@@ -4,13 +4,13 @@ from typing import Any
 
 from adabypass.errors import AdabypassError, StateError
 from adabypass.forecasting.settings import MOST_LAGS, check_names, check_settings
-from adabypass.model.series_spec import SeriesSpec
 from adabypass.regressors import KINDS, Regressor
 from adabypass.regressors.base import MOST_FEATURES
 from adabypass.regressors.state import check_row, check_spec, describe_spec
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.versions import heading
+from adabypass.state.series import SeriesSpec
 from adabypass.validation import Floats
 
 KIND = "Forecaster"

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.inference.kernel.structure import StructureCell
-from adabypass.model.component import COMPONENT, Components, Target
-from adabypass.model.extras import UNBOUNDED
-from adabypass.model.mixtures import Mixture
-from adabypass.model.noise import Family
-from adabypass.model.pool_spec import PoolSpec
-from adabypass.model.structure_spec import LAYOUT, StructureSpec
+from adabypass.distributions.component import COMPONENT, Components, Target
+from adabypass.distributions.extras import UNBOUNDED
+from adabypass.distributions.mixture import Mixture
+from adabypass.kernels.structure import StructureCell
+from adabypass.numerics.noise import Family
+from adabypass.state.pool import PoolSpec
+from adabypass.state.structure_row import LAYOUT, StructureSpec
 from adabypass.validation import Floats
 
 UNMOVED_SCALE = 0.1

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from adabypass.forecasting.path_draws import draw
 from adabypass.forecasting.structure_mixtures import mixture_of
-from adabypass.inference.kernel.structure import StructureCell
-from adabypass.inference.structure_paths import draw
+from adabypass.kernels.structure import StructureCell
 from adabypass.validation import Floats
 
 

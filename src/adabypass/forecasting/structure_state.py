@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from adabypass.errors import AdabypassError, ParameterError, StateError
 from adabypass.forecasting.settings import check_missing, check_names
-from adabypass.model.pool_spec import PoolSpec, pool_spec
-from adabypass.model.series_spec import Missing
 from adabypass.regressors.state import check_row
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.versions import heading
+from adabypass.state.pool import PoolSpec, pool_spec
+from adabypass.state.series import Missing
 from adabypass.validation import Floats, as_tuple, shown
 
 KIND = "AutoForecaster"

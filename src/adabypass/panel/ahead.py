@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from adabypass.distributions import evaluate
+from adabypass.distributions.base import interval_tails
+from adabypass.distributions.component import COMPONENT
+from adabypass.distributions.mixture import Mixture
+from adabypass.distributions.predictive import Predictive
 from adabypass.errors import ParameterError
-from adabypass.inference.kernel.row_cell import RowCell
-from adabypass.inference.kernel.rows import RowStore, forecast_rows_ahead
-from adabypass.model import evaluate
-from adabypass.model.base import interval_tails
-from adabypass.model.component import COMPONENT
-from adabypass.model.mixtures import Mixture
-from adabypass.model.predictive import Predictive
+from adabypass.kernels.row_cell import RowCell
+from adabypass.kernels.rows import RowStore, forecast_rows_ahead
 from adabypass.panel.kinds import RowKind
 from adabypass.panel.results import Id, PanelForecast
 from adabypass.panel.threads import work_through

@@ -8,10 +8,10 @@ import numpy as np
 from adabypass.errors import AdabypassError
 from adabypass.forecasting import AutoForecaster, Baseline, Forecaster
 from adabypass.forecasting.observations import too_short
-from adabypass.model.forecast import Forecast
 from adabypass.panel.panel import Panel
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.panel.threads import in_threads
+from adabypass.results.forecast import Forecast
 from adabypass.tables import Column
 from adabypass.timegrid.frequencies import Frequency
 from adabypass.timegrid.periods import periods_of

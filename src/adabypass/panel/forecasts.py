@@ -9,12 +9,12 @@ import numpy as np
 from adabypass import tables
 from adabypass.errors import ParameterError, SeriesWarning
 from adabypass.forecasting import Baseline, Forecaster
-from adabypass.model.series_spec import Missing
 from adabypass.panel.batch import Failure
 from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.pipeline import as_forecaster, forecast_series
 from adabypass.panel.series import SeriesTable
 from adabypass.regressors import Regressor
+from adabypass.state.series import Missing
 from adabypass.timegrid.freq import Freq
 from adabypass.validation import check_int, shown
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from adabypass.distributions.component import Components
+from adabypass.distributions.predictive import Predictive, from_components
 from adabypass.errors import NotFiniteError, ParameterError, ShapeError
 from adabypass.forecasting import AutoForecaster, Forecaster
 from adabypass.forecasting.exog_filling import fill_series_ahead
@@ -16,9 +18,7 @@ from adabypass.forecasting.observations import check_exog
 from adabypass.forecasting.rows import with_row
 from adabypass.forecasting.state import KIND as FORECASTER
 from adabypass.forecasting.state import check_header, describe_settings
-from adabypass.inference.kernel.row_cell import RowCell
-from adabypass.model.component import Components
-from adabypass.model.predictive import Predictive, from_components
+from adabypass.kernels.row_cell import RowCell
 from adabypass.regressors import KINDS, Regressor
 from adabypass.regressors.base import MOST_FEATURES
 from adabypass.regressors.state import check_spec, describe_spec

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adabypass.errors import NotFiniteError
-from adabypass.inference.kernel.row_cell import RowCell
-from adabypass.inference.kernel.rows import RowStore, forecast_rows, step_rows
+from adabypass.kernels.row_cell import RowCell
+from adabypass.kernels.rows import RowStore, forecast_rows, step_rows
 from adabypass.panel.threads import CHUNK, chunks, work_through
 from adabypass.validation import Floats
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from adabypass.errors import AdabypassError, ParameterError
 from adabypass.forecasting import Baseline, Forecaster
-from adabypass.model.forecast import Forecast
-from adabypass.model.series_spec import Missing
 from adabypass.panel.ahead import check_levels
 from adabypass.panel.batch import Batch, Failure
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.panel.threads import check_threads, in_threads
 from adabypass.regressors import Regressor
+from adabypass.results.forecast import Forecast
+from adabypass.state.series import Missing
 from adabypass.tables import Column, ZonedTimes
 from adabypass.validation import shown
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from adabypass.errors import NotReadyError, ParameterError
 from adabypass.forecasting import Forecaster
-from adabypass.model.bank import AutoBypassSpec
 from adabypass.panel.kinds import ForecasterRows, ModelRows, RowKind
 from adabypass.regressors import AutoBypass, Regressor
+from adabypass.state.bank import AutoBypassSpec
 from adabypass.validation import Floats
 
 LEARNED_SHARE = 0.9

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.model.predictive import Predictive
+from adabypass.distributions.predictive import Predictive
 from adabypass.tables import frames
 from adabypass.validation import Floats
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from adabypass.errors import ConcurrentUseError, ParameterError
 from adabypass.files import FilePath
-from adabypass.inference.kernel.rows import RowStore
+from adabypass.kernels.rows import RowStore
 from adabypass.validation import Floats, shown
 
 BLOCK_BYTES = 1 << 25

@@ -8,7 +8,7 @@ import numpy as np
 from adabypass.errors import ParameterError, ShapeError, StateError
 from adabypass.files import FilePath
 from adabypass.forecasting import Forecaster
-from adabypass.inference.kernel.row_cell import RowCell
+from adabypass.kernels.row_cell import RowCell
 from adabypass.panel import state
 from adabypass.panel.ids import Exclusive, check_distinct, check_ids, find
 from adabypass.panel.kinds import RowKind

@@ -8,7 +8,7 @@ from itertools import chain, islice, pairwise
 from typing import TypeVar
 
 from adabypass.errors import ConcurrentUseError
-from adabypass.inference.kernel.row_cell import RowCell
+from adabypass.kernels.row_cell import RowCell
 from adabypass.validation import Integers, check_int
 
 S = TypeVar("S")

@@ -4,10 +4,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adabypass.model import calibration
-from adabypass.model.trace import Trace
 from adabypass.plots import canvas
 from adabypass.plots.canvas import CHANCE, MARK, OBSERVED, Axes
+from adabypass.results import calibration
+from adabypass.results.trace import Trace
 
 Panels: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from adabypass.errors import MissingExtraError, ParameterError, ShapeError
 from adabypass.files import replace_file
-from adabypass.model.limits import LARGEST
+from adabypass.numerics.limits import LARGEST
 from adabypass.tables.text import printable
 from adabypass.validation import Floats
 

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from adabypass.errors import NotReadyError, ParameterError, ShapeError
-from adabypass.model.trace import Trace
 from adabypass.plots import canvas
 from adabypass.plots.canvas import BAND, OBSERVED, PREDICTED, Axes, Times
+from adabypass.results.trace import Trace
 from adabypass.validation import Floats, check_array, check_int
 
 LONGEST_HISTORY = 1_000_000_000

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from adabypass.errors import NotReadyError, ShapeError, UnknownNameError
-from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.trace import Trace
 from adabypass.plots import canvas
 from adabypass.plots.canvas import MARK, Axes, Figure, Line2D, Times
+from adabypass.results.trace import Trace
+from adabypass.state.bank import AutoBypassSpec
 from adabypass.validation import Floats
 
 LINES = ("#3b6ea5", "#d55e00", "#009e73", "#cc79a7", "#8c6d1f", "#56b4e9", "#555555")

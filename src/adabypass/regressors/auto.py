@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adabypass.distributions.predictive import Mixture
 from adabypass.errors import NotReadyError, ParameterError
-from adabypass.inference.kernel import transformed
-from adabypass.model import bank_belief
-from adabypass.model.bank import AutoBypassSpec, Transform
-from adabypass.model.covariance import Covariance
-from adabypass.model.linear_mixture import LinearMixture
-from adabypass.model.predictive import Mixture
-from adabypass.model.read_only import ReadOnly
+from adabypass.kernels import transformed
+from adabypass.numerics.read_only import ReadOnly
 from adabypass.regressors.base import Regressor, Weights
+from adabypass.state import bank_belief
+from adabypass.state.bank import AutoBypassSpec, Transform
+from adabypass.state.covariance import Covariance
+from adabypass.state.linear_mixture import LinearMixture
 from adabypass.validation import Floats
 
 

@@ -5,21 +5,21 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from adabypass.distributions.predictive import Predictive
 from adabypass.errors import NotReadyError, ParameterError, StateError
-from adabypass.inference.kernel.cell import Cell
-from adabypass.inference.kernel.running import RunGuard
-from adabypass.inference.kernel.step import Kernel
-from adabypass.model.linear_mixture import LinearMixture
-from adabypass.model.predictive import Predictive
-from adabypass.model.read_only import ReadOnly
-from adabypass.model.spec import Spec
-from adabypass.model.trace import Trace
+from adabypass.kernels.cell import Cell
+from adabypass.kernels.running import RunGuard
+from adabypass.kernels.step import Kernel
+from adabypass.numerics.read_only import ReadOnly
 from adabypass.regressors import sparse_use
 from adabypass.regressors.state import check_row, check_spec, describe_spec
+from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.savable import Savable
 from adabypass.snapshots.versions import heading
+from adabypass.state.linear_mixture import LinearMixture
+from adabypass.state.spec import Spec
 from adabypass.validation import Floats, check_flag, check_int, check_target
 
 MOST_FEATURES = sparse_use.MOST_FEATURES

@@ -1,11 +1,11 @@
 """The exact-evidence filter."""
 
-from adabypass.inference.kernel import evidence
-from adabypass.model.covariance import Covariance
-from adabypass.model.linear_mixture import LinearMixture, single
-from adabypass.model.noise import Family
-from adabypass.model.paper_spec import EvidenceBypassSpec
+from adabypass.kernels import evidence
+from adabypass.numerics.noise import Family
 from adabypass.regressors.base import Regressor
+from adabypass.state.covariance import Covariance
+from adabypass.state.linear_mixture import LinearMixture, single
+from adabypass.state.paper import EvidenceBypassSpec
 
 
 class EvidenceBypass(Regressor):

@@ -6,16 +6,16 @@ from math import isnan
 import numpy as np
 
 from adabypass.errors import ParameterError
-from adabypass.inference.kernel import govi, kalman, passive_aggressive
-from adabypass.inference.kernel.step import Kernel
-from adabypass.inference.reference import bound
-from adabypass.inference.reference import govi as reference
-from adabypass.inference.reference.linear_gaussian import Weights
-from adabypass.model.covariance import Covariance
-from adabypass.model.linear_mixture import LinearMixture, single
-from adabypass.model.paper_spec import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
-from adabypass.model.spec import Spec
+from adabypass.kernels import govi, kalman, passive_aggressive
+from adabypass.kernels.step import Kernel
+from adabypass.reference import bound
+from adabypass.reference import govi as reference
+from adabypass.reference.linear_gaussian import Weights
 from adabypass.regressors.base import Regressor
+from adabypass.state.covariance import Covariance
+from adabypass.state.linear_mixture import LinearMixture, single
+from adabypass.state.paper import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
+from adabypass.state.spec import Spec
 from adabypass.validation import check_features, check_target
 
 

@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from adabypass.inference.kernel.cell import Cell
-from adabypass.inference.kernel.sparse_bank_cell import SparseBankCell
-from adabypass.inference.kernel.sparse_cell import SparseCell
-from adabypass.model.bank import AutoBypassSpec
-from adabypass.model.spec import Spec
+from adabypass.kernels.cell import Cell
+from adabypass.kernels.sparse_bank_cell import SparseBankCell
+from adabypass.kernels.sparse_cell import SparseCell
 from adabypass.regressors.sparse import (
     SparseRows,
     check_n_features,
@@ -17,6 +15,8 @@ from adabypass.regressors.sparse import (
     sparse_row,
     sparse_stream,
 )
+from adabypass.state.bank import AutoBypassSpec
+from adabypass.state.spec import Spec
 from adabypass.validation import Floats, Integers, check_features, check_stream, check_width
 
 MOST_FEATURES = 30_000

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from adabypass.errors import AdabypassError
-from adabypass.model.spec import Spec
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
+from adabypass.state.spec import Spec
 from adabypass.validation import Floats
 
 

@@ -26,7 +26,7 @@ typedef struct {
     int twin[MOST_FLEXIBLE];        /* the last of the normals that have the same */
 } FlexibleNormals;
 
-/* The range of every number that a bank keeps: model/limits.py. */
+/* The range of every number that a bank keeps: numerics/limits.py. */
 typedef struct {
     double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding;
     double most_explained, max_spread;

@@ -8,7 +8,7 @@ import numpy as np
 
 from adabypass.errors import StateError
 from adabypass.files import FilePath
-from adabypass.model.limits import LARGEST_COUNT
+from adabypass.numerics.limits import LARGEST_COUNT
 from adabypass.snapshots import container
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header

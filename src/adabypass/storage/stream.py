@@ -10,7 +10,7 @@ import numpy as np
 from adabypass.errors import StateError
 from adabypass.files import FilePath
 from adabypass.forecasting.state import describe_settings
-from adabypass.model.limits import LARGEST_COUNT
+from adabypass.numerics.limits import LARGEST_COUNT
 from adabypass.regressors.state import check_layout
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header

@@ -1,0 +1,4 @@
+from adabypass.distributions.component import Components
+from adabypass.validation import Floats
+
+def moments(forecasts: Components) -> tuple[Floats, Floats]: ...

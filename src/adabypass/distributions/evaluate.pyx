@@ -1,0 +1,473 @@
+"""What is asked of forecasts: probabilities, densities, quantiles, the CRPS and the entropy, of many at once.
+
+All functions take forecasts as components (n, n_components), or as records (n, size) with their packing, and what they
+have besides (`MixtureExtras`). They release the interpreter's lock and hear Ctrl-C. A forecast about which nothing is
+known gives nan.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY, NAN, asinh, cosh, fabs, isnan, log, sinh
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+cimport numpy as cnp
+
+import numpy as np
+
+from adabypass.distributions.component cimport IDENTITY, ROOT
+from adabypass.distributions.lanes cimport (
+    Forecasts, Mix, choose_largest, count_transformed, inner_quantile, lay_out_record, make_room, probability,
+    quantile_from_nowhere, quantile_of, rough_quantile, tail_of,
+)
+from adabypass.distributions.packing cimport Packing
+from adabypass.numerics.special cimport larger, smaller
+from adabypass.simd.dispatch cimport MixtureLanes, TailValues
+
+from adabypass.numerics import limits
+
+cnp.import_array()
+
+cdef double LARGEST = limits.LARGEST
+cdef double SETTLED = 1e-4          # miss of a quantile, as a normal deviate, after which a step is the last
+cdef double NEARLY_SETTLED = 2e-2   # the same where a search begins at the end of the one before
+cdef double NEGLIGIBLE = 1e-10      # weight of a component that is left out of the search for a quantile,
+cdef double HARDLY_ANY = 1e-8       # and out of the CRPS
+
+cdef enum:
+    SIGNALS = 64            # forecasts between two looks for Ctrl-C
+    MAX_PIECES = 96         # into which an integral is cut
+    N_OUTER = 4             # nodes from which the end of a piece is extrapolated
+    N_LEVELS = 5
+    N_EDGES = N_LEVELS + 5  # of the first pieces, at most
+
+
+# Probabilities and densities.
+
+def cdf(forecasts, const double[::1] y, Packing packing=None, extras=None):
+    """Return P(Y <= y)."""
+    return _probabilities(Forecasts(forecasts, packing, extras), y, True)
+
+
+def sf(forecasts, const double[::1] y, Packing packing=None, extras=None):
+    """Return P(Y > y)."""
+    return _probabilities(Forecasts(forecasts, packing, extras), y, False)
+
+
+cdef object _probabilities(Forecasts many, const double[::1] y, bint lower):
+    out = np.empty(_count(many, y))
+    cdef double[::1] values = out
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(values.shape[0]):
+            if i % SIGNALS == 0:
+                with gil:
+                    PyErr_CheckSignals()
+            if many.n == 1 and 0 < i:
+                values[i] = NAN if isnan(y[i]) or isnan(values[0]) else probability(&many.mix, y[i], lower)
+            elif not many.lay_out(i, 0.0):
+                values[i] = NAN
+            else:
+                values[i] = NAN if isnan(y[i]) else probability(&many.mix, y[i], lower)
+    return out
+
+
+def logpdf(forecasts, const double[::1] y, Packing packing=None, extras=None):
+    """Return the log density at y; of a value that has a probability of its own, the log of that."""
+    cdef Forecasts many = Forecasts(forecasts, packing, extras)
+    out = np.empty(_count(many, y))
+    cdef double[::1] values = out
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(values.shape[0]):
+            if i % SIGNALS == 0:
+                with gil:
+                    PyErr_CheckSignals()
+            values[i] = NAN if isnan(y[i]) else many.log_density(i if many.n > 1 else 0, y[i])
+    return out
+
+
+cdef Py_ssize_t _count(Forecasts many, const double[::1] y) except -1:
+    """Count the answers: one for each forecast, or of a single forecast one for each value."""
+    if y.shape[0] != many.n and many.n != 1:
+        raise ValueError("as many values as forecasts are needed")
+    return y.shape[0]
+
+
+# Quantiles.
+
+def quantile(forecasts, const double[::1] q, Packing packing=None, extras=None, Py_ssize_t restart=0):
+    """Return the values up to which Y falls with each probability: (n_levels, n).
+
+    A search begins where that of the forecast before it ended. It begins anew after every `restart` forecasts, unless
+    that is 0, and then depends on none of those before.
+    """
+    cdef Forecasts many = Forecasts(forecasts, packing, extras)
+    out = np.full((q.shape[0], many.n), NAN)
+    cdef double[:, ::1] values = out
+    cdef double[::1] deviates = np.zeros(q.shape[0])
+    cdef Py_ssize_t i, t
+    cdef bint is_new = True, has_largest = False
+    with nogil:
+        for t in range(many.n):
+            if t % SIGNALS == 0:
+                with gil:
+                    PyErr_CheckSignals()
+            if not many.lay_out(t, NEGLIGIBLE if many.n_students > 0 else 0.0):
+                continue
+            is_new = is_new or (restart > 0 and t % restart == 0)
+            has_largest = is_new and choose_largest(&many.mix)
+            for i in range(q.shape[0]):
+                if is_new or isnan(deviates[i]):
+                    values[i, t] = quantile_from_nowhere(&many.mix, q[i], has_largest, &deviates[i])
+                else:
+                    values[i, t] = quantile_of(&many.mix, q[i], &deviates[i], SETTLED)
+            is_new = False
+    return out
+
+
+def interval(cnp.ndarray record not None, Packing packing not None, double low, double high, cnp.ndarray deviates=None):
+    """Return quantiles `low` and `high` of one forecast, which is a record.
+
+    Parameters
+    ----------
+    deviates : array (2,), optional
+        Where to begin, in mean standard deviations of the components from the mean, and afterwards where it ended: for
+        the next forecast of a stream. Then the quantiles are right to 1e-5 standard deviations as a rule.
+    """
+    cdef double lower = NAN, upper = NAN
+    cdef double[2] ends
+    cdef bint has_largest
+    cdef Mix mix
+    cdef const double* memory = <const double*>cnp.PyArray_DATA(record)
+    # By hand, since a typed memoryview takes as long to make as a quantile to find.
+    if cnp.PyArray_NDIM(record) != 1 or cnp.PyArray_TYPE(record) != cnp.NPY_FLOAT64 or len(record) != packing.size:
+        raise ValueError(f"a forecast is a record of {packing.size} numbers")
+    if not cnp.PyArray_ISCARRAY_RO(record):
+        raise ValueError("a record must be contiguous")
+    if deviates is not None and not (
+        cnp.PyArray_NDIM(deviates) == 1 and cnp.PyArray_TYPE(deviates) == cnp.NPY_FLOAT64 and len(deviates) == 2
+        and cnp.PyArray_ISCARRAY(deviates)
+    ):
+        raise ValueError("an interval needs two deviates to begin at, contiguous and writeable")
+    make_room(&mix, packing.n_components, count_transformed(packing), 0)
+    if not isnan(packing.open(memory).mean[0]):
+        lay_out_record(memory, packing, &mix)
+        if deviates is None:
+            has_largest = choose_largest(&mix)
+            lower = quantile_from_nowhere(&mix, low, has_largest, &ends[0])
+            upper = quantile_from_nowhere(&mix, high, has_largest, &ends[1])
+        else:
+            memcpy(ends, cnp.PyArray_DATA(deviates), sizeof(ends))
+            lower = quantile_of(&mix, low, &ends[0], NEARLY_SETTLED)
+            upper = quantile_of(&mix, high, &ends[1], NEARLY_SETTLED)
+            memcpy(cnp.PyArray_DATA(deviates), ends, sizeof(ends))
+    free(mix.memory)
+    return lower, upper
+
+
+def intervals(
+    const double[:, ::1] records,       # (n, size)
+    Packing packing not None,
+    double low,
+    double high,
+    const Py_ssize_t[::1] chosen,       # numbers of forecasts, in the order in which they are searched
+    const Py_ssize_t[::1] which,        # (n,) at which deviates the search of each begins
+    double[:, ::1] deviates,            # inout  (m, 2)
+    double[:, ::1] bounds,              # out  (n, 2) of the chosen ones; nan where nothing is known
+):
+    """Find quantiles `low` and `high` of chosen forecasts: what `interval` returns, with deviates, for each."""
+    cdef Forecasts many = Forecasts(records, packing)
+    cdef Py_ssize_t i, t
+    if which.shape[0] != many.n or deviates.shape[1] != 2 or bounds.shape[0] != many.n or bounds.shape[1] != 2:
+        raise ValueError("every forecast needs two deviates to begin at, and room for two bounds")
+    for i in range(chosen.shape[0]):
+        t = chosen[i]
+        if not 0 <= t < many.n:
+            raise IndexError(f"there is no forecast {t}; there are {many.n}")
+        if not 0 <= which[t] < deviates.shape[0]:
+            raise IndexError(f"there are no deviates {which[t]}; there are {deviates.shape[0]}")
+    with nogil:
+        for i in range(chosen.shape[0]):
+            t = chosen[i]
+            bounds[t, 0] = bounds[t, 1] = NAN
+            if many.lay_out(t, 0.0):
+                bounds[t, 0] = quantile_of(&many.mix, low, &deviates[which[t], 0], NEARLY_SETTLED)
+                bounds[t, 1] = quantile_of(&many.mix, high, &deviates[which[t], 1], NEARLY_SETTLED)
+
+
+# The CRPS (61) and the entropy (71): one quadrature.
+
+cdef double EXTREME = 1e-4          # probability of the outermost edges; beyond them distances grow as sinh
+cdef double MIN_REACH = 1e4         # of a tail that is followed, over the width between these edges,
+cdef double STUDENT_REACH = 1e3     # or this over the scale of Student's t distribution, if it is more,
+cdef double NORMAL_REACH = 12.0     # or this over a standard deviation
+cdef double LAPLACE_REACH = 40.0
+cdef double CRPS_ERROR = 5e-5       # over the score: estimates of errors add up to no more, as a rule,
+cdef double ENTROPY_ERROR = 1e-6    # and those of the entropy, in nats
+cdef double[N_LEVELS] LEVELS = [EXTREME, 0.03, 0.5, 0.97, 1.0 - EXTREME]   # between which the line is cut
+
+cdef enum Course:
+    STRAIGHT        # x = origin + size u
+    SQUARE          # x = origin + size u²: a root of y has an infinite density at 0
+    TAIL            # x = origin + size sinh(u)
+
+
+cdef struct Piece:
+    # A part of the line, and what the integral is there.
+    Course course
+    double origin
+    double size
+    double begin        # of u
+    double end
+    double value
+    double error
+
+
+cdef struct Integral:
+    const Mix* mix
+    double y            # of the CRPS
+    bint is_entropy
+
+
+# Kronrod's nodes and weights on [-1, 1], from the outermost to the middle; every second node is one of Gauss's.
+cdef double[8] NODE = [
+    0.991455371120812639206854697526329, 0.949107912342758524526189684047851, 0.864864423359769072789712788640926,
+    0.741531185599394439863864773280788, 0.586087235467691130294144691693320, 0.405845151377397166906606412076961,
+    0.207784955007898467600689403773245, 0.0,
+]
+cdef double[8] WEIGHT = [
+    0.022935322010529224963732008058970, 0.063092092629978553290700663189204, 0.104790010322250183839876322541518,
+    0.140653259715525918745189590510238, 0.169004726639267902826583426598550, 0.190350578064785409913256402421014,
+    0.204432940075298892414161999234649, 0.209482141084727828012999174891714,
+]
+cdef double[4] GAUSS_WEIGHT = [
+    0.129484966168869693270611432679082, 0.279705391489276667901467771423780, 0.381830050505118944950369775488975,
+    0.417959183673469387755102040816327,
+]
+
+cdef double[N_OUTER] EXTRAPOLATION      # weights of a polynomial through the outermost nodes, at the end of a piece
+for _k in range(N_OUTER):
+    EXTRAPOLATION[_k] = np.prod([(1.0 - NODE[j]) / (NODE[_k] - NODE[j]) for j in range(N_OUTER) if j != _k])
+
+
+def crps(forecasts, const double[::1] y, Packing packing=None, extras=None):
+    """Return ∫ (P(Y <= x) - [y <= x])² dx: right to 1e-4 of itself, as a rule to 1e-6.
+
+    Components of the log count up to 1e4 times the width between the quantiles of 1e-4: further out, the log of a
+    Student's t distribution would make any score infinite.
+    """
+    return _integrals(Forecasts(forecasts, packing, extras), y, False)
+
+
+def entropy(forecasts, const double[::1] y, Packing packing=None, extras=None):
+    """Return -E log p(Y), to 1e-5 nats as a rule; `y` is not looked at."""
+    return _integrals(Forecasts(forecasts, packing, extras), y, True)
+
+
+cdef object _integrals(Forecasts many, const double[::1] y, bint is_entropy):
+    cdef Py_ssize_t i
+    cdef Integral integral
+    out = np.empty(_count(many, y))
+    cdef double[::1] values = out
+    integral.mix, integral.is_entropy = &many.mix, is_entropy
+    with nogil:
+        for i in range(values.shape[0]):
+            with gil:
+                PyErr_CheckSignals()
+            values[i], integral.y = NAN, y[i]
+            if many.lay_out(i if many.n > 1 else 0, 0.0 if is_entropy else HARDLY_ANY) and not isnan(y[i]):
+                values[i] = _integrate(&integral)
+    return out
+
+
+cdef double _integrate(const Integral* integral) noexcept nogil:
+    """Cut the line in two where the error is largest, until errors no longer matter."""
+    cdef Piece[MAX_PIECES] pieces
+    cdef Py_ssize_t n = _first_pieces(integral, pieces), k, worst
+    cdef double total = 0.0, error = 0.0, enough
+    cdef Piece half
+    for k in range(n):
+        _sum_up(integral, &pieces[k])
+    while True:
+        worst, total, error = 0, 0.0, 0.0
+        for k in range(n):
+            total += pieces[k].value
+            error += pieces[k].error
+            if pieces[k].error > pieces[worst].error:
+                worst = k
+        enough = ENTROPY_ERROR if integral.is_entropy else CRPS_ERROR * fabs(total)
+        if n == 0 or n == MAX_PIECES or not error > enough:
+            break
+        half = pieces[worst]
+        pieces[worst].end = half.begin = 0.5 * (half.begin + half.end)
+        pieces[n] = half
+        _sum_up(integral, &pieces[worst])
+        _sum_up(integral, &pieces[n])
+        n += 1
+    return total + _of_atoms(integral)
+
+
+cdef Py_ssize_t _first_pieces(const Integral* integral, Piece* pieces) noexcept nogil:
+    """Cut the line at quantiles, at the observation, and where a probability or an infinite density may be."""
+    cdef const Mix* mix = integral.mix
+    cdef double[N_EDGES] edges
+    cdef double width, low, high, part, farthest
+    cdef Py_ssize_t k, n = 0, m = 0
+    cdef bint has_root = mix.lanes[ROOT].n_normals + mix.lanes[ROOT].n_shaped > 0
+    for k in range(N_LEVELS):
+        edges[k] = rough_quantile(mix, LEVELS[k])
+    if mix.is_transformed or mix.n_students > 0:        # where logs end shows in the score
+        edges[0], edges[N_LEVELS - 1] = inner_quantile(mix, LEVELS[0]), inner_quantile(mix, LEVELS[N_LEVELS - 1])
+    low, high = smaller(edges[0], edges[N_LEVELS - 1]), larger(edges[0], edges[N_LEVELS - 1])
+    width = larger(high - low, larger(1e-12 * larger(fabs(low), fabs(high)), 1e-290))
+    n = N_LEVELS
+    if not integral.is_entropy:
+        edges[n] = integral.y
+        n += 1
+    if mix.atom_share > 0.0 or (has_root and low < 0.0 < high):
+        edges[n] = larger(smaller(0.0, mix.high), mix.low)
+        n += 1
+    for part in (mix.low, mix.high):
+        if fabs(part) < INFINITY:
+            edges[n] = part
+            n += 1
+    _sort(edges, n)
+    for k in range(n - 1):
+        low, high = edges[k], edges[k + 1]
+        if high <= low or (integral.is_entropy and (high <= mix.low or low >= mix.high)):
+            continue
+        if has_root and (low == 0.0 or high == 0.0):
+            pieces[m] = Piece(SQUARE, 0.0, high if low == 0.0 else low, 0.0, 1.0, 0.0, 0.0)
+        else:
+            pieces[m] = Piece(STRAIGHT, low, high - low, 0.0, 1.0, 0.0, 0.0)
+        m += 1
+    farthest = asinh(larger(MIN_REACH, smaller(_reach(mix, edges[0]) / width, LARGEST)))
+    if edges[0] > mix.low:
+        pieces[m] = Piece(TAIL, edges[0], -width, 0.0, farthest, 0.0, 0.0)
+        m += 1
+    if edges[n - 1] < mix.high:
+        pieces[m] = Piece(TAIL, edges[n - 1], width, 0.0, farthest, 0.0, 0.0)
+        m += 1
+    return m
+
+
+cdef double _reach(const Mix* mix, double center) noexcept nogil:
+    """Distance from a centre within which all components about y lie, but for a negligible part of each."""
+    cdef const MixtureLanes* lanes = &mix.lanes[IDENTITY]
+    cdef double reach = 0.0, each
+    cdef Py_ssize_t k
+    for k in range(lanes.n_normals):
+        if lanes.weight[k] > 0.0:
+            reach = larger(reach, fabs(lanes.mean[k] - center) + NORMAL_REACH / lanes.inverse_sd[k])
+    for k in range(lanes.n_shaped):
+        if lanes.shaped_weight[k] > 0.0:
+            each = NORMAL_REACH * lanes.shaped_signal_sd[k] + lanes.shaped_epsilon[k] + LAPLACE_REACH
+            reach = larger(reach, fabs(lanes.shaped_mean[k] - center) + each / lanes.shaped_inverse_scale[k])
+    for k in range(mix.n_students):
+        if not mix.students[k].is_log:
+            reach = larger(reach, fabs(mix.students[k].location - center) + STUDENT_REACH * mix.students[k].scale)
+    return reach
+
+
+cdef void _sort(double* values, Py_ssize_t n) noexcept nogil:
+    """Sort a few numbers, by insertion."""
+    cdef Py_ssize_t i, k
+    cdef double each
+    for k in range(1, n):
+        each, i = values[k], k
+        while i > 0 and values[i - 1] > each:
+            values[i] = values[i - 1]
+            i -= 1
+        values[i] = each
+
+
+cdef void _sum_up(const Integral* integral, Piece* piece) noexcept nogil:
+    """Integrate over a piece by Kronrod's nodes; the error is the distance from what Gauss's among them give.
+
+    A narrow component may lie between all nodes. Of the entropy, what the density misses of the probability counts;
+    of the CRPS, whose integrand rises or falls throughout, what lies between the ends and the nodes next to them.
+    """
+    cdef double middle = 0.5 * (piece.begin + piece.end), half = 0.5 * (piece.end - piece.begin)
+    cdef double by_gauss = 0.0, by_kronrod = 0.0, mass = 0.0, each, density = 0.0
+    cdef double[2] extrapolated = [0.0, 0.0]
+    cdef Py_ssize_t k, side
+    for k in range(8):
+        for side in range(1 if k == 7 else 2):
+            each = _at(integral, piece, middle + (half * NODE[k] if side else -half * NODE[k]), &density)
+            by_kronrod += WEIGHT[k] * each
+            mass += WEIGHT[k] * density
+            if k % 2 == 1:
+                by_gauss += GAUSS_WEIGHT[k // 2] * each
+            if k < N_OUTER:
+                extrapolated[side] += EXTRAPOLATION[k] * each
+    piece.value = smaller(half * by_kronrod, LARGEST)
+    piece.error = smaller(fabs(half * (by_kronrod - by_gauss)), LARGEST)
+    if integral.is_entropy:
+        piece.error += fabs(half * mass - fabs(_mass_below(integral, piece, piece.end)
+                                               - _mass_below(integral, piece, piece.begin)))
+        return
+    for side in range(2):
+        each = _at(integral, piece, piece.end if side else piece.begin, &density) - extrapolated[side]
+        piece.error += smaller(fabs(half * (1.0 - NODE[0]) * each), LARGEST)
+
+
+cdef inline double _place_of(const Piece* piece, double u, double* slope) noexcept nogil:
+    """x at u, and dx/du."""
+    if piece.course == STRAIGHT:
+        slope[0] = piece.size
+        return piece.origin + piece.size * u
+    if piece.course == SQUARE:
+        slope[0] = 2.0 * piece.size * u
+        return piece.origin + piece.size * u * u
+    slope[0] = smaller(larger(piece.size * cosh(u), -LARGEST), LARGEST)
+    return smaller(larger(piece.origin + piece.size * sinh(u), -LARGEST), LARGEST)
+
+
+cdef double _mass_below(const Integral* integral, const Piece* piece, double u) noexcept nogil:
+    """Probability, on the nearer side, of what lies beyond a place, with the sign of that side."""
+    cdef double slope = 0.0, x = _place_of(piece, u, &slope), below
+    below = tail_of(integral.mix, &integral.mix.lanes[IDENTITY], x, True, False).tail
+    if below < 0.5:
+        return (1.0 - integral.mix.atom_share) * below
+    below = 1.0 - tail_of(integral.mix, &integral.mix.lanes[IDENTITY], x, False, False).tail
+    return (1.0 - integral.mix.atom_share) * below
+
+
+cdef double _at(const Integral* integral, const Piece* piece, double u, double* mass) noexcept nogil:
+    """What is integrated over u; of the entropy, the density of u as well."""
+    cdef const Mix* mix = integral.mix
+    cdef double slope = 0.0, x = _place_of(piece, u, &slope), share = 1.0 - mix.atom_share, found, density
+    cdef bint lower = x < integral.y, is_within
+    cdef TailValues here
+    if integral.is_entropy:
+        density = share * tail_of(mix, &mix.lanes[IDENTITY], x, True, False).density
+        mass[0] = density * fabs(slope)
+        return -mass[0] * log(density) if density > 0.0 else 0.0
+    is_within = mix.low <= x < mix.high
+    if is_within:
+        here = tail_of(mix, &mix.lanes[IDENTITY], x, lower, True)
+        found = here.tail
+    else:
+        found = (x >= mix.high) == lower
+    if mix.atom_share > 0.0:
+        found = share * found + mix.atom_share * ((x >= larger(smaller(0.0, mix.high), mix.low)) == lower)
+    return found * found * fabs(slope)
+
+
+cdef double _of_atoms(const Integral* integral) noexcept nogil:
+    """What values that have a probability of their own add to the entropy."""
+    cdef const Mix* mix = integral.mix
+    cdef double share = 1.0 - mix.atom_share, atom = larger(smaller(0.0, mix.high), mix.low), total = 0.0, each
+    if not integral.is_entropy:
+        return 0.0
+    each = mix.atom_share if atom != mix.low and atom != mix.high else 0.0
+    total -= each * log(each) if each > 0.0 else 0.0
+    if mix.low > -INFINITY:
+        each = share * tail_of(mix, &mix.lanes[IDENTITY], mix.low, True, False).tail
+        each += mix.atom_share * (atom == mix.low)
+        total -= each * log(each) if each > 0.0 else 0.0
+    if mix.high < INFINITY:
+        each = share * tail_of(mix, &mix.lanes[IDENTITY], mix.high, False, False).tail
+        each += mix.atom_share * (atom == mix.high and mix.low < mix.high)
+        total -= each * log(each) if each > 0.0 else 0.0
+    return total

@@ -1,0 +1,810 @@
+"""One forecast laid out for evaluation: its distribution function (47), density and quantiles.
+
+However a forecast is kept, as components, as a record (packing.pyx) or as a pool of several of these, its components
+are sorted here into lanes, one kind of each, which vector instructions sum up.
+"""
+
+from libc.math cimport INFINITY, M_PI, M_SQRT1_2, NAN, erfc, exp, fabs, isinf, isnan, lgamma, log, log1p, sqrt, tan
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+from scipy.special.cython_special cimport ndtri, stdtr, stdtrit
+
+from adabypass.distributions.component cimport (
+    IDENTITY, LOG, N_TARGETS, ROOT, Component, has_target, log_slope, to_target,
+)
+from adabypass.distributions.families cimport FLEXIBLE_NORMALS, STUDENT, Noise, is_normal, noise_of, part_sd, total_sd
+from adabypass.distributions.component_sums cimport is_known, mix_log_density
+from adabypass.distributions.packing cimport Packing, Record
+from adabypass.distributions.search cimport Search, find_quantile
+from adabypass.numerics.special cimport larger, smaller
+from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, MOST_NORMALS, MixtureLanes, TailValues
+
+from adabypass.numerics import limits
+
+cdef double LARGEST = limits.LARGEST
+cdef double LARGEST_LOG = limits.LARGEST_LOG
+cdef double LARGEST_SD = sqrt(1.0 / limits.SMALLEST_SIGNAL)
+cdef double HUGE_SD = 1e140         # beyond it squares could overflow,
+cdef double TINY_SD = 1e-140        # and below this one underflow
+cdef double SETTLED = 1e-4          # miss, as a normal deviate, after which a step is the last; it is cubed by that
+cdef double SEEN = 1e-9             # the same where a root's density may be infinite: no step tells how good it is
+cdef double ROUGHLY_SETTLED = 0.2
+cdef double STUDENT_SETTLED = 1e-2  # of a search with a rough distribution function, before the exact one
+cdef double LARGE_WEIGHT = 1e-3     # of a component that takes part in the first steps of a search from nowhere
+cdef double MIN_DOF_OF_HILL = 5.0   # from it on Hill's approximation is right to 2e-7
+
+
+cdef struct Part:
+    # What of a forecast is searched: all of it, or the components of large weight.
+    const Mix* mix
+    const MixtureLanes* lanes   # of the components about y
+
+
+# Room for a forecast.
+
+cdef int make_room(Mix* mix, Py_ssize_t n_components, Py_ssize_t n_transformed, Py_ssize_t n_students) except -1:
+    """Allocate the lanes of a mixture of so many components, and room for these.
+
+    Up to n_transformed of them are about the log of y, and as many about its root.
+    """
+    cdef Py_ssize_t n_doubles
+    cdef double* memory
+    if n_components == 0:
+        raise ValueError("a forecast needs at least one component")
+    n_doubles = 2 * _n_lanes(n_components) + 2 * _n_lanes(n_transformed)
+    mix.memory = <double*>malloc(
+        n_doubles * sizeof(double) + n_components * sizeof(Component) + n_students * sizeof(Student)
+    )
+    if mix.memory == NULL:
+        raise MemoryError()
+    mix.parts = <Component*>(mix.memory + n_doubles)
+    mix.students = <Student*>(mix.parts + n_components)
+    memory = _place(&mix.lanes[IDENTITY], mix.memory, n_components)
+    memory = _place(&mix.largest, memory, n_components)
+    memory = _place(&mix.lanes[LOG], memory, n_transformed)
+    _place(&mix.lanes[ROOT], memory, n_transformed)
+    mix.atom_share, mix.low, mix.high = 0.0, -INFINITY, INFINITY
+    return 0
+
+
+cdef inline Py_ssize_t _n_lanes(Py_ssize_t n) noexcept nogil:
+    """Count the numbers of the lanes of n components."""
+    return 3 * (MOST_NORMALS * n + LANES) + 5 * (n + LANES)
+
+
+cdef double* _place(MixtureLanes* lanes, double* memory, Py_ssize_t n) noexcept nogil:
+    """Point the lanes of n components at memory, and return its end."""
+    cdef Py_ssize_t n_normals = MOST_NORMALS * n + LANES, n_shaped = n + LANES
+    lanes.n_normals = lanes.n_shaped = 0
+    lanes.weight = memory
+    lanes.mean = lanes.weight + n_normals
+    lanes.inverse_sd = lanes.mean + n_normals
+    lanes.shaped_weight = lanes.inverse_sd + n_normals
+    lanes.shaped_mean = lanes.shaped_weight + n_shaped
+    lanes.shaped_inverse_scale = lanes.shaped_mean + n_shaped
+    lanes.shaped_epsilon = lanes.shaped_inverse_scale + n_shaped
+    lanes.shaped_signal_sd = lanes.shaped_epsilon + n_shaped
+    return lanes.shaped_signal_sd + n_shaped
+
+
+# Components into lanes.
+
+cdef void _empty(Mix* mix) noexcept nogil:
+    """Begin with no component."""
+    cdef int target
+    mix.center = mix.unit = 0.0
+    mix.is_transformed = mix.has_extreme = mix.has_log_students = False
+    mix.n_students = 0
+    for target in range(N_TARGETS):
+        mix.lanes[target].n_normals = mix.lanes[target].n_shaped = 0
+
+
+cdef inline void _add_normal(MixtureLanes* lanes, double weight, double mean, double var) noexcept nogil:
+    """Add a normal; a negative number for the variance is the inverse standard deviation of an extreme one."""
+    cdef Py_ssize_t k = lanes.n_normals
+    lanes.weight[k], lanes.mean[k], lanes.inverse_sd[k] = weight, mean, var     # for `_finish`
+    lanes.n_normals = k + 1
+
+
+cdef inline void _add_shaped(
+    MixtureLanes* lanes, double weight, double mean, double scale, double epsilon, double signal_sd
+) noexcept nogil:
+    cdef Py_ssize_t k = lanes.n_shaped
+    lanes.shaped_weight[k], lanes.shaped_mean[k], lanes.shaped_inverse_scale[k] = weight, mean, 1.0 / scale
+    lanes.shaped_epsilon[k] = epsilon
+    lanes.shaped_signal_sd[k] = smaller(larger(signal_sd, 1.0 / LARGEST_SD), LARGEST_SD)
+    lanes.n_shaped = k + 1
+
+
+cdef void _add_student(Mix* mix, const Component* part, double weight) noexcept nogil:
+    cdef double n = part.dof, height
+    cdef const Student* last = mix.students + mix.n_students - 1
+    if mix.n_students > 0 and last.dof == n:        # as a rule
+        height = last.log_height + log(last.scale)
+    else:
+        height = lgamma(0.5 * (n + 1.0)) - lgamma(0.5 * n) - 0.5 * log(n * M_PI)
+    mix.students[mix.n_students] = Student(
+        weight, part.mean, part.noise_scale, n, height - log(part.noise_scale), part.target == LOG
+    )
+    mix.n_students += 1
+    mix.has_log_students = mix.has_log_students or part.target == LOG
+
+
+cdef inline double _normal_var(Mix* mix, const Component* part, double noise_var, double sd) noexcept nogil:
+    """What `_add_normal` takes for a component whose noise is normal with this variance at scale 1."""
+    if TINY_SD < sd < HUGE_SD:
+        return part.signal_var + part.noise_scale * part.noise_scale * noise_var
+    mix.has_extreme = True
+    return -1.0 / sd
+
+
+cdef void _add_components(const Component* parts, Py_ssize_t n, double share, Mix* mix) noexcept nogil:
+    """Sort components into students, normals and others, each in lanes of its own."""
+    cdef MixtureLanes* lanes
+    cdef const Noise* noise
+    cdef const Component* part
+    cdef Py_ssize_t j, k
+    cdef double sd, weight, var
+    for k in range(n):
+        part = parts + k
+        weight = share * part.weight
+        if weight == 0.0:
+            continue
+        if part.family == STUDENT:
+            _add_student(mix, part, weight)
+            continue
+        lanes = &mix.lanes[part.target]
+        noise = noise_of(part.family)
+        sd = total_sd(part)
+        _add_center(mix, part.target, weight, part.mean, sd)
+        if is_normal(part):
+            _add_normal(lanes, weight, part.mean, _normal_var(mix, part, noise.var(noise, part.epsilon), sd))
+        elif noise.normals.n > 0:
+            for j in range(noise.normals.n):
+                var = _normal_var(mix, part, noise.normals.sq[j], part_sd(part, noise.normals.sq[j]))
+                _add_normal(lanes, weight * noise.normals.share[j], part.mean, var)
+        else:
+            sd = sqrt(part.signal_var) / part.noise_scale
+            _add_shaped(lanes, weight, part.mean, part.noise_scale, part.epsilon, sd)
+
+
+cdef inline void _add_center(Mix* mix, int64_t target, double weight, double mean, double sd) noexcept nogil:
+    """Add to where a search begins, and to its unit."""
+    cdef double slope = 1.0
+    if target != IDENTITY and weight > 0.0:
+        mix.is_transformed = True
+        if target == LOG:
+            mean = slope = exp(larger(smaller(mean, LARGEST_LOG), -LARGEST_LOG))
+        else:
+            slope = 2.0 * fabs(mean) + sd
+            mean *= fabs(mean)
+    mix.center += weight * mean
+    mix.unit += weight * smaller(sd * slope, LARGEST)
+
+
+cdef void _finish(Mix* mix) noexcept nogil:
+    """Fill the lanes up to whole blocks, with what has no weight, and invert the normals' standard deviations."""
+    cdef int target
+    if mix.n_students > 0:
+        _center_on_likeliest(mix)
+    mix.unit = smaller(larger(mix.unit, 1.0 / LARGEST), LARGEST)
+    for target in range(N_TARGETS):
+        _fill_up(&mix.lanes[target], mix.center, mix.unit)
+        _invert(&mix.lanes[target], mix.has_extreme)
+
+
+cdef void _fill_up(MixtureLanes* lanes, double mean, double unit) noexcept nogil:
+    while lanes.n_normals % LANES != 0:
+        _add_normal(lanes, 0.0, mean, 1.0)
+    while lanes.n_shaped % LANES != 0:
+        _add_shaped(lanes, 0.0, mean, unit, 1.0, 1.0)
+
+
+cdef void _invert(MixtureLanes* lanes, bint has_extreme) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef double var
+    if lanes.n_normals == 0:
+        return
+    if not has_extreme:
+        KERNELS.inverse_roots(lanes.inverse_sd, lanes.n_normals)
+        return
+    for k in range(lanes.n_normals):
+        var = lanes.inverse_sd[k]
+        lanes.inverse_sd[k] = -var if var < 0.0 else 1.0 / sqrt(larger(var, 1.0 / LARGEST))
+
+
+cdef void _center_on_likeliest(Mix* mix) noexcept nogil:
+    """Begin a search at the student of the largest weight: a mean might lie far from all of them."""
+    cdef const Student* part = mix.students
+    cdef Py_ssize_t k
+    cdef double unit
+    for k in range(mix.n_students):
+        if mix.students[k].weight > part.weight:
+            part = mix.students + k
+    mix.center = _value_of(part, 0.0)
+    unit = part.scale * (mix.center if part.is_log else 1.0)
+    mix.unit = larger(unit, 1e-12 * fabs(mix.center))
+
+
+cdef void _drop_negligible(Mix* mix, double negligible) noexcept nogil:
+    """Leave out what has less weight than this: there are many such components, and they cost as much as others."""
+    cdef MixtureLanes* lanes
+    cdef Py_ssize_t i, k
+    cdef int target
+    for target in range(N_TARGETS):
+        lanes = &mix.lanes[target]
+        i = 0
+        for k in range(lanes.n_normals):
+            if lanes.weight[k] > negligible:
+                lanes.weight[i], lanes.mean[i] = lanes.weight[k], lanes.mean[k]
+                lanes.inverse_sd[i] = lanes.inverse_sd[k]
+                i += 1
+        lanes.n_normals = i
+        i = 0
+        for k in range(lanes.n_shaped):
+            if lanes.shaped_weight[k] > negligible:
+                lanes.shaped_weight[i], lanes.shaped_mean[i] = lanes.shaped_weight[k], lanes.shaped_mean[k]
+                lanes.shaped_inverse_scale[i] = lanes.shaped_inverse_scale[k]
+                lanes.shaped_epsilon[i], lanes.shaped_signal_sd[i] = lanes.shaped_epsilon[k], lanes.shaped_signal_sd[k]
+                i += 1
+        lanes.n_shaped = i
+    i = 0
+    for k in range(mix.n_students):
+        if mix.students[k].weight > negligible:
+            mix.students[i] = mix.students[k]
+            i += 1
+    mix.n_students = i
+
+
+# Records into lanes.
+
+cdef void lay_out_record(const double* memory, Packing packing, Mix* mix) noexcept nogil:
+    """Make a record the forecast that is evaluated."""
+    _empty(mix)
+    _add_record(memory, packing, 1.0, mix)
+    _finish(mix)
+
+
+cdef void _add_record(const double* memory, Packing packing, double share, Mix* mix) noexcept nogil:
+    """Do as `_add_components`, with a record."""
+    cdef const double* transformed
+    cdef int target
+    cdef bint is_plain = _is_plain(memory, packing)
+    if packing.transformed is not None:
+        for target in range(LOG, N_TARGETS):
+            transformed = packing.record_of(memory, target)
+            is_plain = is_plain and (transformed == NULL or _is_plain(transformed, packing.transformed))
+    if not is_plain:
+        packing.expand_one(memory, mix.parts, packing.transformed is not None)
+        _add_components(mix.parts, packing.n_components, share, mix)
+        return
+    _add_target(memory, packing, IDENTITY, share, mix)
+    if packing.transformed is not None:
+        for target in range(LOG, N_TARGETS):
+            transformed = packing.record_of(memory, target)
+            if transformed != NULL:
+                _add_target(transformed, packing.transformed, target, share, mix)
+
+
+cdef bint _is_plain(const double* memory, Packing packing) noexcept nogil:
+    """Whether each linear model has its own noise, and no square could overflow or underflow."""
+    cdef Record record = packing.open(memory)
+    cdef double largest = 0.0, least = INFINITY
+    cdef Py_ssize_t k
+    for k in range(packing.n_signals):
+        largest = larger(record.signal_var[k], largest)
+    for k in range(packing.n_linears):
+        largest = larger(record.noise_scale[k], largest)
+        least = smaller(record.noise_scale[k], least)
+    return record.common_family[0] < 0.0 and largest < HUGE_SD and least > TINY_SD
+
+
+cdef void _add_target(const double* memory, Packing packing, int target, double share, Mix* mix) noexcept nogil:
+    """Add what a record, or a part of it, says of y, its log or its root."""
+    cdef Record record = packing.open(memory)
+    cdef MixtureLanes* lanes = &mix.lanes[target]
+    cdef const Noise* noise
+    cdef Component part
+    cdef Py_ssize_t j, k
+    cdef double sq
+    _add_flexible(&record, packing, share, lanes)
+    for k in range(packing.n_linears):
+        part = packing.linear(&record, k)
+        sq = part.noise_scale * part.noise_scale
+        _add_center(mix, target, share * part.weight, part.mean, sqrt(part.signal_var + sq))
+    for k in range(packing.n_flexible, packing.n_linears):
+        part = packing.linear(&record, k)
+        part.weight *= share
+        noise = noise_of(part.family)
+        sq = part.noise_scale * part.noise_scale
+        for j in range(noise.normals.n):
+            _add_normal(
+                lanes, part.weight * noise.normals.share[j], part.mean, part.signal_var + sq * noise.normals.sq[j]
+            )
+        if noise.normals.n == 0:
+            if is_normal(&part):
+                _add_normal(lanes, part.weight, part.mean, part.signal_var + sq * noise.var(noise, part.epsilon))
+            else:
+                _add_shaped(
+                    lanes, part.weight, part.mean, part.noise_scale, part.epsilon,
+                    sqrt(part.signal_var) / part.noise_scale,
+                )
+
+
+cdef void _add_flexible(const Record* record, Packing packing, double share, MixtureLanes* lanes) noexcept nogil:
+    """Add the normals of the linear models of flexible noise: equation (107)."""
+    cdef double center = 0.0, part, offset, sq
+    cdef double* weight
+    cdef double* mean
+    cdef double* var
+    cdef Py_ssize_t j, k, n = packing.n_flexible
+    for j in range(MOST_FLEXIBLE):
+        center += record.normal_share[j] * FLEXIBLE_NORMALS.center[j]
+    for j in range(MOST_FLEXIBLE):
+        part, offset = share * record.normal_share[j], FLEXIBLE_NORMALS.center[j] - center
+        sq = FLEXIBLE_NORMALS.sq[j]
+        weight, mean, var = (
+            lanes.weight + lanes.n_normals, lanes.mean + lanes.n_normals, lanes.inverse_sd + lanes.n_normals
+        )
+        for k in range(n):
+            weight[k] = record.weight[k] * part
+            mean[k] = record.mean[packing.signal_at[k]] + record.noise_scale[k] * offset
+            var[k] = record.signal_var[packing.signal_at[k]] + record.noise_scale[k] * record.noise_scale[k] * sq
+        lanes.n_normals += n
+
+
+# The distribution function.
+
+cdef double probability(const Mix* mix, double y, bint lower) noexcept nogil:
+    """P(Y <= y), or P(Y > y) if not `lower`, of the whole forecast: with its atom, and within its bounds."""
+    cdef double inside, atom = larger(smaller(0.0, mix.high), mix.low)
+    if y < mix.low:
+        inside = not lower
+    elif y >= mix.high:
+        inside = lower
+    else:
+        inside = tail_of(mix, &mix.lanes[IDENTITY], y, lower, False).tail
+    if mix.atom_share == 0.0:
+        return inside
+    return (1.0 - mix.atom_share) * inside + mix.atom_share * ((y >= atom) == lower)
+
+
+cdef TailValues tail_of(
+    const Mix* mix, const MixtureLanes* lanes, double y, bint lower, bint is_rough
+) noexcept nogil:
+    """P(Y < y), or P(Y > y) if not `lower`, of the components; the density at y, and its slope away from the tail.
+
+    If rough, probabilities of Student's t distributions are right to 2e-7.
+    """
+    cdef double sign = 1.0 if lower else -1.0
+    cdef TailValues values = KERNELS.mixture_tail(lanes, y, sign)
+    if mix.is_transformed:
+        _add_tail(&mix.lanes[LOG], LOG, y, sign, &values)
+        _add_tail(&mix.lanes[ROOT], ROOT, y, sign, &values)
+    if mix.n_students > 0:
+        _add_students(mix, y, lower, is_rough, &values)
+    values.tail = smaller(larger(values.tail, 0.0), 1.0)        # the weights add up to 1 but for rounding
+    return values
+
+
+cdef void _add_tail(const MixtureLanes* lanes, int target, double y, double sign, TailValues* values) noexcept nogil:
+    """Add what the components about the log or the root of y contribute: equation (219)."""
+    cdef TailValues here
+    cdef double slope, curve
+    if lanes.n_normals + lanes.n_shaped == 0:
+        return
+    if not has_target(target, y):       # below all of a log, and a single point of a root: without density
+        values.tail += KERNELS.mixture_tail(lanes, -LARGEST if target == LOG else 0.0, sign).tail
+        return
+    here = KERNELS.mixture_tail(lanes, to_target(target, y), sign)
+    values.tail += here.tail
+    slope = exp(log_slope(target, y))
+    curve = -slope * slope if target == LOG else -0.5 * slope / y
+    values.density += here.density * slope
+    values.slope += here.slope * slope * slope + sign * here.density * curve
+
+
+cdef void _add_students(const Mix* mix, double y, bint lower, bint is_rough, TailValues* out) noexcept nogil:
+    """Add what Student's t distributions contribute."""
+    cdef const Student* part
+    cdef Py_ssize_t k
+    cdef double z, outside, density, slope, log_y = log(y) if y > 0.0 else -INFINITY
+    for k in range(mix.n_students):
+        part = mix.students + k
+        z = ((log_y if part.is_log else y) - part.location) / part.scale
+        outside = z if lower else -z
+        out.tail += part.weight * (_rough_student(part.dof, outside) if is_rough else stdtr(part.dof, outside))
+        if isinf(z):
+            continue
+        density = log1p(smaller(z * z, LARGEST) / part.dof)
+        density = part.weight * exp(part.log_height - 0.5 * (part.dof + 1.0) * density)
+        slope = -density * (part.dof + 1.0) * z / (part.dof + smaller(z * z, LARGEST)) / part.scale
+        if part.is_log:
+            density /= y
+            slope = (slope / y - density) / y
+        out.density += density
+        out.slope += slope if lower else -slope
+
+
+cdef double _rough_student(double dof, double z) noexcept nogil:
+    """P(T < z) to 2e-7: Hill's approximation to Student's t by a normal deviate."""
+    cdef double n = dof - 0.5, b, square, deviate
+    if isinf(z) or dof < MIN_DOF_OF_HILL:
+        return stdtr(dof, z)
+    b = 48.0 * n * n
+    square = n * log1p(smaller(z * z, LARGEST) / dof)
+    deviate = (((-0.4 * square - 3.3) * square - 24.0) * square - 85.5) / (0.8 * square * square + 100.0 + b)
+    deviate = larger(((deviate + square + 3.0) / b + 1.0) * sqrt(square), 0.0)
+    return 0.5 * erfc((deviate if z < 0.0 else -deviate) * M_SQRT1_2)
+
+
+# Quantiles.
+
+cdef double quantile_of(const Mix* mix, double q, double* deviate, double settled) noexcept nogil:
+    """Solve P(Y <= y) = q for the whole forecast, from a deviate on: see `find_quantile`."""
+    cdef double inner = _inner_probability(mix, q)
+    if isnan(inner) and not isnan(q):
+        return larger(smaller(0.0, mix.high), mix.low)
+    if mix.n_students > 0 and settled <= SETTLED:
+        _search(mix, &mix.lanes[IDENTITY], inner, deviate, STUDENT_SETTLED, True)
+    return _within(mix, _search(mix, &mix.lanes[IDENTITY], inner, deviate, settled, False))
+
+
+cdef double quantile_from_nowhere(Mix* mix, double q, bint has_largest, double* deviate) noexcept nogil:
+    """Solve P(Y <= y) = q: first for the components of large weight alone, which is soon done."""
+    deviate[0] = larger(smaller(ndtri(q), 8.0), -8.0)
+    if has_largest:
+        _search(mix, &mix.largest, q, deviate, ROUGHLY_SETTLED, False)
+    return quantile_of(mix, q, deviate, SETTLED)
+
+
+cdef double rough_quantile(const Mix* mix, double q) noexcept nogil:
+    """A value near the quantile of the components, without the atom."""
+    cdef double deviate = 0.0
+    return _within(mix, _search(mix, &mix.lanes[IDENTITY], q, &deviate, ROUGHLY_SETTLED, True))
+
+
+cdef double inner_quantile(const Mix* mix, double q) noexcept nogil:
+    """The quantile of the components, without the atom."""
+    cdef double deviate = 0.0
+    return _within(mix, _search(mix, &mix.lanes[IDENTITY], q, &deviate, SETTLED, False))
+
+
+cdef inline double _within(const Mix* mix, double y) noexcept nogil:
+    """The value within the bounds; a log has none below 0."""
+    return smaller(larger(y, mix.low), mix.high)
+
+
+cdef double _inner_probability(const Mix* mix, double q) noexcept nogil:
+    """The probability that the components leave below the quantile; nan if the atom is the quantile."""
+    cdef double below
+    if mix.atom_share == 0.0:
+        return q
+    below = (1.0 - mix.atom_share) * tail_of(mix, &mix.lanes[IDENTITY], 0.0, True, False).tail
+    if below <= q <= below + mix.atom_share:
+        return NAN
+    return smaller(larger((q if q < below else q - mix.atom_share) / (1.0 - mix.atom_share), 0.0), 1.0)
+
+
+cdef double _search(
+    const Mix* mix, const MixtureLanes* lanes, double q, double* deviate, double settled, bint is_rough
+) noexcept nogil:
+    """Solve P(Y < y) = q for the components: see `find_quantile`."""
+    cdef Part part
+    cdef Search search
+    part.mix, part.lanes = mix, lanes
+    search.distribution, search.bracket = &part, _bracket
+    search.tail = _rough_tail_of_part if is_rough else _tail_of_part
+    search.center, search.unit, search.grain, search.has_logs = mix.center, mix.unit, mix.unit, mix.has_log_students
+    if settled <= SETTLED:
+        search.grain = _grain(mix, lanes)
+        settled = SEEN if mix.is_transformed else settled
+    return find_quantile(&search, q, deviate, settled)
+
+
+cdef TailValues _tail_of_part(const void* part, double y, bint lower) noexcept nogil:
+    return tail_of((<const Part*>part).mix, (<const Part*>part).lanes, y, lower, False)
+
+
+cdef TailValues _rough_tail_of_part(const void* part, double y, bint lower) noexcept nogil:
+    return tail_of((<const Part*>part).mix, (<const Part*>part).lanes, y, lower, True)
+
+
+cdef void _bracket(const void* part, double wanted, bint lower, double* low, double* high) noexcept nogil:
+    """A mixture's quantile lies between the least and the largest of its components'."""
+    cdef const Mix* mix = (<const Part*>part).mix
+    cdef double reach
+    cdef Py_ssize_t k
+    cdef int target
+    low[0], high[0] = LARGEST, -LARGEST
+    _bracket_lanes((<const Part*>part).lanes, IDENTITY, wanted, lower, low, high)
+    if mix.is_transformed:
+        for target in range(LOG, N_TARGETS):
+            _bracket_lanes(&mix.lanes[target], target, wanted, lower, low, high)
+    for k in range(mix.n_students):
+        reach = _student_reach(mix.students[k].dof, wanted)
+        _widen(IDENTITY, _value_of(mix.students + k, 0.0), low, high)
+        _widen(IDENTITY, _value_of(mix.students + k, -reach if lower else reach), low, high)
+
+
+cdef void _bracket_lanes(
+    const MixtureLanes* lanes, int target, double wanted, bint lower, double* low, double* high
+) noexcept nogil:
+    """Widen a bracket by the quantiles of components about y, its log or its root."""
+    cdef double sign = -1.0 if lower else 1.0, deviate = -ndtri(wanted), half = -ndtri(0.5 * wanted), reach
+    cdef Py_ssize_t k
+    for k in range(lanes.n_normals):
+        if lanes.weight[k] > 0.0:
+            _widen(target, lanes.mean[k] + sign * deviate / lanes.inverse_sd[k], low, high)
+    for k in range(lanes.n_shaped):
+        if lanes.shaped_weight[k] > 0.0:
+            # P(N + E > a + b) <= P(N > a) + P(E > b), each at most half of what is wanted; both are symmetric.
+            reach = lanes.shaped_signal_sd[k] * half + lanes.shaped_epsilon[k] - log(wanted)
+            _widen(target, lanes.shaped_mean[k], low, high)
+            _widen(target, lanes.shaped_mean[k] + sign * reach / lanes.shaped_inverse_scale[k], low, high)
+
+
+cdef inline void _widen(int target, double value, double* low, double* high) noexcept nogil:
+    """Let a bracket hold a value of y, its log or its root."""
+    if target == LOG:
+        value = exp(smaller(value, LARGEST_LOG))
+    elif target == ROOT:
+        value *= fabs(value)
+    low[0] = smaller(larger(value, -LARGEST), low[0])
+    high[0] = larger(smaller(value, LARGEST), high[0])
+
+
+cdef double _student_reach(double dof, double wanted) noexcept nogil:
+    """At least the distance of a quantile from the centre: the fewer degrees of freedom, the farther it is."""
+    if dof >= 2.0:
+        return (1.0 - 2.0 * wanted) / sqrt(2.0 * wanted * (1.0 - wanted))
+    return 1.0 / tan(M_PI * wanted) if dof >= 1.0 else -stdtrit(dof, wanted)
+
+
+cdef double _value_of(const Student* part, double z) noexcept nogil:
+    """The value that lies z scales from a component's centre."""
+    cdef double value = part.location + z * part.scale
+    if part.is_log:
+        return exp(smaller(value, LARGEST_LOG))
+    return larger(smaller(value, LARGEST), -LARGEST)
+
+
+cdef double _grain(const Mix* mix, const MixtureLanes* lanes) noexcept nogil:
+    """About how wide the narrowest component is, in units of y."""
+    cdef double grain = mix.unit
+    cdef const Student* part
+    cdef Py_ssize_t k
+    cdef int target
+    _refine(lanes, IDENTITY, &grain)
+    if mix.is_transformed:
+        for target in range(LOG, N_TARGETS):
+            _refine(&mix.lanes[target], target, &grain)
+    for k in range(mix.n_students):
+        part = mix.students + k
+        grain = smaller(part.scale * (_value_of(part, -2.0) if part.is_log else 1.0), grain)
+    return grain
+
+
+cdef void _refine(const MixtureLanes* lanes, int target, double* grain) noexcept nogil:
+    cdef double sd, slope = 1.0
+    cdef Py_ssize_t k
+    for k in range(lanes.n_normals):
+        if lanes.weight[k] == 0.0:
+            continue
+        sd = 1.0 / lanes.inverse_sd[k]
+        if target == LOG:
+            slope = exp(smaller(lanes.mean[k] - 2.0 * sd, LARGEST_LOG))
+        elif target == ROOT:
+            slope = 2.0 * fabs(lanes.mean[k]) + sd
+        grain[0] = smaller(sd * slope, grain[0])
+    for k in range(lanes.n_shaped):
+        if lanes.shaped_weight[k] > 0.0:
+            grain[0] = smaller(lanes.shaped_signal_sd[k] / lanes.shaped_inverse_scale[k], grain[0])
+
+
+cdef bint choose_largest(Mix* mix) noexcept nogil:
+    """Copy the components of large weight, as a mixture of their own; return whether it is worth a search."""
+    cdef MixtureLanes* lanes = &mix.lanes[IDENTITY]
+    cdef MixtureLanes* large = &mix.largest
+    cdef double total = 0.0
+    cdef Py_ssize_t k
+    if mix.is_transformed or mix.n_students > 0:
+        return False
+    large.n_normals = large.n_shaped = 0
+    for k in range(lanes.n_normals):
+        if lanes.weight[k] > LARGE_WEIGHT:
+            _add_normal(large, lanes.weight[k], lanes.mean[k], lanes.inverse_sd[k])
+            total += lanes.weight[k]
+    for k in range(lanes.n_shaped):
+        if lanes.shaped_weight[k] > LARGE_WEIGHT:
+            _add_shaped(
+                large, lanes.shaped_weight[k], lanes.shaped_mean[k], 1.0 / lanes.shaped_inverse_scale[k],
+                lanes.shaped_epsilon[k], lanes.shaped_signal_sd[k],
+            )
+            total += lanes.shaped_weight[k]
+    if total < 0.5 or 2 * (large.n_normals + large.n_shaped) > lanes.n_normals + lanes.n_shaped:
+        return False
+    for k in range(large.n_normals):
+        large.weight[k] /= total
+    for k in range(large.n_shaped):
+        large.shaped_weight[k] /= total
+    _fill_up(large, mix.center, mix.unit)
+    return True
+
+
+# Many forecasts.
+
+cdef Py_ssize_t count_transformed(Packing packing) noexcept:
+    """Count the components of a record that may be about the log of y."""
+    return packing.transformed.n_components if packing.transformed is not None else 0
+
+
+cdef class Forecasts:
+    """Many forecasts, whichever way they are kept, and the room in which one of them is evaluated.
+
+    Parameters
+    ----------
+    forecasts : array of `COMPONENT` (n, n_components), or records (n, size) of a packing
+    packing : Packing or None
+    extras : MixtureExtras or None
+        Atoms at 0, bounds, and other forecasts with which these are pooled.
+    """
+
+    def __cinit__(self, forecasts, Packing packing, extras=None):
+        cdef Py_ssize_t n_transformed = 0, n_students = 0
+        cdef Forecasts each
+        self.packing, self.pool = packing, []
+        self.low, self.high = -INFINITY, INFINITY
+        self.atom_share = self.share = self.pooled_at = None       # a view that was never set is not None
+        if packing is None:
+            self.parts = forecasts
+            self.n, self.n_room = self.parts.shape[0], self.parts.shape[1]
+            n_transformed = self.n_room if _any_target(self.parts, &n_students) else 0
+        else:
+            self.records = forecasts
+            self.n, self.n_room = self.records.shape[0], packing.n_components
+            if self.records.shape[1] != packing.size:
+                raise ValueError(f"a record of this packing has {packing.size} numbers")
+            n_transformed = count_transformed(packing)
+        if extras is not None:
+            self._take(extras)
+            for each in self.pool:
+                self.n_room += each.n_room
+                n_transformed += each.n_transformed
+                n_students += each.n_students
+        self.n_transformed, self.n_students = n_transformed, n_students
+        make_room(&self.mix, self.n_room, n_transformed, n_students)
+
+    def __dealloc__(self):
+        free(self.mix.memory)
+
+    def _take(self, extras):
+        """Keep what a forecast may have besides its own components."""
+        cdef Py_ssize_t t
+        self.low, self.high = extras.support
+        self.atom_share = extras.zero_share
+        if self.atom_share.shape[0] != self.n:
+            raise ValueError("as many atoms as forecasts are needed")
+        if extras.share is None:
+            return
+        self.share, self.pooled_at = extras.share, extras.pooled_at
+        self.pool = [Forecasts(part._table, part.packing) for part in extras.parts]
+        if self.share.shape[1] != 1 + len(self.pool) or self.pooled_at.shape[0] != self.n:
+            raise ValueError("every forecast of a pool needs a share")
+        if any((<Forecasts>each).n != self.share.shape[0] for each in self.pool):
+            raise ValueError("the parts of a pool need as many forecasts as it has")
+        for t in range(self.n):
+            if not -1 <= self.pooled_at[t] < self.share.shape[0]:
+                raise IndexError(f"there is no pooled forecast {self.pooled_at[t]}")
+
+    cdef bint lay_out(self, Py_ssize_t t, double negligible) noexcept nogil:
+        """Make forecast t the one that is evaluated; return whether anything is known about it.
+
+        Components of no more than the negligible weight are left out.
+        """
+        cdef Py_ssize_t row = self.pooled_at[t] if self.share is not None else -1
+        _empty(&self.mix)
+        if not self._add(t, self.share[row, 0] if row >= 0 else 1.0, &self.mix):
+            return False
+        if row >= 0:
+            with gil:
+                self._add_pool(row)
+        if negligible > 0.0:
+            _drop_negligible(&self.mix, negligible)
+        _finish(&self.mix)
+        if self.atom_share is not None:
+            self.mix.atom_share, self.mix.low, self.mix.high = self.atom_share[t], self.low, self.high
+        return True
+
+    cdef bint _add(self, Py_ssize_t t, double share, Mix* mix) noexcept nogil:
+        """Add the components of forecast t to a mixture, in which they have a share; return whether any are known."""
+        if self.packing is None:
+            if is_known(&self.parts[t, 0]):
+                _add_components(&self.parts[t, 0], self.parts.shape[1], share, mix)
+                return True
+        elif not isnan(self.packing.open(&self.records[t, 0]).mean[0]):
+            _add_record(&self.records[t, 0], self.packing, share, mix)
+            return True
+        return False
+
+    cdef void _add_pool(self, Py_ssize_t row) noexcept:
+        """Add what the others in the pool say."""
+        cdef Py_ssize_t k
+        for k in range(len(self.pool)):
+            if self.share[row, 1 + k] > 0.0:
+                (<Forecasts>self.pool[k])._add(row, self.share[row, 1 + k], &self.mix)
+
+    cdef double log_density(self, Py_ssize_t t, double y) noexcept nogil:
+        """Log density of forecast t at y; of a value that has a probability of its own, the log of that.
+
+        nan if nothing is known.
+        """
+        cdef double atom, found = 0.0, low = self.low, high = self.high
+        if self.atom_share is None:
+            return self._pooled_log_density(t, y)
+        if (self.packing is None and not is_known(&self.parts[t, 0])):
+            return NAN
+        atom = larger(smaller(0.0, high), low)
+        if y <= low or y >= high or (y == atom and self.atom_share[t] > 0.0):
+            if y < low or y > high or not self.lay_out(t, 0.0):
+                return -LARGEST
+            if y == low:
+                found = tail_of(&self.mix, &self.mix.lanes[IDENTITY], y, True, False).tail
+            elif y == high:
+                found = tail_of(&self.mix, &self.mix.lanes[IDENTITY], y, False, False).tail
+            found = (1.0 - self.atom_share[t]) * found + self.atom_share[t] * (y == atom)
+            return log(found) if found > 0.0 else -LARGEST
+        return larger(self._pooled_log_density(t, y) + log1p(-self.atom_share[t]), -LARGEST)
+
+    cdef double _pooled_log_density(self, Py_ssize_t t, double y) noexcept nogil:
+        """Log density of the components of forecast t, and of those it is pooled with."""
+        cdef Py_ssize_t row = self.pooled_at[t] if self.share is not None else -1
+        cdef double found = self._own_log_density(t, y, self.mix.parts)
+        if row >= 0:
+            with gil:
+                found = self._pool_log_density(row, y, found)
+        return found
+
+    cdef double _own_log_density(self, Py_ssize_t t, double y, Component* room) noexcept nogil:
+        if self.packing is None:
+            if not is_known(&self.parts[t, 0]):
+                return NAN
+            return mix_log_density(&self.parts[t, 0], self.parts.shape[1], y)
+        if isnan(self.packing.open(&self.records[t, 0]).mean[0]):
+            return NAN
+        self.packing.expand_one(&self.records[t, 0], room, self.packing.transformed is not None)
+        return mix_log_density(room, self.packing.n_components, y)
+
+    cdef double _pool_log_density(self, Py_ssize_t row, double y, double own) noexcept:
+        """log Σ share p(y), the sum carried relative to the largest term so far."""
+        cdef double top = own, total = self.share[row, 0], each
+        cdef Py_ssize_t k
+        if total == 0.0:
+            top = -INFINITY
+        for k in range(len(self.pool)):
+            if self.share[row, 1 + k] == 0.0:
+                continue
+            each = (<Forecasts>self.pool[k])._own_log_density(row, y, self.mix.parts)
+            if each > top:
+                total *= exp(top - each)
+                top = each
+            total += self.share[row, 1 + k] * exp(each - top)
+        return larger(top + log(total), -LARGEST)
+
+
+cdef bint _any_target(const Component[:, ::1] parts, Py_ssize_t* n_students):
+    """Whether any component is about the log or the root of y; each must be about y or one of these.
+
+    If any is a Student's t distribution, all may be.
+    """
+    cdef Py_ssize_t t, k
+    cdef bint found = False
+    for t in range(parts.shape[0]):
+        for k in range(parts.shape[1]):
+            if not IDENTITY <= parts[t, k].target < N_TARGETS:
+                raise ValueError(f"there is no target {parts[t, k].target}")
+            if parts[t, k].family == STUDENT:
+                n_students[0] = parts.shape[1]
+            else:
+                found = found or parts[t, k].target != IDENTITY
+    return found

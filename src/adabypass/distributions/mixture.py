@@ -1,0 +1,484 @@
+"""Forecasts that mix components of several families: normals, insensitive noise, Student's t."""
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from adabypass.distributions import clipped, component_sums, evaluate
+from adabypass.distributions.base import Distribution, interval_tails
+from adabypass.distributions.component import COMPONENT, Components, Target, check_components
+from adabypass.distributions.extras import UNBOUNDED, MixtureExtras
+from adabypass.distributions.moments import MixtureMoments
+from adabypass.distributions.near import keep_near
+from adabypass.distributions.packing import Packing
+from adabypass.distributions.protocol import Number, check_level, check_probability, check_values, plain
+from adabypass.errors import NotANumberError, ParameterError, ShapeError
+from adabypass.numerics import noise
+from adabypass.numerics.limits import LARGEST, LARGEST_HYPERPARAMETER, LARGEST_LOG_VAR, LEAST_DOF
+from adabypass.numerics.noise import Family
+from adabypass.validation import Floats, check_array, check_rng, check_size, shown
+
+
+class Mixture(Distribution, MixtureMoments):
+    """A forecast that mixes components: each a Gaussian plus noise of some family, or Student's t.
+
+    It may also give 0 a probability of its own, and keep to bounds. A component may be the distribution of the log or
+    the root of y: then mean and variance are those that y would have if all such components together were a normal,
+    whose variance, of a log, counts up to 1.
+
+    Parameters
+    ----------
+    components : array of `COMPONENT` (n_components,), or (n, n_components) for many forecasts
+        See adabypass.distributions.component; `Mixture.of` makes it out of one array for each field. The mixture
+        weights of a forecast are not below 0 and add up to 1; variances and scales are not below 0.
+
+    Examples
+    --------
+    >>> p = Mixture.of(weight=[0.9, 0.1], mean=[0.0, 5.0], signal_var=[1.0, 4.0])
+    >>> p.mean
+    0.5
+    >>> round(p.quantile(0.95), 2)
+    5.0
+    """
+
+    __slots__ = ()
+
+    def __init__(self, components: Components) -> None:
+        own = components.copy() if isinstance(components, np.ndarray) else components
+        self._fill_from(check_components(own))
+
+    @staticmethod
+    def of(
+        *,
+        weight: ArrayLike,
+        mean: ArrayLike,
+        signal_var: ArrayLike = 0.0,
+        noise_scale: ArrayLike = 0.0,
+        epsilon: ArrayLike = 0.0,
+        family: ArrayLike = Family.GAUSSIAN,
+        target: ArrayLike = Target.IDENTITY,
+        dof: ArrayLike = 0.0,
+        zero_share: ArrayLike = 0.0,
+        support: tuple[float, float] = UNBOUNDED,
+    ) -> "Mixture":
+        """Return the mixture whose components have these fields.
+
+        Parameters
+        ----------
+        weight : array (n_components,), or (n, n_components) for many forecasts
+            Mixture weights: not below 0, and adding up to 1 in each forecast.
+        mean, signal_var
+            Mean and variance of each component's Gaussian.
+        noise_scale
+            Scale of the noise that is added to it.
+        epsilon
+            Half-width of the flat top of insensitive noise, in units of `noise_scale`.
+        family : Family, or an array of it
+        target : Target, or an array of it
+            What of y a component is the distribution of: y itself, its log or its root.
+        dof
+            Degrees of freedom of components that are Student's t distributions.
+        zero_share : number, or array (n,)
+            Probability that the value is exactly 0, besides the components.
+        support : pair of numbers
+            Values beyond these bounds are moved to them. All components must be Student's t distributions.
+        """
+        names = COMPONENT.names or ()
+        given = (weight, mean, signal_var, noise_scale, epsilon, family, target, dof)
+        arrays = [check_array(values, name) for name, values in zip(names, given, strict=True)]
+        try:
+            fields = np.broadcast_arrays(*arrays)
+        except ValueError as error:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(names, arrays, strict=True))
+            raise ShapeError(f"the fields have the shapes {shapes}, but must have one shape, or be numbers.") from error
+        components = np.empty(fields[0].shape, COMPONENT)
+        for name, values in zip(names, fields, strict=True):
+            components[name] = values
+        atoms = check_array(zero_share, "zero_share")
+        if not atoms.any() and tuple(support) == UNBOUNDED:
+            return Mixture(components)
+        return Mixture.bounded(
+            check_components(components), _check_atoms(atoms, components), _check_support(support, components)
+        )
+
+    @staticmethod
+    def bounded(components: Components, zero_share: Any, support: tuple[float, float]) -> "Mixture":
+        """Return the mixture of Student's t distributions with atoms at 0 and bounds: nothing is checked."""
+        n = 1 if components.ndim == 1 else len(components)
+        atoms = np.ascontiguousarray(np.broadcast_to(np.asarray(zero_share, dtype=np.float64), (n,)))
+        return Mixture.with_extras(components, MixtureExtras(atoms, support))
+
+    @staticmethod
+    def with_extras(components: Components, extras: MixtureExtras) -> "Mixture":
+        """Return the mixture that a model forecasts, which has more than components: nothing is checked."""
+        forecast = Mixture.__new__(Mixture)
+        forecast._fill_extras(components, extras)
+        return forecast
+
+    @staticmethod
+    def unchecked(components: Components, mean: Any, var: Any) -> "Mixture":
+        """Return the mixture that a model forecasts, whose mean and variance it knows already: nothing is checked."""
+        forecast = Mixture.__new__(Mixture)
+        forecast._fill_components(components, mean, var)
+        return forecast
+
+    @staticmethod
+    def packed(record: Floats, packing: Packing, mean: Any, var: Any) -> "Mixture":
+        """Return the mixture that a model forecasts, kept as a record, or many of them: nothing is checked."""
+        forecast = Mixture.__new__(Mixture)
+        forecast._fill_record(record, packing, mean, var)
+        return forecast
+
+    def __reduce__(self) -> Any:
+        if self.extras is not None:
+            return Mixture.with_extras, (self.components, self.extras)
+        if self.record is not None:
+            return Mixture.packed, (self.record, self.packing, self.mean, self.var)
+        return Mixture.unchecked, (self.components, self.mean, self.var)
+
+    @staticmethod
+    def made(components: Components) -> "Mixture":
+        """Return the mixture of components that a model forecasts: nothing is checked.
+
+        A component of hardly any share does not carry its mean and variance away: equation (230).
+        """
+        forecast = Mixture.__new__(Mixture)
+        forecast._fill_from(components)
+        forecast._keep_moments_near()
+        return forecast
+
+    def _fill_from(self, components: Components) -> None:
+        """Set the fields of a mixture that is being made, with the moments of its components."""
+        many = components.ndim == 2
+        mean, var = component_sums.moments(np.ascontiguousarray(components if many else components[None]))
+        self._fill_components(components, *((mean, var) if many else (mean[0], var[0])))
+
+    def _keep_moments_near(self) -> None:
+        """Keep means near where the forecasts are: equation (230)."""
+        table = np.atleast_2d(self.components)
+        likeliest = np.take_along_axis(table, table["weight"].argmax(axis=1)[:, None], axis=1)
+        mean, var = np.atleast_1d(self.mean, self.var)
+        many = Mixture.unchecked(table, mean, var)
+        mean, var = keep_near(many, mean, var, component_sums.moments(np.ascontiguousarray(likeliest))[1])
+        self._fill_components(self.components, *((mean[0], var[0]) if self._is_single else (mean, var)))
+
+    def _find_moments(self) -> tuple[Any, Any]:
+        """Return mean and variance of a mixture that has more than components.
+
+        The mean of the components lies within the central interval of 99.9 %: one of hardly any share does not carry it
+        away. What is pooled with them has moments of its own.
+        """
+        assert self.extras is not None
+        mean, var = own_mean, own_var = self._own_moments(self.extras)
+        if self.extras.share is not None and self.extras.pooled_at is not None:
+            at = np.flatnonzero(self.extras.pooled_at >= 0)
+            row = self.extras.pooled_at[at]
+            shares, parts = self.extras.share[row].T, [part[row] for part in self.extras.parts]
+            means = [own_mean[at], *(np.where(share > 0, part.mean, 0.0) for share, part in _pairs(shares, parts))]
+            variances = [own_var[at], *(np.where(share > 0, part.var, 0.0) for share, part in _pairs(shares, parts))]
+            mean, var = own_mean.copy(), own_var.copy()
+            mean[at] = sum(share * each for share, each in zip(shares, means, strict=True))
+            with np.errstate(over="ignore"):
+                apart = [np.where(share > 0, each - mean[at], 0.0) ** 2 for share, each in _pairs(shares, means, 0)]
+                spread = zip(shares, variances, apart, strict=True)
+                var[at] = np.minimum(sum(share * (each + distance) for share, each, distance in spread), LARGEST)
+        return (mean[0], var[0]) if self._is_single else (mean, var)
+
+    def _own_moments(self, extras: MixtureExtras) -> tuple[Floats, Floats]:
+        """Return mean and variance of the components with atoms and bounds."""
+        table = np.ascontiguousarray(np.atleast_2d(self.components))
+        is_known, atom = ~np.isnan(table["mean"][:, 0]), np.clip(0.0, *extras.support)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, var = (
+                component_sums.moments(table)
+                if extras.support == UNBOUNDED
+                else _bounded_moments(table, extras.support)
+            )
+            kept = 1.0 - extras.zero_share
+            first = kept * mean + extras.zero_share * atom
+            second = kept * (var + np.where(kept > 0.0, mean - first, 0.0) ** 2)
+            second = second + extras.zero_share * np.where(extras.zero_share > 0.0, first - atom, 0.0) ** 2
+        likeliest = np.take_along_axis(table, table["weight"].argmax(axis=1)[:, None], axis=1)
+        own = Mixture.with_extras(table, MixtureExtras(extras.zero_share, extras.support))
+        spread = _component_moments(likeliest, extras.support)[1][:, 0]
+        first, second = np.where(is_known, first, np.nan), np.where(is_known, np.minimum(second, LARGEST), np.inf)
+        return keep_near(own, first, second, spread)
+
+    @property
+    def is_known(self) -> Any:
+        """Whether anything is known about the observation; if not, the mean is nan and the variance infinite."""
+        if self.extras is None:
+            return super().is_known
+        return plain_flag(~np.isnan(self.components["mean"][..., 0]))
+
+    def __repr__(self) -> str:
+        if not self._is_single:
+            return f"{type(self).__name__}({len(self)} forecasts)"
+        return f"{type(self).__name__}(mean={self.mean:.6g}, sd={self.sd:.6g})"
+
+    def __len__(self) -> int:
+        """Count the forecasts."""
+        if self._is_single:
+            raise TypeError("a single forecast has no length.")
+        if self.extras is not None:
+            return len(self.extras.zero_share)
+        return len(self.mean)
+
+    def __getitem__(self, chosen: Any) -> "Mixture":
+        """Choose among many forecasts, as an array of one dimension would."""
+        positions = np.arange(len(self))[chosen]
+        if positions.ndim > 1:
+            raise ShapeError(f"the index has shape {positions.shape}, but must be a number, a slice, or of shape (n,).")
+        if self.extras is not None:
+            return Mixture.with_extras(self.components[positions], self.extras.choose(np.atleast_1d(positions)))
+        mean, var = self.mean[chosen], self.var[chosen]
+        if self.record is not None and self.packing is not None:
+            return Mixture.packed(self.record[chosen], self.packing, mean, var)
+        return Mixture.unchecked(self.components[chosen], mean, var)
+
+    def logpdf(self, y: Number) -> Any:
+        """Return the log density at `y`; of a value that has a probability of its own, the log of that.
+
+        It is never below -1e300.
+        """
+        return self._at(evaluate.logpdf, y)
+
+    def cdf(self, y: Number) -> Any:
+        """Return the probability of a value up to `y`."""
+        return self._at(evaluate.cdf, y)
+
+    def sf(self, y: Number) -> Any:
+        """Return the probability of a value above `y`."""
+        return self._at(evaluate.sf, y)
+
+    def crps(self, y: Number) -> Any:
+        """Return the continuous ranked probability score at `y`: smaller is better, in the units of y.
+
+        It is an integral, right to 1e-4 of itself, as a rule to 1e-6. Tails of components of the log count up to 10,000
+        times the width between the quantiles of 0.01 and 99.99 %: the log of Student's t distribution would make any
+        score infinite.
+        """
+        return self._at(evaluate.crps, y)
+
+    def entropy(self) -> Any:
+        """Return the expected negative log density: the negative log score that the forecast expects of itself."""
+        return self._at(evaluate.entropy, 0.0)
+
+    def quantile(self, q: ArrayLike) -> Any:
+        """Return the value that is exceeded with probability 1 - q: see `Predictive`."""
+        levels = check_probability(q)
+        found = self._quantiles(levels)
+        if self._is_single:
+            return plain(found.reshape(levels.shape))
+        return found.reshape((*levels.shape, len(self)))
+
+    def quantile_each(self, q: ArrayLike) -> Floats:
+        """Return quantiles of many forecasts, (len(q), n), each as a single forecast would have it, to the last digit.
+
+        `quantile` begins each search where the one before it ended, which is quicker where forecasts are alike.
+        """
+        return self._quantiles(check_probability(q), restart=1)
+
+    def _quantiles(self, levels: Floats, restart: int = 0) -> Floats:
+        flat = np.ascontiguousarray(levels.reshape(-1))
+        return evaluate.quantile(self._table, flat, self.packing, self.extras, restart)
+
+    def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
+        """Return the central interval that holds the observation with probability `level`: see `Predictive`."""
+        if start is not None:
+            _check_start(start)
+        if self.record is not None and self.packing is not None and self._is_single:
+            return evaluate.interval(self.record, self.packing, *interval_tails(check_level(level)), start)
+        return super().interval(level)
+
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
+        """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
+        rng, table = check_rng(rng), np.atleast_2d(self.components)
+        shape = check_size(size, len(table))
+        forecast = np.zeros(shape, dtype=int)
+        if not self._is_single:
+            forecast = forecast[..., None] + np.arange(len(table))
+        shares = table["weight"].cumsum(axis=1)
+        chosen = (rng.random(forecast.shape)[..., None] * shares[forecast, -1:] > shares[forecast]).sum(axis=-1)
+        drawn = _draw(table[forecast, chosen], rng)
+        return plain(drawn if self.extras is None else _draw_extras(self.extras, drawn, forecast, rng))
+
+    @property
+    def _table(self) -> Any:
+        """The components or records, for compiled code: a row for each forecast."""
+        table = self.components if self.record is None else self.record
+        return np.ascontiguousarray(table[None] if self._is_single else table)
+
+    def _at(self, function: Callable[..., Floats], at: ArrayLike) -> Any:
+        """Call a compiled function with one value for each forecast, or with many for a single forecast."""
+        is_single = self._is_single
+        if is_single and isinstance(at, float) and isfinite(at):  # as a rule, and without the work for arrays
+            return float(function(self._table, np.array([at]), self.packing, self.extras)[0])
+        values = np.asarray(check_values(at, () if is_single else (len(self),)))
+        flat = np.ascontiguousarray(values.reshape(-1) if is_single else np.broadcast_to(values, len(self)))
+        found = function(self._table, flat, self.packing, self.extras)
+        return plain(found.reshape(values.shape)) if is_single else found
+
+
+def plain_flag(value: Any) -> Any:
+    """Return a Python bool for a single flag, an array for many."""
+    return bool(value) if np.ndim(value) == 0 else value
+
+
+def _pairs(shares: Any, parts: Any, first: int = 1) -> Any:
+    """Return the shares of a pool, from the first or the second on, with what they belong to."""
+    return zip(shares[first:], parts, strict=True)
+
+
+def _bounded_moments(table: Components, support: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Return mean and variance of mixtures of Student's t distributions within bounds."""
+    mean, var = _component_moments(table, support)
+    weight = table["weight"]
+    first = np.sum(weight * mean, axis=1)
+    apart = np.where(weight > 0.0, mean - first[:, None], 0.0)
+    return first, np.sum(weight * (var + apart**2), axis=1)
+
+
+def _component_moments(table: Components, support: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Return mean and variance of each component, moved to the bounds where it lies beyond them."""
+    if support == UNBOUNDED:
+        flat = np.ascontiguousarray(table.reshape(-1, 1))
+        flat["weight"] = 1.0
+        mean, var = component_sums.moments(flat)
+        return mean.reshape(table.shape), var.reshape(table.shape)
+    location, scale, dof = table["mean"], table["noise_scale"], np.maximum(table["dof"], LEAST_DOF)
+    with np.errstate(over="ignore", invalid="ignore"):
+        log_var = np.minimum(scale**2 * dof / (dof - 2.0), LARGEST_LOG_VAR)
+        own = clipped.student_moments(location, scale, dof, *support)
+        of_log = clipped.lognormal_moments(location, log_var, *support)
+        is_log = table["target"] == Target.LOG
+        return np.where(is_log, of_log[0], own[0]), np.minimum(np.where(is_log, of_log[1], own[1]), LARGEST)
+
+
+def _draw(parts: Components, rng: np.random.Generator) -> Floats:
+    """Draw a value of each component."""
+    is_student = parts["family"] == Family.STUDENT
+    eta = noise.sample(parts["family"], parts["epsilon"], rng)
+    if is_student.any():
+        eta = np.where(is_student, rng.standard_t(np.where(is_student, parts["dof"], 1.0)), eta)
+    drawn = parts["mean"] + np.sqrt(parts["signal_var"]) * rng.normal(size=parts.shape) + parts["noise_scale"] * eta
+    with np.errstate(over="ignore"):
+        drawn = np.where(parts["target"] == Target.LOG, np.exp(drawn), drawn)
+    drawn = np.where(parts["target"] == Target.ROOT, drawn * np.abs(drawn), drawn)
+    return np.asarray(np.clip(drawn, -LARGEST, LARGEST))
+
+
+def _draw_extras(extras: MixtureExtras, drawn: Floats, forecast: Any, rng: np.random.Generator) -> Floats:
+    """Return draws from the components, some of them replaced by 0 or by draws from what they are pooled with."""
+    if extras.share is not None and extras.pooled_at is not None:
+        row = extras.pooled_at[forecast]
+        which = (np.asarray(rng.random(drawn.shape))[..., None] > extras.share.cumsum(axis=1)[row]).sum(axis=-1)
+        which = np.where(row >= 0, np.minimum(which, extras.share.shape[1] - 1), 0)
+        for k, part in enumerate(extras.parts, start=1):
+            chosen = which == k
+            if chosen.any():
+                drawn[chosen] = part[row[chosen]].sample(rng)
+    drawn = np.where(rng.random(drawn.shape) < extras.zero_share[forecast], 0.0, drawn)
+    return np.asarray(np.clip(drawn, *extras.support))
+
+
+class Insensitive(Mixture):
+    """A Gaussian plus noise with a flat top and Laplace tails.
+
+    Parameters
+    ----------
+    mean, signal_var
+        Mean and variance of x'w: numbers, or arrays of one shape.
+    noise_scale, epsilon
+        Scale of the noise's tails, and half-width of its flat top in units of that scale.
+
+    Examples
+    --------
+    >>> p = Insensitive(mean=2.0, signal_var=0.1, noise_scale=0.5, epsilon=1.25)
+    >>> low, high = p.interval(0.9)
+    >>> round(low, 3), round(high, 3)
+    (0.53, 3.47)
+    """
+
+    __slots__ = ("epsilon", "noise_scale", "signal_var")
+
+    def __init__(self, mean: Number, signal_var: Number, noise_scale: float, epsilon: float) -> None:
+        for value, name in ((noise_scale, "noise_scale"), (epsilon, "epsilon")):
+            if not isinstance(value, float | int | np.floating | np.integer):
+                raise NotANumberError(f"{name} is {shown(value)}, but must be a number.")
+        if not (isinstance(mean, float) and isinstance(signal_var, float)):
+            mean, signal_var = _check_signal(mean, signal_var)
+        largest = LARGEST_HYPERPARAMETER
+        if not (0.0 < noise_scale <= largest and 0.0 <= epsilon <= largest and np.all(np.greater_equal(signal_var, 0))):
+            raise ParameterError(
+                f"signal_var is {shown(signal_var)}, noise_scale {noise_scale!r} and epsilon {epsilon!r}, but "
+                f"noise_scale must be above 0, the others not below 0, and noise_scale and epsilon at most {largest:g}."
+            )
+        noise_var = min(float(noise_scale) ** 2 * noise.var(float(epsilon)), LARGEST)
+        self._fill(mean, signal_var + noise_var)
+        self.signal_var = signal_var
+        self.noise_scale = float(noise_scale)
+        self.epsilon = float(epsilon)
+
+    def __reduce__(self) -> Any:
+        return Insensitive, (self.mean, self.signal_var, self.noise_scale, self.epsilon)
+
+    def __getitem__(self, chosen: Any) -> "Insensitive":
+        return Insensitive(self.mean[chosen], self.signal_var[chosen], self.noise_scale, self.epsilon)  # type: ignore[index]
+
+    @property
+    def components(self) -> Components:
+        """The one component, as a mixture has them."""
+        components = np.empty((*np.shape(self.mean), 1), COMPONENT)
+        components["weight"], components["mean"] = 1.0, np.asarray(self.mean)[..., None]
+        components["signal_var"] = np.asarray(self.signal_var)[..., None]
+        components["noise_scale"], components["epsilon"] = self.noise_scale, self.epsilon
+        components["family"], components["target"] = Family.INSENSITIVE, Target.IDENTITY
+        components["dof"] = 0.0
+        return components
+
+
+def _check_atoms(atoms: Floats, components: Components) -> Floats:
+    """Check the probabilities of 0."""
+    expected = components.shape[:-1]
+    if atoms.shape not in ((), expected):
+        raise ShapeError(f"zero_share has shape {atoms.shape}, but must be a number, or have shape {expected}.")
+    if not ((atoms >= 0) & (atoms <= 1)).all():
+        raise ParameterError(f"zero_share is {shown(atoms)}, but a probability lies between 0 and 1.")
+    return atoms
+
+
+def _check_support(support: Any, components: Components) -> tuple[float, float]:
+    """Check a pair of bounds."""
+    bounds = check_array(support, "support")
+    if bounds.shape != (2,) or not bounds[0] < bounds[1]:
+        raise ParameterError(f"support is {shown(support)}, but must be a pair of numbers, the lower one first.")
+    low, high = float(bounds[0]), float(bounds[1])
+    if (low, high) != UNBOUNDED and (components["family"] != Family.STUDENT).any():
+        raise ParameterError(f"support is {shown(support)}, but only Student's t distributions can be bounded.")
+    return low, high
+
+
+def _check_start(start: object) -> None:
+    """Check the array in which a search notes where it ended."""
+    if not (isinstance(start, np.ndarray) and start.dtype == np.float64 and start.shape == (2,)):
+        raise ParameterError(
+            f"start is {shown(start)}, but must be an array of two numbers; pass np.array([-1.0, 1.0])."
+        )
+    if not (start.flags.writeable and start.flags.c_contiguous):
+        raise ParameterError("start must be an array that can be written to, as np.array([-1.0, 1.0]) can.")
+
+
+def _check_signal(mean: Any, signal_var: Any) -> tuple[Any, Any]:
+    """Check means and variances that are not two plain floats."""
+    means, variances = check_array(mean, "mean"), check_array(signal_var, "signal_var")
+    shape = np.shape(mean)
+    if np.shape(signal_var) != shape or len(shape) > 1:
+        raise ShapeError(
+            f"mean has shape {shape} and signal_var {np.shape(signal_var)}, but both must be numbers, or arrays of one "
+            "shape (n,)."
+        )
+    return (means, variances) if shape else (float(means.flat[0]), float(variances.flat[0]))

@@ -1,0 +1,204 @@
+"""The forecast of a mixture as one record of numbers, a sixth of the size of its components.
+
+A trace keeps records, and a forecast makes its components out of one when something about it is asked. The families of
+noise belong to the model, not to the forecast; the shares of the normals of flexible noise are common to all linear
+models, and linear models with the same weights have the same mean and variance of x'w: none is kept more than once.
+"""
+
+from libc.math cimport INFINITY, NAN, isnan, sqrt
+from libc.stdlib cimport free, malloc
+
+cimport cython
+cimport numpy as cnp
+
+from functools import lru_cache
+
+import numpy as np
+
+from adabypass.distributions.component cimport LOG, ROOT
+from adabypass.distributions.families cimport FLEXIBLE_NORMALS, GAUSSIAN
+from adabypass.numerics.special cimport larger, smaller
+
+from adabypass.numerics import limits
+from adabypass.distributions.component import COMPONENT
+from adabypass.numerics.noise import Family
+
+cnp.import_array()
+
+cdef double LARGEST = limits.LARGEST
+
+
+cdef inline double saturate(double value) noexcept nogil:
+    return larger(-LARGEST, smaller(value, LARGEST))
+
+
+@cython.auto_pickle(False)
+cdef class Packing:
+    """How the forecasts of one kind of model are kept.
+
+    Parameters
+    ----------
+    families : sequence of Family
+        Of the noise of each linear model; those that are flexible come first.
+    n_signals : int, optional
+        How many means and variances of x'w there are; linear model k has those of k modulo this. By default, as many as
+        linear models.
+    transformed : Packing, optional
+        Of two more records, which follow: they say how the log and the root of y are distributed. The weights of all
+        three add up to 1.
+    """
+
+    def __cinit__(self, families, n_signals=None, Packing transformed=None):
+        cdef Py_ssize_t k, n_shaped = 0
+        self.families = tuple(Family(each) for each in families)
+        self.n_linears = len(self.families)
+        self.n_flexible = self.families.count(Family.FLEXIBLE)
+        if self.n_linears == 0 or any(each is not Family.FLEXIBLE for each in self.families[:self.n_flexible]):
+            raise ValueError("a forecast needs families of noise, those that are flexible before the others")
+        self.n_signals = self.n_linears if n_signals is None else n_signals
+        if not 1 <= self.n_signals <= self.n_linears:
+            raise ValueError(f"{self.n_linears} linear models cannot have {n_signals} signals")
+        if transformed is not None and transformed.transformed is not None:
+            raise ValueError("what is transformed cannot be transformed again")
+        self.transformed = transformed
+        self.own = Packing(families, n_signals) if transformed is not None else self
+        self.n_components = self.n_linears + self.n_flexible * (MOST_FLEXIBLE - 1)
+        if transformed is not None:
+            self.n_components += 2 * transformed.n_components
+        self.family = <int64_t*>malloc(self.n_linears * sizeof(int64_t))
+        self.signal_at = <Py_ssize_t*>malloc(2 * self.n_linears * sizeof(Py_ssize_t))
+        if self.family == NULL or self.signal_at == NULL:
+            raise MemoryError()
+        self.epsilon_at = self.signal_at + self.n_linears
+        for k in range(self.n_linears):
+            self.family[k] = self.families[k]
+            self.signal_at[k] = k % self.n_signals
+            self.epsilon_at[k] = n_shaped if self.families[k] is Family.INSENSITIVE else -1
+            n_shaped += self.families[k] is Family.INSENSITIVE
+        self.n_own = 1 + (MOST_FLEXIBLE if self.n_flexible else 0) + 2 * self.n_linears + 2 * self.n_signals + n_shaped
+        self.size = self.n_own + (2 * transformed.size if transformed is not None else 0)
+
+    def __dealloc__(self):
+        free(self.family)
+        free(self.signal_at)
+
+    def __reduce__(self):
+        return Packing, (self.families, self.n_signals, self.transformed)
+
+    def __eq__(self, other):
+        return isinstance(other, Packing) and self.__reduce__()[1] == other.__reduce__()[1]
+
+    def __hash__(self):
+        return hash(self.__reduce__()[1])
+
+    def of(self, records):
+        """Return how these records are packed: this way, or without anything about the log and the root of y."""
+        return self if records.shape[records.ndim - 1] == self.size else self.own
+
+    def widened(self, records):
+        """Return records of `own` as records of this packing."""
+        wide = np.zeros((*records.shape[:-1], self.size))
+        wide[..., :self.n_own] = records
+        if self.transformed is not None:
+            wide[..., self.n_own] = wide[..., self.n_own + self.transformed.size] = ABSENT
+        return wide
+
+    def is_transformed(self, records):
+        """Return whether any of the records says something about the log or the root of y."""
+        if self.transformed is None:
+            return False
+        first = records[..., [self.n_own, self.n_own + self.transformed.size]]
+        return bool((first >= -1.0).any())
+
+    def expand(self, records):
+        """Return the components, (n_components,) or (n, n_components), of records (size,) or (n, size).
+
+        If none of them says anything about the log or the root of y, there are no components about these.
+        """
+        table = np.ascontiguousarray(np.atleast_2d(records), dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != self.size:
+            raise ValueError(f"a record of this packing has {self.size} numbers")
+        cdef bint is_transformed = self.is_transformed(table)
+        cdef Py_ssize_t n = self.n_components
+        if self.transformed is not None and not is_transformed:
+            n -= 2 * self.transformed.n_components
+        out = np.empty((table.shape[0], n), COMPONENT)
+        cdef const double[:, ::1] memory = table
+        cdef Component[:, ::1] parts = out
+        cdef Py_ssize_t t
+        with nogil:
+            for t in range(memory.shape[0]):
+                self.expand_one(&memory[t, 0], &parts[t, 0], is_transformed)
+        return out if np.ndim(records) == 2 else out[0]
+
+    def signal_var(self, records):
+        """Return the variances of x'w: (n_signals,), or (n, n_signals)."""
+        cdef Py_ssize_t begin = 1 + (MOST_FLEXIBLE if self.n_flexible else 0) + self.n_linears + self.n_signals
+        return records[..., begin:begin + self.n_signals]
+
+    cdef Record open(self, const double* memory) noexcept nogil:
+        return open_record(<double*>memory, self.n_linears, self.n_signals, self.n_flexible > 0)
+
+    cdef Component linear(self, const Record* record, Py_ssize_t k) noexcept nogil:
+        """What a record says of linear model k, whose noise is of the packing's family."""
+        cdef Py_ssize_t signal = self.signal_at[k], at = self.epsilon_at[k]
+        return Component(
+            record.weight[k], record.mean[signal], record.signal_var[signal], record.noise_scale[k],
+            record.epsilon[at] if at >= 0 else 0.0, self.family[k], 0, 0.0,
+        )
+
+    cdef const double* record_of(self, const double* memory, int target) noexcept nogil:
+        """The part of a record about the log or the root of y; NULL if it has no share."""
+        memory += self.n_own + (target - 1) * self.transformed.size
+        return memory if is_present(memory) else NULL
+
+    cdef void expand_one(self, const double* memory, Component* out, bint is_transformed) noexcept nogil:
+        cdef Record record = self.open(memory)
+        cdef bint is_known = not isnan(record.mean[0]), is_common = not is_known or record.common_family[0] >= 0.0
+        cdef int64_t common = <int64_t>record.common_family[0] if is_known and is_common else GAUSSIAN
+        cdef Component blank = Component(1.0 / self.n_linears, NAN, 0.0, INFINITY, 0.0, GAUSSIAN, 0, 0.0), whole
+        cdef double center = 0.0
+        cdef Py_ssize_t j, k
+        cdef int target
+        for j in range(MOST_FLEXIBLE if self.n_flexible else 0):
+            center += record.normal_share[j] * FLEXIBLE_NORMALS.center[j]
+        for k in range(self.n_linears):
+            whole = self.linear(&record, k) if is_known else blank
+            if is_known and is_common:
+                whole.epsilon, whole.family = 0.0, common
+            if k >= self.n_flexible:
+                out[0] = whole
+                out += 1
+                continue
+            for j in range(MOST_FLEXIBLE):
+                out[j] = whole
+                if is_common:       # the first says it all
+                    out[j].weight *= j == 0
+                    continue
+                out[j].weight *= record.normal_share[j]
+                out[j].mean = saturate(whole.mean + whole.noise_scale * (FLEXIBLE_NORMALS.center[j] - center))
+                out[j].noise_scale = saturate(whole.noise_scale * sqrt(FLEXIBLE_NORMALS.sq[j]))
+                out[j].family = GAUSSIAN
+            out += MOST_FLEXIBLE
+        if is_transformed:
+            for target in range(LOG, ROOT + 1):
+                self._expand_transformed(memory, target, out)
+                out += self.transformed.n_components
+
+    cdef void _expand_transformed(self, const double* memory, int target, Component* out) noexcept nogil:
+        """Write the components about the log or the root of y; without a share, all of them without weight."""
+        cdef const double* record = self.record_of(memory, target)
+        cdef Py_ssize_t k
+        if record == NULL:
+            for k in range(self.transformed.n_components):
+                out[k] = Component(0.0, 0.0, 0.0, 1.0, 0.0, GAUSSIAN, target, 0.0)
+            return
+        self.transformed.expand_one(record, out, False)
+        for k in range(self.transformed.n_components):
+            out[k].target = target
+
+
+@lru_cache(maxsize=8)
+def packing_of(families, n_signals, transformed):
+    """Return the packing of these families and so many signals: one object for each kind of model."""
+    return Packing(families, n_signals, transformed)

@@ -1,3 +1,0 @@
-from adabypass.inference.kernel.step import Kernel
-
-KERNEL: Kernel

@@ -1,3 +1,0 @@
-from adabypass.inference.kernel.sparse_cell import SparseCell
-
-class SparseBankCell(SparseCell): ...

@@ -1,0 +1,87 @@
+"""The exact-evidence filter, in place on rows: equations (45) and (46)."""
+
+from libc.math cimport isnan
+
+from adabypass.numerics.special cimport larger, smaller
+
+from adabypass.distributions.families cimport INSENSITIVE, noise_of
+from adabypass.distributions.packing cimport Record, open_record
+from adabypass.simd.dispatch cimport KERNELS, Evidence
+from adabypass.kernels.belief cimport Belief, believe_single
+from adabypass.kernels.step cimport (
+    Kernel, Linear, Step, add_drift, condition, project, saturate, single_component,
+)
+
+from adabypass.numerics import limits
+
+cdef enum:      # the row
+    N_SEEN = 0
+    MEAN = 1    # then the covariance
+
+cdef enum:      # the constants
+    DRIFT_VAR = 0
+    NOISE_SCALE = 1
+    EPSILON = 2
+
+cdef double LARGEST_D = limits.LARGEST_DISTANCE
+cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
+
+
+cdef void forecast(Step* step) noexcept nogil:
+    """mean = x @ m, var = x @ P @ x + noise_scale² Var(η)"""
+    project(step, step.row + MEAN, step.row + MEAN + step.n)
+    step.prior_var += step.constants[DRIFT_VAR] * step.square
+    if step.extra != NULL:
+        step.prior_var += smaller(step.extra[0] / step.scale / step.scale, LARGEST_D)       # (66)
+    step.mean = step.product
+    step.var = saturate(_signal_var(step) + step.constants[NOISE_SCALE] * step.constants[NOISE_SCALE] * _unit_var(step))
+
+
+cdef inline double _signal_var(const Step* step) noexcept nogil:
+    """x @ P @ x"""
+    return saturate(step.scale * (step.scale * step.prior_var))
+
+
+cdef inline double _unit_var(const Step* step) noexcept nogil:
+    """Variance of noise of scale 1: equation (5)."""
+    cdef double e = step.constants[EPSILON]
+    return (e * (e * (e / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + e)
+
+
+cdef void absorb(Step* step, double y) noexcept nogil:
+    cdef double* m = step.row + MEAN
+    cdef double* S = m + step.n
+    cdef double noise_scale = step.constants[NOISE_SCALE], drift_var = step.constants[DRIFT_VAR], h = step.prior_var
+    cdef double d, v, gain
+    cdef Evidence seen
+    if not isnan(y):
+        step.row[N_SEEN] += 1.0
+    if isnan(y) or h <= SMALLEST_V:
+        add_drift(step, drift_var, S)
+        return
+    d = smaller(larger(saturate(y - step.mean) / noise_scale, -LARGEST_D), LARGEST_D)
+    v = smaller(larger(_signal_var(step) / noise_scale / noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
+    seen = KERNELS.evidence(noise_of(INSENSITIVE).normals, d, v, step.constants[EPSILON])
+    gain = -saturate(seen.shift * noise_scale / step.scale / h)                             # (45)
+    condition(step, m, S, drift_var, h, gain, larger(1.0 - seen.var / v, 0.0))              # (46)
+
+
+cdef void describe(Step* step, double base, double* record) noexcept nogil:
+    """Write the forecast, of one linear model, after `forecast`."""
+    cdef Record out = open_record(record, 1, 1, False)
+    out.common_family[0] = -1.0
+    out.weight[0], out.mean[0], out.signal_var[0] = 1.0, saturate(step.mean + base), _signal_var(step)
+    out.noise_scale[0], out.epsilon[0] = step.constants[NOISE_SCALE], step.constants[EPSILON]
+
+
+cdef void weights(const Step* step, Linear* out) noexcept nogil:
+    single_component(out, step.row + MEAN, step.row + MEAN + step.n, step.constants[DRIFT_VAR])
+
+
+cdef void believe(Step* step, Belief* out) noexcept nogil:
+    cdef double* m = step.row + MEAN
+    cdef const double* hyper = step.constants
+    believe_single(out, m, m + step.n, hyper[DRIFT_VAR], hyper[NOISE_SCALE], hyper[EPSILON], INSENSITIVE, 0.0)
+
+
+KERNEL = Kernel.of(forecast, absorb, weights, believe, scale_up=False, learns_extra=True, describe=describe)

@@ -1,0 +1,308 @@
+"""BYPASS and ADA-BYPASS, in place on rows: equations (13)-(33), and (210)-(212) where the covariance is diagonal.
+
+What the paper got wrong can be corrected, by name: a set of `Correction` goes down to the sweep, which has a form of
+its own for them, so that the models as they are do not pay for it.
+
+Features may stand divided by `step.scale` (37): then h, D and their parts are in units of scale², which is why the
+noise's variance 1/β appears divided by it.
+"""
+
+from libc.math cimport fabs, isnan, sqrt
+
+from adabypass.numerics.special cimport Moments, atom_moments, bessel_ratio, larger, smaller, truncated_moments
+from adabypass.kernels.belief cimport Belief, believe_single
+from adabypass.distributions.families cimport GAUSSIAN
+from adabypass.kernels.exact_gradient cimport (
+    AS_IN_THE_PAPER, E2, E3, E4, E8, Slopes, Surprise, Theta, adapt_exactly, drift_slopes, follow_exactly, open_slopes,
+    squared_move,
+)
+from adabypass.kernels.gradient cimport follow_diagonal
+from adabypass.kernels.step cimport (
+    GRADIENT, LARGEST, LARGEST_WEIGHT, Kernel, Linear, Step, add_drift, condition, multiply, project, saturate,
+    single_component, squared_projection, update,
+)
+from adabypass.simd.dispatch cimport KERNELS, GradientMove, Update
+
+from adabypass.numerics import limits
+
+cdef enum:      # the row
+    N_SEEN = 0
+    DRIFT_PREC = 1
+    NOISE_PREC = 2
+    NOISE_MEAN = 3
+    NOISE_MEAN_VAR = 4
+    A = 5
+    B = 6
+    EPSILON = 7
+    MEAN = 8    # then the mean's gradient (ADA-BYPASS), the covariance, the covariance's gradient (ADA-BYPASS)
+
+cdef enum:      # the constants
+    MAX_SWEEPS = 0      # 0: to convergence
+    TOL = 1
+    CONVERGENCE_CAP = 2
+    AGGRESSIVENESS = 3
+    OMEGA_MIN = 4
+    BYPASS_CORRECTIONS = 3      # where there are any
+    ADA_CORRECTIONS = 5
+
+cdef double SMALLEST_PREC = limits.SMALLEST_PREC
+cdef double LARGEST_PREC = limits.LARGEST_PREC
+cdef double SMALLEST_RHO = limits.SMALLEST_RHO
+cdef double LARGEST_HYPERPARAMETER = limits.LARGEST_HYPERPARAMETER
+cdef double NEGLIGIBLE = limits.NEGLIGIBLE_GRADIENT
+
+
+cdef inline void _forecast(Step* step, double* S) noexcept nogil:
+    """mean = x @ m + mu, var = x @ S @ x + x @ x / alpha + 1 / beta"""
+    cdef double prior_var
+    project(step, step.row + MEAN, S)
+    step.mean = saturate(step.product + step.row[NOISE_MEAN])                           # (13)
+    prior_var = step.prior_var + step.square / step.row[DRIFT_PREC]
+    step.var = saturate(step.scale * (step.scale * prior_var) + 1.0 / step.row[NOISE_PREC])     # (14)
+
+
+ctypedef struct Innovation:     # what an observation is at the old means
+    double drift_var            # 1 / alpha
+    double D
+    double r
+    double rho
+    double move
+
+
+cdef inline Innovation _innovate(const Theta* old, const Surprise* seen) noexcept nogil:
+    """Equations (16)-(18), (20) and (22)."""
+    cdef Innovation now
+    cdef double h, c, share
+    now.drift_var = 1.0 / old.alpha
+    h = seen.s + seen.n * now.drift_var                                                 # (16)
+    now.D = h + seen.noise_unit / old.beta                                              # (17)
+    c = seen.e - old.mu                                                                 # (18)
+    share = h / now.D
+    now.r = seen.e - c * share                                                          # (20)
+    now.move = saturate(c / (seen.scale * now.D))
+    now.rho = (now.r - old.mu) * (now.r - old.mu) + share / old.beta + old.V            # (22)
+    now.rho = smaller(larger(now.rho, SMALLEST_RHO), LARGEST)
+    return now
+
+
+cdef inline double _drift_prec(
+    const Surprise* seen, const Innovation* now, double p2, double shape
+) noexcept nogil:
+    """The new alpha: equation (21)."""
+    cdef double spread = 2.0 * seen.b + p2 * now.move * now.move + (seen.n_features * now.drift_var - p2 / now.D)
+    if spread > 0.0:
+        return smaller(larger(shape / spread, SMALLEST_PREC), LARGEST_PREC)
+    return LARGEST_PREC
+
+
+cdef inline void _sweep(const Theta* old, const Surprise* seen, Theta* new) noexcept nogil:
+    """Renew every variational mean from the old ones: equations (16)-(24)."""
+    cdef Innovation now = _innovate(old, seen)
+    cdef double p2 = squared_move(seen, now.drift_var, AS_IN_THE_PAPER)                 # (19)
+    cdef Moments mu = truncated_moments(now.r, old.beta, seen.epsilon)                  # (24)
+    new.alpha = _drift_prec(seen, &now, p2, 2.0 * seen.a)                               # (21)
+    new.beta = bessel_ratio(now.rho)                                                    # (23)
+    new.mu = mu.mean
+    new.V = mu.var
+
+
+cdef void _corrected_sweep(const Theta* old, const Surprise* seen, Theta* new, int corrections) noexcept nogil:
+    """The same, but for what `corrections` names: equations (230) and (231)."""
+    cdef Innovation now = _innovate(old, seen)
+    cdef double p2 = squared_move(seen, now.drift_var, corrections)                     # E1
+    cdef double shape = 2.0 * seen.a + (seen.n_features if corrections & E2 else 0.0)
+    cdef Moments mu
+    if corrections & E4:
+        mu = atom_moments(now.r, old.beta, seen.epsilon)
+    else:
+        mu = truncated_moments(now.r, old.beta, seen.epsilon)
+    new.alpha = _drift_prec(seen, &now, p2, shape)
+    new.beta = 1.0 / sqrt(now.rho) if corrections & E3 else bessel_ratio(now.rho)
+    new.mu = mu.mean
+    new.V = mu.var
+
+
+cdef inline bint _settled(const Theta* old, const Theta* new, double epsilon, double tol) noexcept nogil:
+    """Whether no quantity moved by more than tol of its own size."""
+    return (
+        fabs(new.alpha - old.alpha) <= tol * old.alpha
+        and fabs(new.beta - old.beta) <= tol * old.beta
+        and fabs(new.mu - old.mu) <= tol * epsilon
+        and fabs(new.V - old.V) <= tol * epsilon * epsilon
+    )
+
+
+cdef inline Theta _solve(Theta theta, const Surprise* seen, const double* constants, int corrections) noexcept nogil:
+    """Sweep until nothing moves by more than `tol`, `max_sweeps` times at the most."""
+    cdef Theta old
+    cdef long sweeps = <long>(constants[MAX_SWEEPS] if constants[MAX_SWEEPS] > 0.0 else constants[CONVERGENCE_CAP])
+    while sweeps > 0:
+        old = theta
+        if corrections == AS_IN_THE_PAPER:
+            _sweep(&old, seen, &theta)
+        else:
+            _corrected_sweep(&old, seen, &theta, corrections)
+        if _settled(&old, &theta, seen.epsilon, constants[TOL]):
+            break
+        sweeps -= 1
+    return theta
+
+
+cdef inline void _adapt(Step* step, double e, const double* psi) noexcept nogil:
+    """Move a, b and epsilon, all by the same amount: equations (30) and (31)."""
+    cdef double* row = step.row
+    cdef Py_ssize_t name
+    cdef double d = saturate(row[NOISE_PREC] * saturate(step.scale * KERNELS.dot(step.n, step.x, psi)))
+    d = saturate(step.constants[AGGRESSIVENESS] * saturate(d * (e - row[NOISE_MEAN])))
+    for name in range(A, EPSILON + 1):
+        row[name] = smaller(larger(row[name] + d, step.constants[OMEGA_MIN]), LARGEST_HYPERPARAMETER)
+
+
+cdef inline void _follow(Step* step, const GradientMove* by, double* psi, double* G) noexcept nogil:
+    """Carry the gradients through the step that the weights have taken: equations (32) and (33).
+
+    With g = p/D, v = Gx and f = x'v, (32) is G - g v' - v g' + f g g' = G - (g a' + a g') where a = v - f g/2, and the
+    new Gx is `left` = 1 - x'g times v - f g: no second product with a matrix. Gradients fade with every step, and
+    arithmetic on denormal numbers is slow: so those that no longer matter become 0.
+    """
+    cdef Py_ssize_t n = step.n
+    cdef double* g = step.scratch       # where p is
+    cdef double* v = g + n
+    cdef double* a = v + n
+    cdef double f
+    cdef Update change
+    multiply(step, GRADIENT, G, v)
+    f = KERNELS.move_gradient(n, by, step.x, g, v, g, a, psi)                          # (33)
+    change = Update(-1.0, NEGLIGIBLE if f < NEGLIGIBLE else -1.0, g, a, NULL)
+    update(step, GRADIENT, &change, G)                                                  # (32)
+
+
+cdef inline void _describe(Step* step, double e, Surprise* seen) noexcept nogil:
+    """All that the sweeps need, after `project`: equation (15)."""
+    cdef const double* row = step.row
+    seen.e = e
+    seen.s = step.prior_var
+    seen.n = step.square
+    seen.k = squared_projection(step)
+    seen.n_features = step.n_total
+    seen.scale = step.scale
+    seen.noise_unit = 1.0 / step.scale / step.scale
+    seen.a, seen.b, seen.epsilon = row[A], row[B], row[EPSILON]
+
+
+cdef inline void _absorb(
+    Step* step, double y, double* S, double* psi, double* G, int corrections
+) noexcept nogil:
+    """Learn from y; `psi` and `G` are NULL where nothing adapts."""
+    cdef double* row = step.row
+    cdef Theta theta = Theta(row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR])
+    cdef Surprise seen
+    cdef GradientMove by
+    cdef double h, noise, D, error, e
+    if isnan(y):
+        add_drift(step, 1.0 / theta.alpha, S)                                      # (29)
+        return
+    e = saturate(y - step.product)
+    if psi != NULL:
+        _adapt(step, e, psi)
+    _describe(step, e, &seen)
+    theta = _solve(theta, &seen, step.constants, corrections)
+    error = seen.e - theta.mu
+    h = seen.s + seen.n / theta.alpha
+    noise = seen.noise_unit / theta.beta
+    D = h + noise
+    by = GradientMove(
+        D, noise / D, saturate(saturate(theta.beta * error) * step.scale), LARGEST_WEIGHT, NEGLIGIBLE
+    )
+    condition(step, row + MEAN, S, 1.0 / theta.alpha, D, saturate(error / (step.scale * D)), 1.0)
+    if psi != NULL and step.is_diagonal:
+        follow_diagonal(step.n, &by, step.x, step.scratch, psi, G)
+    elif psi != NULL:
+        _follow(step, &by, psi, G)
+    row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR] = theta.alpha, theta.beta, theta.mu, theta.V
+    row[N_SEEN] += 1.0
+
+
+cdef void bypass_forecast(Step* step) noexcept nogil:
+    _forecast(step, step.row + MEAN + step.n)
+
+
+cdef void bypass_absorb(Step* step, double y) noexcept nogil:
+    _absorb(step, y, step.row + MEAN + step.n, NULL, NULL, AS_IN_THE_PAPER)
+
+
+cdef void corrected_bypass_absorb(Step* step, double y) noexcept nogil:
+    _absorb(step, y, step.row + MEAN + step.n, NULL, NULL, <int>step.constants[BYPASS_CORRECTIONS])
+
+
+cdef void ada_forecast(Step* step) noexcept nogil:
+    _forecast(step, step.row + MEAN + 2 * step.n)
+
+
+cdef inline void _ada_absorb(Step* step, double y, int corrections) noexcept nogil:
+    cdef double* psi = step.row + MEAN + step.n
+    cdef double* S = psi + step.n
+    _absorb(step, y, S, psi, S + (step.n if step.is_diagonal else step.n * (step.n + 1) // 2), corrections)
+
+
+cdef void ada_absorb(Step* step, double y) noexcept nogil:
+    _ada_absorb(step, y, AS_IN_THE_PAPER)
+
+
+cdef void corrected_ada_absorb(Step* step, double y) noexcept nogil:
+    _ada_absorb(step, y, <int>step.constants[ADA_CORRECTIONS])
+
+
+cdef void exact_absorb(Step* step, double y) noexcept nogil:
+    """Learn from y with the right gradients (E5): a, b and epsilon move first, then the weights, then the slopes."""
+    cdef double* row = step.row
+    cdef Theta theta = Theta(row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR])
+    cdef Slopes slopes = open_slopes(step, row + MEAN + step.n)
+    cdef int corrections = <int>step.constants[ADA_CORRECTIONS]
+    cdef Surprise seen
+    cdef double e, D, move
+    if isnan(y):
+        add_drift(step, 1.0 / theta.alpha, row + MEAN + step.n)                         # (29)
+        drift_slopes(&slopes, theta.alpha)
+        return
+    e = saturate(y - step.product)
+    adapt_exactly(step, &slopes, &theta, e, corrections & E8, row + A)
+    _describe(step, e, &seen)
+    theta = _solve(theta, &seen, step.constants, corrections)
+    D = seen.s + seen.n / theta.alpha + seen.noise_unit / theta.beta
+    move = saturate((seen.e - theta.mu) / (step.scale * D))
+    condition(step, row + MEAN, row + MEAN + step.n, 1.0 / theta.alpha, D, move, 1.0)
+    follow_exactly(step, &slopes, &theta, &seen, corrections)
+    row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR] = theta.alpha, theta.beta, theta.mu, theta.V
+    row[N_SEEN] += 1.0
+
+
+cdef void bypass_weights(const Step* step, Linear* out) noexcept nogil:
+    single_component(out, step.row + MEAN, step.row + MEAN + step.n, 1.0 / step.row[DRIFT_PREC])
+
+
+cdef void ada_weights(const Step* step, Linear* out) noexcept nogil:
+    single_component(out, step.row + MEAN, step.row + MEAN + 2 * step.n, 1.0 / step.row[DRIFT_PREC])
+
+
+cdef void _believe(Step* step, const double* S, Belief* out) noexcept nogil:
+    """Gaussian noise of the mean and precision that were last inferred."""
+    cdef const double* row = step.row
+    believe_single(
+        out, row + MEAN, S, 1.0 / row[DRIFT_PREC], 1.0 / sqrt(row[NOISE_PREC]), 0.0, GAUSSIAN, row[NOISE_MEAN]
+    )
+
+
+cdef void bypass_believe(Step* step, Belief* out) noexcept nogil:
+    _believe(step, step.row + MEAN + step.n, out)
+
+
+cdef void ada_believe(Step* step, Belief* out) noexcept nogil:
+    _believe(step, step.row + MEAN + 2 * step.n, out)
+
+
+BYPASS = Kernel.of(bypass_forecast, bypass_absorb, bypass_weights, bypass_believe)
+ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, ada_weights, ada_believe)
+CORRECTED_BYPASS = Kernel.of(bypass_forecast, corrected_bypass_absorb, bypass_weights, bypass_believe)
+CORRECTED_ADA_BYPASS = Kernel.of(ada_forecast, corrected_ada_absorb, ada_weights, ada_believe)
+EXACT_ADA_BYPASS = Kernel.of(bypass_forecast, exact_absorb, bypass_weights, bypass_believe)

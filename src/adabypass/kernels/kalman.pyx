@@ -1,0 +1,68 @@
+"""SKF, the paper's benchmark, in place on rows: equations (34)-(36)."""
+
+from libc.math cimport isnan, sqrt
+
+from adabypass.numerics.special cimport larger, smaller
+
+from adabypass.kernels.belief cimport Belief, believe_single
+from adabypass.distributions.families cimport GAUSSIAN
+from adabypass.kernels.step cimport (
+    Kernel, Linear, Step, add_drift, condition, project, saturate, single_component,
+)
+
+from adabypass.numerics import limits
+
+cdef enum:      # the row
+    N_SEEN = 0
+    DRIFT_VAR = 1
+    NOISE_VAR = 2
+    MEAN = 3    # then the covariance
+
+cdef enum:      # the constants
+    ADAPT_NOISE = 0
+
+cdef double LARGEST_DRIFT_VAR = 1.0 / limits.SMALLEST_PREC
+cdef double SMALLEST_VAR = 1.0 / limits.LARGEST
+
+
+cdef void forecast(Step* step) noexcept nogil:
+    """mean = x @ m, var = x @ P @ x + R"""
+    project(step, step.row + MEAN, step.row + MEAN + step.n)
+    step.mean = step.product
+    step.var = saturate(                                                            # (34)
+        step.scale * (step.scale * (step.prior_var + step.row[DRIFT_VAR] * step.square)) + step.row[NOISE_VAR]
+    )
+
+
+cdef void absorb(Step* step, double y) noexcept nogil:
+    cdef double* m = step.row + MEAN
+    cdef double* S = m + step.n
+    cdef double R = step.row[NOISE_VAR], q = 0.0, error, unexplained, noise, D
+    if isnan(y):
+        add_drift(step, step.row[DRIFT_VAR], S)
+        return
+    error = saturate(y - step.mean) / step.scale
+    noise = R / step.scale / step.scale
+    unexplained = error * error - step.prior_var
+    if step.square > 0.0:
+        q = smaller(larger((unexplained - noise) / step.square, 0.0), LARGEST_DRIFT_VAR)                 # (35)
+    D = step.prior_var + q * step.square + noise
+    if D > SMALLEST_VAR:        # else a known weight meets a huge feature, and there is nothing to learn
+        condition(step, m, S, q, D, saturate(error / D), 1.0)
+    step.row[DRIFT_VAR] = q
+    if step.constants[ADAPT_NOISE]:
+        unexplained = saturate(step.scale * saturate(step.scale * larger(unexplained, 0.0)))
+        step.row[NOISE_VAR] = R + (unexplained - R) / (step.row[N_SEEN] + 2.0)                      # (36)
+    step.row[N_SEEN] += 1.0
+
+
+cdef void weights(const Step* step, Linear* out) noexcept nogil:
+    single_component(out, step.row + MEAN, step.row + MEAN + step.n, step.row[DRIFT_VAR])
+
+
+cdef void believe(Step* step, Belief* out) noexcept nogil:
+    cdef double* m = step.row + MEAN
+    believe_single(out, m, m + step.n, step.row[DRIFT_VAR], sqrt(step.row[NOISE_VAR]), 0.0, GAUSSIAN, 0.0)
+
+
+KERNEL = Kernel.of(forecast, absorb, weights, believe)

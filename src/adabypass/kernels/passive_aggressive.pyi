@@ -1,0 +1,3 @@
+from adabypass.kernels.step import Kernel
+
+KERNEL: Kernel

@@ -1,0 +1,64 @@
+"""Passive-aggressive regression, in place on rows: equations (7)-(11)."""
+
+from libc.math cimport NAN, copysign, fabs, isnan
+
+from adabypass.numerics.special cimport larger, smaller
+
+from adabypass.kernels.belief cimport Belief, believe_single
+from adabypass.distributions.families cimport GAUSSIAN
+from adabypass.kernels.step cimport Kernel, Linear, Step, saturate, saturate_weight, single_component
+from adabypass.simd.dispatch cimport KERNELS
+
+cdef enum:      # the row
+    N_SEEN = 0
+    MEAN = 1
+
+cdef enum:      # the constants
+    VARIANT = 0
+    C = 1
+    EPSILON = 2
+
+cdef enum:      # the variants
+    PA = 0
+    PA_I = 1
+
+
+cdef void forecast(Step* step) noexcept nogil:
+    step.mean = saturate(step.scale * KERNELS.dot(step.n, step.x, step.row + MEAN))
+    step.var = NAN
+
+
+cdef void absorb(Step* step, double y) noexcept nogil:
+    """w += sign(error) * tau * x, with x = scale * step.x"""
+    cdef double* w = step.row + MEAN
+    cdef const double* hyper = step.constants
+    cdef double error, loss, n, step_length
+    cdef Py_ssize_t i
+    if isnan(y):
+        return
+    step.row[N_SEEN] += 1.0
+    n = KERNELS.dot(step.n, step.x, step.x)
+    error = saturate(y - step.mean)
+    loss = larger(fabs(error) - hyper[EPSILON], 0.0)                          # (7)
+    if n == 0.0 or loss == 0.0:
+        return
+    if hyper[VARIANT] == PA:                                                # step_length = tau * scale
+        step_length = loss / (n * step.scale)                               # (8)
+    elif hyper[VARIANT] == PA_I:
+        step_length = smaller(hyper[C] * step.scale, loss / (n * step.scale))  # (9)
+    else:
+        step_length = loss / (n * step.scale + 0.5 / (hyper[C] * step.scale))   # (10)
+    step_length = copysign(saturate(step_length), error)
+    for i in range(step.n):
+        w[i] = saturate_weight(w[i] + step_length * step.x[i])              # (11)
+
+
+cdef void weights(const Step* step, Linear* out) noexcept nogil:
+    single_component(out, step.row + MEAN, NULL, 0.0)
+
+
+cdef void believe(Step* step, Belief* out) noexcept nogil:
+    believe_single(out, step.row + MEAN, NULL, 0.0, NAN, 0.0, GAUSSIAN, 0.0)
+
+
+KERNEL = Kernel.of(forecast, absorb, weights, believe, scale_up=True)

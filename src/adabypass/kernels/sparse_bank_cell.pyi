@@ -1,0 +1,3 @@
+from adabypass.kernels.sparse_cell import SparseCell
+
+class SparseBankCell(SparseCell): ...

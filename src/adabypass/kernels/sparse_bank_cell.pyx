@@ -1,0 +1,312 @@
+"""AutoBypass with features that are mostly 0: a bank without features, and slopes of which few take part in a step.
+
+Features are not centred, so that one that is 0 says nothing. Its slopes drift all the same, by one sum for every walk:
+equations (183)-(186). The slopes of the features that are given are gathered into a short bank, which learns as any
+other with diagonal covariances, and put back.
+"""
+
+from libc.math cimport exp, fabs, isnan, log
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+cimport numpy as cnp
+
+from adabypass.kernels.bank cimport describe_bank, forecast_start, measure_bank, open_bank
+from adabypass.kernels.bank_walks cimport setting
+from adabypass.kernels.sparse_cell cimport SparseCell
+from adabypass.kernels.step cimport LARGEST, LINE, next_line, saturate
+from adabypass.kernels.warm_up cimport (
+    center_and_scale, is_milestone, remember, reset, start_log_density,
+)
+from adabypass.state.bank_table cimport (
+    ANCHORED, ANCHOR_RATE, Bank, LARGEST_ERROR, LOG_SCORE, MAX_FAILURES, N_SEEN, N_WARM, PHASE, PHASE_SETTLED,
+    PHASE_UNSCALED, PHASE_WARMING, PREC_DECAY, PRIOR_PREC, SEASON_STEP, SLOPES_DRIFT, SMALLEST_ANCHOR_VAR,
+    WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, lay_scratch, scratch_size,
+)
+from adabypass.numerics.special cimport larger, smaller
+from adabypass.simd.dispatch cimport KERNELS, LANES
+
+from adabypass.state import bank as bank_spec
+from adabypass.numerics import limits
+
+cnp.import_array()
+
+cdef double LARGE_FEATURE = limits.LARGE_FEATURE
+cdef double LARGEST_LOG_SCALE = limits.LARGEST_LOG_SCALE
+cdef double SMALLEST_NEW_LOG = bank_spec.SMALLEST_NEW_LOG
+cdef double LARGEST_SHARE = 1e6     # of a slope's variance in the sum of its drift, beyond which digits would be lost
+
+
+cdef class SparseBankCell(SparseCell):
+    """A row of a bank with sparse features, together with the kernel that moves it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    spec : AutoBypassSpec
+        Whose features are sparse.
+    row : float64 array
+        Taken over; its counts are checked.
+    n_features : int
+    """
+
+    def __cinit__(self, kernel, spec, cnp.ndarray row not None, Py_ssize_t n_features):
+        cdef double* first = <double*>cnp.PyArray_DATA(row)
+        spec.check_row(row, n_features)
+        places = spec.layout.places(**spec.dims(n_features))
+        self.without_features.n = 0
+        self.without_features.is_diagonal = True
+        self.without_features.row = first
+        self.without_features.constants = <const double*>cnp.PyArray_DATA(self.constants)
+        self.without_features.extra = NULL
+        self.new_log = first + <Py_ssize_t>places["new_log"][0].start
+        self.x_scale = first + <Py_ssize_t>places["slope_scale"][0].start
+        self.x_count = first + <Py_ssize_t>places["slope_count"][0].start
+        self.x_square = first + <Py_ssize_t>places["slope_square"][0].start
+        self.drift_sum = first + <Py_ssize_t>places["drift_sum"][0].start
+        self.slope_mean = first + <Py_ssize_t>places["slope_mean"][0].start
+        self.slope_var = first + <Py_ssize_t>places["slope_var"][0].start
+        self._make_room(16)
+
+    def __dealloc__(self):
+        free(self.short_memory)
+
+    cdef int _make_room(self, Py_ssize_t n) except -1:
+        """Let there be memory for so many features at once."""
+        cdef Py_ssize_t size
+        cdef double* memory
+        cdef Bank longest
+        SparseCell._make_room(self, n)
+        if n <= self.short_capacity:
+            return 0
+        n = self.capacity
+        size = n + 1
+        measure_bank(&longest, self.without_features.constants, n, True)
+        memory = <double*>calloc(6 * n + 2 * size * LANES + scratch_size(&longest) + 2 * LINE, sizeof(double))
+        if memory == NULL:
+            raise MemoryError()
+        free(self.short_memory)
+        self.short_memory, self.short_capacity = memory, n
+        self.without_features.scratch = next_line(memory + 6 * n) + 2 * size * LANES
+        return 0
+
+    cdef void _open(self) noexcept nogil:
+        """Let the bank have the features that are given."""
+        cdef Bank* bank = &self.bank
+        cdef Py_ssize_t i, k, walk, at, n = self.n_given, most = self.short_capacity
+        cdef const double* anchored
+        cdef double x, new_var = exp(2.0 * self.new_log[0]) / n                                 # (183)
+        open_bank(&self.without_features, bank)
+        self.intercept_mean, self.intercept_var = bank.walk_mean, bank.walk_cov
+        anchored = setting(bank, ANCHORED)
+        bank.n_features, bank.n_weights = n, n + bank.intercept
+        bank.n_packed = bank.n_weights
+        bank.x_center = self.short_memory                   # always 0, as is the next
+        bank.anchor_center = bank.x_center + most
+        bank.x_scale = bank.anchor_center + most
+        bank.anchor_var = bank.x_scale + most
+        bank.newest_center = bank.anchor_var + most
+        bank.move_var = bank.newest_center + most
+        bank.walk_mean = next_line(bank.move_var + most)
+        bank.walk_cov = bank.walk_mean + (most + 1) * LANES
+        lay_scratch(bank, self.without_features.scratch)
+        if bank.intercept:
+            bank.z[0] = 1.0
+            memcpy(bank.walk_mean, self.intercept_mean, LANES * sizeof(double))
+            memcpy(bank.walk_cov, self.intercept_var, LANES * sizeof(double))
+        for k in range(n):
+            i, x, at = self.indices[k], self.values[k], (k + bank.intercept) * LANES
+            bank.anchor_center[k], bank.newest_center[k], bank.move_var[k] = 0.0, 0.0, 1.0
+            if self.x_scale[i] > 0.0:
+                bank.x_scale[k], bank.anchor_var[k] = self.x_scale[i], self.x_square[i]
+                memcpy(bank.walk_mean + at, self.slope_mean + i * LANES, LANES * sizeof(double))
+                for walk in range(LANES):
+                    bank.walk_cov[at + walk] = self._variance(anchored, i, walk)
+            else:
+                bank.x_scale[k], bank.anchor_var[k] = smaller(fabs(x), LARGEST), 1.0
+                for walk in range(LANES):
+                    bank.walk_mean[at + walk], bank.walk_cov[at + walk] = 0.0, new_var
+            bank.z[k + bank.intercept] = 0.0
+            if x != 0.0:
+                bank.z[k + bank.intercept] = smaller(larger(x / bank.x_scale[k], -LARGE_FEATURE), LARGE_FEATURE)
+
+    cdef double _variance(self, const double* anchored, Py_ssize_t i, Py_ssize_t walk) noexcept nogil:
+        """Variance of a slope: what is kept of it, and what drift has added to it since: equation (185)."""
+        cdef double drifted = self.drift_sum[walk]
+        if anchored[walk] != 0.0:
+            drifted /= self.x_square[i]
+        return larger(self.slope_var[i * LANES + walk] + drifted, 0.0)
+
+    cdef void _keep_variance(
+        self, const double* anchored, Py_ssize_t i, Py_ssize_t walk, double var
+    ) noexcept nogil:
+        cdef double drifted = self.drift_sum[walk]
+        if anchored[walk] != 0.0:
+            drifted /= self.x_square[i]
+        self.slope_var[i * LANES + walk] = var - drifted
+
+    cdef void _forecast(self) noexcept nogil:
+        """Forecast from the features that were loaded."""
+        self._open()
+        if self.bank.row[PHASE] == PHASE_UNSCALED:
+            forecast_start(&self.bank, &self.newest.mean, &self.newest.var)
+        else:
+            KERNELS.bank_forecast(&self.bank, &self.newest.mean, &self.newest.var)
+
+    cdef void _describe(self, double* record) noexcept nogil:
+        describe_bank(&self.bank, 0.0, record)
+
+    cdef void _learn(self, double y) noexcept nogil:
+        """Learn from `y`, after `_forecast`; nan lets time pass."""
+        cdef Bank* bank = &self.bank
+        cdef double[LANES] failures
+        if bank.row[PHASE] != PHASE_UNSCALED:
+            memcpy(failures, bank.walk_failures, LANES * sizeof(double))
+            KERNELS.bank_learn(bank, y)
+            if not isnan(y):
+                self._learn_prior()
+            self._put_back(not isnan(y))
+            self._restart_walks(failures)
+        elif not isnan(y):
+            bank.row[LOG_SCORE] = start_log_density(bank, y)
+            bank.row[N_SEEN] += 1.0
+        if bank.row[PHASE] != PHASE_SETTLED and not isnan(y):
+            bank.n_features = 0                  # of the warm-up the targets alone are kept
+            remember(bank, self.newest.x, self.newest.scale, y)
+            if is_milestone(bank):
+                self._set_units()
+        bank.row[SEASON_STEP] = bank.row[SEASON_STEP] + 1.0 if bank.row[SEASON_STEP] + 1.0 < bank.period else 0.0
+
+    cdef void _learn_prior(self) noexcept nogil:
+        """Move the deviation of new slopes along the evidence: equations (188) and (189)."""
+        cdef Bank* bank = &self.bank
+        cdef Py_ssize_t k, walk
+        cdef double new_var = exp(2.0 * self.new_log[0]) / self.n_given
+        cdef double square = 0.0, slope = 0.0, effect = 0.0, part, h
+        for k in range(self.n_given):
+            if self.x_scale[self.indices[k]] <= 0.0:
+                square += bank.z[k + bank.intercept] * bank.z[k + bank.intercept]
+        if square == 0.0:
+            return
+        for walk in range(LANES):
+            h = bank.h[walk]
+            part = smaller(square * new_var / h, 1.0)       # of the signal's variance that new slopes have
+            slope += bank.walk_share[walk] * part * ((bank.left[walk] - h) / h + bank.move[walk] / h * bank.move[walk])
+            effect += bank.walk_share[walk] * 2.0 * (part * h / (h + bank.walk_noise[walk])) ** 2
+        slope = smaller(larger(slope, -bank.constants[LARGEST_ERROR]), bank.constants[LARGEST_ERROR])
+        self.new_log[1] += effect - bank.constants[PREC_DECAY] * (self.new_log[1] - bank.constants[PRIOR_PREC])
+        self.new_log[0] += slope / self.new_log[1]
+        self.new_log[0] = smaller(larger(self.new_log[0], SMALLEST_NEW_LOG), 0.0)
+
+    cdef void _put_back(self, bint was_seen) noexcept nogil:
+        """Keep what the bank has learned of the features that were given."""
+        cdef Bank* bank = &self.bank
+        cdef Py_ssize_t i, k, walk, at, n = self.n_given
+        cdef const double* anchored = setting(bank, ANCHORED)
+        cdef const double* moves = setting(bank, SLOPES_DRIFT)
+        cdef double[LANES] least
+        for walk in range(LANES):
+            least[walk] = LARGEST
+            self.drift_sum[walk] = smaller(self.drift_sum[walk] + bank.drift_var[walk] * moves[walk], LARGEST)   # (184)
+        if bank.intercept:
+            memcpy(self.intercept_mean, bank.walk_mean, LANES * sizeof(double))
+            memcpy(self.intercept_var, bank.walk_cov, LANES * sizeof(double))
+        for k in range(n):
+            i, at = self.indices[k], (k + bank.intercept) * LANES
+            self._see(k, bank.x_scale[k], was_seen)
+            if self.x_scale[i] <= 0.0:
+                continue
+            memcpy(self.slope_mean + i * LANES, bank.walk_mean + at, LANES * sizeof(double))
+            for walk in range(LANES):
+                self._keep_variance(anchored, i, walk, bank.walk_cov[at + walk])
+                least[walk] = smaller(least[walk], bank.walk_cov[at + walk])
+        for walk in range(LANES):
+            if self.drift_sum[walk] > LARGEST_SHARE * least[walk]:
+                self._settle_drift(anchored, walk)
+
+    cdef void _see(self, Py_ssize_t k, double scale, bint was_seen) noexcept nogil:
+        """Follow the size of a feature that is given: equation (186); `scale` is its unit, if it is new."""
+        cdef Py_ssize_t i = self.indices[k]
+        cdef double z = self.bank.z[k + self.bank.intercept], rate
+        if z == 0.0:
+            return
+        if self.x_scale[i] <= 0.0:
+            self.x_scale[i], self.x_square[i] = scale, 1.0
+        if was_seen:
+            self.x_count[i] += 1.0
+            rate = larger(self.bank.constants[ANCHOR_RATE], 1.0 / (self.x_count[i] + 1.0))
+            self.x_square[i] += rate * (z * z - self.x_square[i])
+            self.x_square[i] = larger(self.x_square[i], self.bank.constants[SMALLEST_ANCHOR_VAR])
+
+    cdef void _settle_drift(self, const double* anchored, Py_ssize_t walk) noexcept nogil:
+        """Add the sum of a walk's drift to every variance, and begin it anew."""
+        cdef Py_ssize_t i, k, at
+        for i in range(self.n_features):
+            self.slope_var[i * LANES + walk] = self._variance(anchored, i, walk) if self.x_scale[i] > 0.0 else 0.0
+        self.drift_sum[walk] = 0.0
+        for k in range(self.n_given):       # exactly, where a difference has lost digits
+            at = (k + self.bank.intercept) * LANES + walk
+            if self.x_scale[self.indices[k]] > 0.0:
+                self.slope_var[self.indices[k] * LANES + walk] = self.bank.walk_cov[at]
+
+    cdef void _restart_walks(self, const double* failures) noexcept nogil:
+        """Let all slopes of a walk that has given up, which had these failures, go on from the best: equation (59)."""
+        cdef Bank* bank = &self.bank
+        cdef double most = bank.constants[MAX_FAILURES]
+        cdef Py_ssize_t walk, best = 0
+        for walk in range(1, LANES):
+            if bank.walk_share[walk] > bank.walk_share[best]:
+                best = walk
+        for walk in range(LANES):
+            if failures[walk] + 1.0 < most or bank.walk_failures[walk] != 0.0 or walk == best:
+                continue
+            self._copy_walk(best, walk)
+
+    cdef void _copy_walk(self, Py_ssize_t best, Py_ssize_t walk) noexcept nogil:
+        """Let all slopes of a walk be those of another."""
+        cdef const double* anchored = setting(&self.bank, ANCHORED)
+        cdef Py_ssize_t i
+        for i in range(self.n_features):
+            if self.x_scale[i] > 0.0:
+                self.slope_mean[i * LANES + walk] = self.slope_mean[i * LANES + best]
+                self._keep_variance(anchored, i, walk, self._variance(anchored, i, best))
+
+    cdef void _set_units(self) noexcept nogil:
+        """Set centre and scale of y by the targets of the warm-up; what was learned is told in the new ones: (187)."""
+        cdef Bank* bank = &self.bank
+        cdef double* row = bank.row
+        cdef Py_ssize_t k, count = <Py_ssize_t>row[N_WARM]
+        cdef double center, scale, ratio, move, moved
+        cdef bint is_first = row[PHASE] == PHASE_UNSCALED
+        center_and_scale(bank.warm_y, count, 1, bank.intercept, &center, &scale)
+        if scale == 0.0:
+            if is_first:
+                row[Y_CENTER], row[Y_SCALE] = center, 0.0
+            return
+        row[PHASE] = PHASE_WARMING if count < bank.n_warm_up else PHASE_SETTLED
+        if is_first:
+            row[Y_CENTER], row[Y_SCALE] = center, scale
+            open_bank(&self.without_features, bank)
+            self.new_log[0], self.new_log[1] = 0.0, bank.constants[PRIOR_PREC]
+            reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if row[PHASE] == PHASE_WARMING else 1.0)
+            return
+        ratio, move = row[Y_SCALE] / scale, (row[Y_CENTER] - center) / scale
+        row[Y_CENTER], row[Y_SCALE] = center, scale
+        row[Y_RUNNING_MEAN] = saturate(row[Y_RUNNING_MEAN] * ratio + move)
+        row[Y_RUNNING_VAR] = larger(saturate(row[Y_RUNNING_VAR] * ratio * ratio), bank.constants[SMALLEST_ANCHOR_VAR])
+        for k in range(bank.n_filters):
+            moved = bank.filter_slow[k] + log(ratio)
+            bank.filter_slow[k] = smaller(larger(moved, -LARGEST_LOG_SCALE), LARGEST_LOG_SCALE)
+        self._rescale(ratio, move)
+
+    cdef void _rescale(self, double ratio, double move) noexcept nogil:
+        """Tell the weights in other units of y: equation (187)."""
+        cdef Py_ssize_t i, walk
+        for walk in range(LANES):
+            if self.bank.intercept:
+                self.intercept_mean[walk] = saturate(self.intercept_mean[walk] * ratio + move)
+                self.intercept_var[walk] = saturate(self.intercept_var[walk] * ratio * ratio)
+            self.drift_sum[walk] = saturate(self.drift_sum[walk] * ratio * ratio)
+        for i in range(self.n_features * LANES):
+            self.slope_mean[i] = saturate(self.slope_mean[i] * ratio)
+            self.slope_var[i] = saturate(self.slope_var[i] * ratio * ratio)

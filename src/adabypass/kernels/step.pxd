@@ -1,0 +1,164 @@
+# What every model's step looks like: the one shape that lets a single loop drive them all.
+
+from adabypass.kernels.belief cimport Belief
+from adabypass.numerics.special cimport larger, smaller
+from adabypass.simd.dispatch cimport OPENED, Update
+
+
+cdef enum:                      # those of the row that change by an `Update`
+    COVARIANCE
+    GRADIENT                    # of the covariance
+    N_MATRICES
+
+
+ctypedef struct Pending:
+    # An update of a matrix that waits for the next product with it: then both take one pass through the matrix.
+    double* matrix              # NULL if no update waits
+    Update update
+    double* vectors             # memory for the update's: 2 n numbers
+
+
+ctypedef struct Step:
+    # One observation on its way through a model. `forecast` fills what `absorb` then uses.
+    Py_ssize_t n                # in     number of features: of those that are given, if the covariance is diagonal
+    Py_ssize_t n_total          # in     number of all features
+    bint is_diagonal            # in     whether the covariance is kept as its diagonal alone
+    double* row                 # inout  the model's memory (state/layout.py)
+    const double* constants     # in     hyperparameters that never change (state/spec.py)
+    const double* x             # in     features, divided by `scale`
+    double scale                # in     a power of two; 1 unless the features are huge
+    const double* extra         # in     variance of x'w because x is not known exactly, of each component; or NULL
+    double* scaled              # out    room for the scaled features
+    double* scratch             # out    as many numbers as the spec says; owned by the caller
+    Pending* pending            # inout  one for each matrix; NULL if every update is made at once
+    bint is_plain               # in     whether the record has no room for the log and the root of y
+    bint is_mixed               # out    whether the forecast says anything about these
+    double mean                 # out    forecast; of a model without a variance, `var` is nan
+    double var
+    double prior_var            # scratch  x'Sx, in units of scale²
+    double square               # scratch  x'x, in units of scale²
+    double product              # scratch  x'm
+    const double* opened_row    # scratch  the row whose fields are found in `opened`; at first NULL
+    double[3 * OPENED + 16] opened      # scratch  the kernel's own
+
+
+ctypedef struct Linear:
+    # The weights of one component, as they stand in the row.
+    double share                # mixture weight
+    const double* mean          # of the features' weights
+    const double* cov           # packed triangle of all weights, or NULL if they are known
+    Py_ssize_t stride           # from a number of these two to the next
+    Py_ssize_t offset           # number of weights before the features' own: 1 with an intercept
+    double drift_var            # what a step of time adds to the variance of each
+    const double* drift_divisor  # and what that is divided by, for each feature; or NULL
+    double y_scale              # a weight in the user's units is that in the row times y_scale / x_scale
+    const double* x_scale       # or NULL if they stand in the user's units; not above 0: the weight is 0
+
+
+ctypedef void (*Forecast)(Step* step) noexcept nogil
+ctypedef void (*Absorb)(Step* step, double y) noexcept nogil
+ctypedef void (*Weights)(const Step* step, Linear* out) noexcept nogil      # of every component
+ctypedef void (*Describe)(Step* step, double base, double* record) noexcept nogil      # distributions/packing.pxd
+ctypedef void (*Believe)(Step* step, Belief* out) noexcept nogil             # for forecasts many steps ahead
+# Whether the forecast of any of these observations, or of the one after them, may be mixed: see `Step.is_mixed`.
+ctypedef bint (*MayMix)(Step* step, const double* y, Py_ssize_t n) noexcept nogil
+ctypedef void (*Weigh)(Step* step, double* mean, double* var) noexcept nogil
+
+
+cdef class Kernel:
+    cdef Forecast forecast
+    cdef Absorb absorb
+    cdef Weights weights
+    cdef Describe describe      # NULL unless the forecast is a mixture
+    cdef Believe believe
+    cdef Weigh weigh            # NULL unless the forecast is a mixture
+    cdef MayMix may_mix         # whether a forecast may yet be mixed; NULL if it never is
+    cdef bint scale_up          # whether tiny features are scaled as well as huge ones
+    cdef bint learns_extra      # whether `extra` goes into what is learned (66), not only into the forecast
+
+    @staticmethod
+    cdef Kernel of(
+        Forecast forecast, Absorb absorb, Weights weights, Believe believe, bint scale_up=*, bint learns_extra=*,
+        Describe describe=*, Weigh weigh=*, MayMix may_mix=*,
+    )
+
+
+cdef double LARGEST, LARGEST_WEIGHT, LARGEST_UNIT
+
+
+cdef enum:
+    LINE = 8        # numbers in a line of a processor's cache
+
+
+cdef inline double* next_line(double* memory) noexcept nogil:
+    """The first number from here on that is at the beginning of a cache line: at most LINE - 1 further on."""
+    return <double*>((<size_t>memory + (LINE * sizeof(double) - 1)) & ~<size_t>(LINE * sizeof(double) - 1))
+
+
+cdef inline double saturate(double value) noexcept nogil:
+    """np.clip(value, -LARGEST, LARGEST)"""
+    return larger(-LARGEST, smaller(value, LARGEST))
+
+
+cdef inline double saturate_weight(double value) noexcept nogil:
+    """np.clip(value, -LARGEST_WEIGHT, LARGEST_WEIGHT)"""
+    return larger(-LARGEST_WEIGHT, smaller(value, LARGEST_WEIGHT))
+
+
+cdef inline void single_component(
+    Linear* out, const double* mean, const double* cov, double drift_var
+) noexcept nogil:
+    """The weights of a model that is no mixture, which stand in the user's units."""
+    out.share, out.mean, out.cov, out.stride, out.offset, out.drift_var = 1.0, mean, cov, 1, 0, drift_var
+    out.drift_divisor, out.y_scale, out.x_scale = NULL, 1.0, NULL
+
+
+cdef inline double unit_of(const Linear* linear, Py_ssize_t i) noexcept nogil:
+    """By what a feature's weight in the row is multiplied to stand in the user's units."""
+    if linear.x_scale == NULL:
+        return 1.0
+    return smaller(linear.y_scale / linear.x_scale[i], LARGEST_UNIT) if linear.x_scale[i] > 0.0 else 0.0
+
+
+cdef inline double weight_mean(const Linear* linear, Py_ssize_t i) noexcept nogil:
+    return linear.mean[i * linear.stride] * unit_of(linear, i)
+
+
+cdef inline double weight_cov(const Linear* linear, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    """Covariance of the weights of features i and j, in the user's units."""
+    cdef Py_ssize_t row = linear.offset + (i if i > j else j), column = linear.offset + (j if i > j else i)
+    cdef Py_ssize_t at = (row * (row + 1) // 2 + column) * linear.stride
+    if linear.cov == NULL:
+        return 0.0
+    return saturate(linear.cov[at] * unit_of(linear, i) * unit_of(linear, j))
+
+
+cdef inline double weight_drift(const Linear* linear, Py_ssize_t i) noexcept nogil:
+    """Variance that a step of time adds to the weight of feature i, in the user's units."""
+    cdef double unit = unit_of(linear, i)
+    return saturate(
+        linear.drift_var / (linear.drift_divisor[i] if linear.drift_divisor != NULL else 1.0) * unit * unit
+    )
+
+
+cdef inline void add_drift(Step* step, double amount, double* S) noexcept nogil:
+    """S += amount * eye(n)"""
+    cdef Py_ssize_t i, at = 0
+    for i in range(step.n):
+        S[i if step.is_diagonal else at + i] += amount
+        at += i + 1
+
+
+cdef void project(Step* step, const double* m, double* S) noexcept nogil
+
+cdef void condition(
+    Step* step, double* m, double* S, double drift_var, double D, double move, double explained
+) noexcept nogil
+
+cdef double squared_projection(Step* step) noexcept nogil
+
+cdef void multiply(Step* step, int which, double* matrix, double* out) noexcept nogil
+cdef void update(Step* step, int which, const Update* by, double* matrix) noexcept nogil
+cdef void settle(Step* step) noexcept nogil
+
+cdef void aim(Step* step, const double* x, bint scale_up) noexcept nogil

@@ -1,1 +1,0 @@
-"""What is believed: the noise, the hyperparameters, the layout of a row, predictive distributions."""

@@ -1,0 +1,1 @@
+"""Numbers: limits, special functions, families of noise."""

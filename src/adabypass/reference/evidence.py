@@ -1,0 +1,170 @@
+"""The exact-evidence filter: the noise of BYPASS with a scale, integrated in closed form instead of approximated.
+
+Everything is computed for η = (y - x'w)/σ, which is N(d, v) before y is seen: d = (y - x'm)/σ, v = x'Px/σ². Its
+posterior is three pieces of normal distributions, on the left tail, the flat top and the right tail of the noise.
+"""
+
+from math import inf, log, pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from adabypass.numerics.limits import SMALLEST_SIGNAL
+from adabypass.numerics.noise import FLEXIBLE_NORMALS, NORMALS, Family, Normals
+from adabypass.reference.linear_gaussian import Weights, drift, guard, inner
+from adabypass.reference.special import NEGLIGIBLE_LOG, NODES, WEIGHTS
+from adabypass.state.paper import EvidenceBypassSpec
+from adabypass.validation import Floats
+
+
+class Evidence(NamedTuple):
+    """What one observation says, in units of σ."""
+
+    log_density: float  # of y, times σ
+    shift: float  # posterior less prior mean of η
+    var: float  # posterior variance of η
+    tail: float  # posterior probability that |η| > ε
+    scale_slope: float  # d log density / d log σ, of the density of y itself
+    epsilon_slope: float  # d log density / d ε
+    responsibilities: Floats | None = None  # of the normals of flexible noise
+
+
+class Piece(NamedTuple):
+    """A normal distribution restricted to an interval."""
+
+    log_mass: float  # relative to the density, in standard units, at `nearest`
+    nearest: float  # point of the interval nearest to the normal's mean
+    offset: float  # mean of the piece, less `nearest`
+    var: float
+
+
+def piece(center: float, var: float, low: float, high: float) -> Piece:
+    """Mass and moments of N(center, var) on [low, high], by quadrature over the distance from `nearest`."""
+    sd = sqrt(var)
+    nearest = min(max(center, low), high)
+    tilt = (nearest - center) / sd  # log density falls as tilt d + d²/2, d in standard deviations
+    size = abs(tilt)
+    reach = 2 * NEGLIGIBLE_LOG / (size + sqrt(size**2 + 2 * NEGLIGIBLE_LOG))
+    below, above = max(-reach, (low - nearest) / sd), min(reach, (high - nearest) / sd)
+    d = below + (above - below) / 2 * (1 + NODES)
+    density = WEIGHTS * np.exp(-(tilt + d / 2) * d)
+    mass = float(density.sum())
+    mean = float(density @ d) / mass
+    spread = float(density @ (d - mean) ** 2) / mass
+    return Piece(log(mass * (above - below) / 2), nearest, sd * mean, var * spread)
+
+
+def insensitive(d: float, v: float, epsilon: float) -> Evidence:
+    """Evidence of an observation under noise with a flat top and Laplace tails."""
+    left, flat, right = piece(d + v, v, -inf, -epsilon), piece(d, v, -epsilon, epsilon), piece(d - v, v, epsilon, inf)
+    logs = np.array(
+        [
+            p.log_mass - (p.nearest - d) ** 2 / (2 * v) - max(abs(p.nearest) - epsilon, 0.0) - log(2 * pi) / 2
+            for p in (left, flat, right)
+        ]
+    )  # (39)
+    shares = np.exp(logs - logs.max())
+    log_total = float(logs.max()) + log(shares.sum())
+    shares /= shares.sum()
+    base = flat.nearest  # means are measured from here, so that neighbouring ones keep their difference
+    means = np.array([p.nearest - base + p.offset for p in (left, flat, right)])
+    mean = inner(shares, means)
+    var = inner(shares, np.array([left.var, flat.var, right.var]) + (means - mean) ** 2)  # (41)
+    # Either form of the shift cancels where the other does not.
+    apart = float(shares[0] - shares[2])
+    shift = v * apart if v <= 1.0 or abs(apart) > 0.5 else base - d + mean  # (40)
+    tail = float(shares[0] + shares[2])
+    beyond = inner(shares, np.array([-(left.nearest + left.offset), 0.0, right.nearest + right.offset]))
+    return Evidence(
+        log_density=log_total - log(2 * (1 + epsilon)),  # (38)
+        shift=shift,
+        var=var,
+        tail=tail,
+        scale_slope=beyond - 1.0,  # (42)
+        epsilon_slope=tail - 1 / (1 + epsilon),  # (43)
+    )
+
+
+def normals(d: float, v: float, noise: Normals) -> Evidence:
+    """Evidence of an observation under noise that is a mixture of normals with variances τ²."""
+    share, tau_sq = np.array(noise.shares), np.array(noise.sds) ** 2
+    D = tau_sq + v
+    logs = np.log(share) - 0.5 * (np.log(2 * pi * D) + d * d / D)
+    posterior = np.exp(logs - logs.max())
+    posterior /= posterior.sum()
+    centers = tau_sq * d / D  # of η, under each normal
+    mean = inner(posterior, centers)
+    return Evidence(
+        log_density=float(logs.max()) + log(np.exp(logs - logs.max()).sum()),  # (44), (68)
+        shift=-v * inner(posterior, d / D),
+        var=inner(posterior, tau_sq * v / D + (centers - mean) ** 2),
+        tail=0.0,
+        scale_slope=inner(posterior, centers**2 / tau_sq + v / D) - 1.0,  # (69)
+        epsilon_slope=0.0,
+    )
+
+
+def flexible(d: float, v: float, shares: Floats) -> Evidence:
+    """Evidence of an observation under noise that is a mixture of normals side by side, less its mean."""
+    centers, tau_sq = FLEXIBLE_NORMALS.centers - FLEXIBLE_NORMALS.mean(shares), FLEXIBLE_NORMALS.sds**2  # (107)
+    D, error = tau_sq + v, d - centers
+    logs = np.log(shares) - 0.5 * (np.log(2 * pi * D) + error**2 / D)
+    responsibilities = np.exp(logs - logs.max())
+    total = float(responsibilities.sum())
+    responsibilities /= total
+    means = centers + tau_sq * error / D  # of η, under each normal
+    mean = inner(responsibilities, means)
+    return Evidence(
+        log_density=float(logs.max()) + log(total),  # (108)
+        shift=-v * inner(responsibilities, error / D),  # (109)
+        var=inner(responsibilities, tau_sq * v / D + (means - mean) ** 2),  # (110)
+        tail=0.0,
+        scale_slope=inner(responsibilities, means * error / D + v / D) - 1.0,  # (111)
+        epsilon_slope=0.0,
+        responsibilities=responsibilities,
+    )
+
+
+def evidence(family: Family, d: float, v: float, epsilon: float, shares: Floats = FLEXIBLE_NORMALS.start) -> Evidence:
+    """Evidence of an observation under noise of any family; `shares` are those of flexible noise."""
+    if family is Family.FLEXIBLE:
+        return flexible(d, v, shares)
+    return normals(d, v, NORMALS[family]) if family in NORMALS else insensitive(d, v, epsilon)
+
+
+def start(spec: EvidenceBypassSpec, n_features: int) -> Weights:
+    """Belief before anything is seen."""
+    return Weights(np.zeros(n_features), spec.prior_var * np.eye(n_features))
+
+
+def predict(weights: Weights, x: Floats, spec: EvidenceBypassSpec) -> tuple[float, float]:
+    """Mean and variance of x'w at the next observation: what the noise is then added to."""
+    prior = drift(weights, spec.drift * spec.noise_scale**2)
+    return inner(x, prior.mean), inner(x, prior.cov @ x)
+
+
+def update(weights: Weights, x: Floats, y: float, spec: EvidenceBypassSpec) -> Weights:
+    """Belief after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
+    prior = drift(weights, spec.drift * spec.noise_scale**2)
+    h = inner(x, prior.cov @ x)
+    if np.isnan(y) or h <= 0.0:
+        return prior
+    seen = insensitive((y - inner(x, prior.mean)) / spec.noise_scale, h / spec.noise_scale**2, spec.epsilon)
+    return absorb(prior, x, seen, spec.noise_scale)
+
+
+def absorb(prior: Weights, x: Floats, seen: Evidence, noise_scale: float) -> Weights:
+    """Move the weights so that mean and variance of x'w are those of its posterior."""
+    return move_weights(prior, x, -seen.shift * noise_scale, seen.var * noise_scale**2)
+
+
+def move_weights(prior: Weights, x: Floats, move: float, left: float) -> Weights:
+    """Move the weights so that the mean of x'w changes by `move`, and its variance becomes `left`, if that is less."""
+    Px = prior.cov @ x
+    h = inner(x, Px)
+    if h <= SMALLEST_SIGNAL:  # x'w is known: nothing is to be learned
+        return prior
+    guarded, floor = guard(prior.cov, x, h)  # (28)
+    shrink = max(1.0 - left / h, 0.0) / max(h, floor)
+    mean = prior.mean + Px * (move / h)  # (45)
+    return Weights(mean, guarded - shrink * np.outer(Px, Px))  # (46)

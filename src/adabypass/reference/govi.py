@@ -1,0 +1,180 @@
+"""BYPASS and ADA-BYPASS: online variational inference, in the paper's form (its Algorithms 1 and 2).
+
+The variational fixed point is the scalar one of docs/equations.md: u = Sx and four products are computed once, and a
+sweep never touches a matrix.
+"""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+
+from adabypass.numerics.limits import (
+    CONVERGENCE_CAP,
+    LARGEST_HYPERPARAMETER,
+    LARGEST_PREC,
+    SMALLEST_PREC,
+    SMALLEST_RHO,
+)
+from adabypass.reference.linear_gaussian import Weights, condition, drift, inner
+from adabypass.reference.special import bessel_ratio, truncated_moments
+from adabypass.state.paper import AdaBypassSpec, BypassSpec
+from adabypass.validation import Floats
+
+
+class Theta(NamedTuple):
+    """The variational means: <α>, <β>, <μ>, and V, the variance of μ."""
+
+    drift_prec: float
+    noise_prec: float
+    noise_mean: float
+    noise_mean_var: float
+
+
+class Omega(NamedTuple):
+    """The hyperparameters: α ~ Gamma(a, b), and ε, the half-width of the noise's flat top."""
+
+    a: float
+    b: float
+    epsilon: float
+
+
+class Gradient(NamedTuple):
+    """ψ and G: how the weights' mean and covariance answer to a hyperparameter."""
+
+    mean: Floats
+    cov: Floats
+
+
+class Belief(NamedTuple):
+    """What the model knows. BYPASS has no use for the gradient, and leaves it."""
+
+    weights: Weights
+    theta: Theta
+    omega: Omega
+    gradient: Gradient
+
+
+class Surprise(NamedTuple):
+    """What one observation is to the fixed point: all that the sweeps need of the matrices."""
+
+    s: float  # x'Sx
+    n: float  # x'x
+    k: float  # |Sx|²
+    e: float  # y - x'm
+    n_features: int
+
+
+def start(spec: BypassSpec, n_features: int) -> Belief:
+    """Belief before anything is seen."""
+    scalars = spec.start()
+    return Belief(
+        weights=Weights(np.zeros(n_features), np.zeros((n_features, n_features))),
+        theta=Theta(*(scalars[name] for name in Theta._fields)),
+        omega=Omega(spec.a, spec.b, spec.epsilon),
+        gradient=Gradient(np.zeros(n_features), np.eye(n_features)),
+    )
+
+
+def surprise(weights: Weights, x: Floats, y: float) -> Surprise:
+    """Compute what the sweeps need of an observation."""
+    m, S = weights
+    u = S @ x
+    return Surprise(s=max(inner(x, u), 0.0), n=inner(x, x), k=inner(u, u), e=y - inner(x, m), n_features=len(x))  # (15)
+
+
+def predict(belief: Belief, x: Floats) -> tuple[float, float]:
+    """Mean and variance of the observation at `x`, before it is seen."""
+    (m, S), theta = belief.weights, belief.theta
+    mean = inner(x, m) + theta.noise_mean  # (13)
+    var = inner(x, S @ x) + inner(x, x) / theta.drift_prec + 1 / theta.noise_prec  # (14)
+    return mean, var
+
+
+def sweep(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[str] = ()) -> Theta:
+    """Renew every variational mean from the old ones, as the paper does but for what `corrections` names."""
+    alpha, beta, mu, V = theta
+    s, n, k, e, n_features = seen
+    h = s + n / alpha  # (16)
+    D = h + 1 / beta  # (17)
+    c = e - mu  # (18)
+    p2 = n / alpha**2 if "E1" in corrections else k + 2 * s / alpha + n / alpha**2  # (19); E1: (230)
+    r = e - c * h / D  # (20)
+    spread = 2 * omega.b + p2 * c**2 / D**2 + n_features / alpha - p2 / D
+    shape = 2 * omega.a + (n_features if "E2" in corrections else 0)
+    rho = max((r - mu) ** 2 + h / (D * beta) + V, SMALLEST_RHO)  # (22)
+    return Theta(
+        min(max(shape / spread, SMALLEST_PREC), LARGEST_PREC) if spread > 0 else LARGEST_PREC,  # (21)
+        rho**-0.5 if "E3" in corrections else bessel_ratio(rho),  # (23)
+        *truncated_moments(r, beta, omega.epsilon, atoms="E4" in corrections),  # (24); E4: (231)
+    )
+
+
+def change(old: Theta, new: Theta, epsilon: float) -> float:
+    """Measure the largest step of a sweep, relative to each quantity's own size."""
+    return max(
+        abs(new.drift_prec - old.drift_prec) / old.drift_prec,
+        abs(new.noise_prec - old.noise_prec) / old.noise_prec,
+        abs(new.noise_mean - old.noise_mean) / epsilon,
+        abs(new.noise_mean_var - old.noise_mean_var) / epsilon**2,
+    )
+
+
+def solve(
+    theta: Theta,
+    omega: Omega,
+    seen: Surprise,
+    max_sweeps: int | None,
+    tol: float,
+    corrections: Collection[str] = (),
+) -> Theta:
+    """Sweep until nothing moves by more than `tol`, `max_sweeps` times at the most."""
+    for _ in range(max_sweeps or CONVERGENCE_CAP):
+        old, theta = theta, sweep(theta, omega, seen, corrections)
+        if change(old, theta, omega.epsilon) <= tol:
+            break
+    return theta
+
+
+def update(belief: Belief, x: Floats, y: float, spec: BypassSpec) -> Belief:
+    """Belief after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
+    if np.isnan(y):
+        return belief._replace(weights=drift(belief.weights, 1 / belief.theta.drift_prec))
+    seen = surprise(belief.weights, x, y)
+    omega = _adapt(belief, x, seen.e, spec) if isinstance(spec, AdaBypassSpec) else belief.omega
+    weights, theta, gain, D = learn(belief, omega, x, seen, spec)
+    if not isinstance(spec, AdaBypassSpec):
+        return Belief(weights, theta, omega, belief.gradient)
+    error = seen.e - theta.noise_mean
+    gradient = _follow(belief.gradient, x, gain, 1 / (theta.noise_prec * D), theta.noise_prec * error)
+    return Belief(weights, theta, omega, _narrow(belief.gradient, gradient) if spec.is_sparse else gradient)
+
+
+def learn(
+    belief: Belief, omega: Omega, x: Floats, seen: Surprise, spec: BypassSpec
+) -> tuple[Weights, Theta, Floats, float]:
+    """Solve the fixed point and take the weights' step: the weights, α to V, the gain and its D."""
+    theta = solve(belief.theta, omega, seen, spec.max_sweeps, spec.tol, spec.corrections)
+    prior = drift(belief.weights, 1 / theta.drift_prec)
+    weights, gain, D = condition(prior, x, seen.e - theta.noise_mean, 1 / theta.noise_prec)
+    return weights, theta, gain, D
+
+
+def _adapt(belief: Belief, x: Floats, e: float, spec: AdaBypassSpec) -> Omega:
+    """Move a, b and ε, all by the same amount, along the gradient of the squared error."""
+    theta = belief.theta
+    d = spec.aggressiveness * theta.noise_prec * inner(x, belief.gradient.mean) * (e - theta.noise_mean)  # (30)
+    return Omega(*(min(max(value + d, spec.omega_min), LARGEST_HYPERPARAMETER) for value in belief.omega))  # (31)
+
+
+def _follow(gradient: Gradient, x: Floats, gain: Floats, left: float, pull: float) -> Gradient:
+    """Carry the gradients through the step that the weights took; `left` is 1 - x'g, in a form that cancels nothing."""
+    psi, G = gradient
+    A = np.eye(len(x)) - np.outer(gain, x)
+    Gx = left * A @ (G @ x)  # the new G times x, since A'x = (1 - x'g) x
+    return Gradient(A @ psi + pull * Gx, A @ G @ A.T)  # (32), (33)
+
+
+def _narrow(before: Gradient, after: Gradient) -> Gradient:
+    """Keep the diagonal of the covariance's gradient alone, nowhere above what it was before the step."""
+    return after._replace(cov=np.diag(np.minimum(before.cov.diagonal(), after.cov.diagonal())))  # (210)

@@ -1,0 +1,44 @@
+"""The rank-one step that every filter here shares: condition Gaussian weights on one noisy product with x."""
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from adabypass.numerics.limits import ROUNDING
+from adabypass.validation import Floats
+
+
+def inner(a: Floats, b: Floats) -> float:
+    """Return a'b as a plain number."""
+    return float(a @ b)
+
+
+class Weights(NamedTuple):
+    """Belief about the weights: w ~ N(mean, cov)."""
+
+    mean: Floats
+    cov: Floats
+
+
+def condition(prior: Weights, x: Floats, error: float, noise_var: float) -> tuple[Weights, Floats, float]:
+    """Condition `prior` on an observation that missed its mean by `error`: the posterior, the gain, the variance."""
+    P = prior.cov
+    Px = P @ x
+    D = inner(x, Px) + noise_var  # (17)
+    gain = Px / D  # (25)
+    guarded, floor = guard(P, x, D)
+    cov = guarded - np.outer(Px, Px) / max(D, floor)  # (27)
+    return Weights(prior.mean + gain * error, cov), gain, D  # (26)
+
+
+def guard(P: Floats, x: Floats, D: float) -> tuple[Floats, float]:
+    """Widen P's diagonal by the rounding of P - Px (Px)' / D; return it with the least D that rounding allows."""
+    rounding = (len(x) + 4) * ROUNDING
+    reach = inner(np.sqrt(P.diagonal()), np.abs(x))
+    return P + np.diag(P.diagonal()) * rounding * (1 + reach / sqrt(D)), rounding * reach**2  # (28)
+
+
+def drift(weights: Weights, drift_var: float) -> Weights:
+    """Return the belief a step of the random walk later: it is wider, its mean the same."""
+    return Weights(weights.mean, weights.cov + drift_var * np.eye(len(weights.mean)))  # (3)

@@ -1,0 +1,28 @@
+"""Passive-aggressive regression: move the weights no further than the newest observation asks."""
+
+from math import copysign, isnan
+
+from adabypass.reference.linear_gaussian import inner
+from adabypass.state.paper import PassiveAggressiveSpec
+from adabypass.validation import Floats
+
+
+def predict(weights: Floats, x: Floats) -> float:
+    """Forecast the observation at `x`."""
+    return inner(x, weights)
+
+
+def update(weights: Floats, x: Floats, y: float, spec: PassiveAggressiveSpec) -> Floats:
+    """Move the weights after having seen `y` at `x`; a missing `y` (nan) moves nothing."""
+    n = inner(x, x)
+    if isnan(y) or n == 0.0:
+        return weights
+    error = y - predict(weights, x)
+    loss = max(abs(error) - spec.epsilon, 0.0)  # (7)
+    if spec.variant == "PA":
+        tau = loss / n  # (8)
+    elif spec.variant == "PA-I":
+        tau = min(spec.C, loss / n)  # (9)
+    else:
+        tau = loss / (n + 1 / (2 * spec.C))  # (10)
+    return weights + copysign(tau, error) * x  # (11)

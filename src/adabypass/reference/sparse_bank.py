@@ -1,0 +1,152 @@
+"""AutoBypass with features that are mostly 0, from its first observation on: with all slopes in arrays, of any feature.
+
+A feature is measured from 0, in units of its first value other than 0. Slopes are those of a bank with diagonal
+covariances; units of y change as what was learned is told in the new ones, not learned anew.
+"""
+
+from math import exp, log, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adabypass.reference import bank as bank_of_filters
+from adabypass.reference import walks, warm_up
+from adabypass.reference.bank import Bank
+from adabypass.reference.filters import Anchor, Learned, Level, Season, Units
+from adabypass.reference.linear_gaussian import Weights
+from adabypass.state.bank import SMALLEST_NEW_LOG, AutoBypassSpec
+from adabypass.validation import Floats
+
+
+class SparseState(NamedTuple):
+    """All that is known."""
+
+    y: Floats  # targets of the warm-up, the newest last
+    counts: Floats  # how often each feature was seen other than 0
+    sizes: Floats  # and its running mean square then, in standard units
+    n_seen: int
+    n_steps: int  # observations, missing ones included
+    bank: Bank | None  # None while the scale of y is not known
+    new_log: Learned  # log of the deviation of new slopes, over that of (183)
+
+
+def nothing_seen(n_features: int) -> SparseState:
+    """Return the state before the first observation."""
+    new_log, zeros = Learned(0.0, AutoBypassSpec.prior_prec), np.zeros(n_features)
+    return SparseState(np.empty(0), zeros, np.ones(n_features), 0, 0, None, new_log)
+
+
+def opened(state: SparseState, x: Floats, spec: AutoBypassSpec) -> Bank:
+    """Return the bank with units and slopes of those features of x that are new."""
+    bank = state.bank
+    assert bank is not None
+    is_new = (bank.units.x_scale == 0) & (x != 0)
+    x_scale, var = np.where(is_new, np.abs(x), bank.units.x_scale), np.where(is_new, 1.0, bank.anchor.var)
+    here, moved = _of_weights(is_new, spec), []
+    for walk in bank.walks:
+        mean, own = np.where(here, 0.0, walk.weights.mean), walk.weights.cov.diagonal()
+        own = np.where(here, exp(2 * state.new_log.value) / max(int(np.count_nonzero(x)), 1), own)  # (183)
+        cov = np.where(np.eye(len(own), dtype=bool), np.diag(own), walk.weights.cov)
+        moved.append(walk._replace(weights=Weights(mean, cov)))
+    units, anchor = bank.units._replace(x_scale=x_scale), bank.anchor._replace(var=var)
+    return bank._replace(units=units, anchor=anchor, walks=tuple(moved))
+
+
+def update(state: SparseState, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[SparseState, float]:
+    """Return the state after having seen `y` at `x`, and the log density of y before it; nan lets time pass."""
+    is_settled = state.bank is not None and len(state.y) == spec.n_warm_up
+    state, log_density = state._replace(n_steps=state.n_steps + 1), nan
+    if state.bank is not None:
+        state, log_density = _step(state, state.bank, x, y, spec)
+    elif not np.isnan(y):
+        start = start_forecast(state, spec)
+        log_density = nan if start is None else start.log_density(y)
+    if np.isnan(y):
+        return state, log_density
+    state = state._replace(n_seen=state.n_seen + 1)
+    if is_settled:
+        return state, log_density
+    kept = state.y
+    if state.bank is None and len(kept) and y != kept[0]:
+        kept = kept[:1]
+    state = state._replace(y=np.append(kept, y)[-spec.n_warm_up :])
+    return _set_units(state, spec) if len(state.y) in spec.milestones else state, log_density
+
+
+def _step(state: SparseState, before: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[SparseState, float]:
+    """Let the bank learn, and follow the sizes of the features."""
+    bank, is_new, is_seen = opened(state, x, spec), (before.units.x_scale == 0) & (x != 0), x != 0
+    learned, log_density = bank_of_filters.update(bank, x, y, spec)
+    z = bank_of_filters.standardise(bank, x, spec)
+    sizes, counts = np.where(is_new, 1.0, state.sizes), state.counts
+    if not np.isnan(y):
+        state = state._replace(new_log=learn_prior(state.new_log, bank, learned.walk_shares, x, is_new, y, spec))
+        counts = counts + is_seen
+        rate = np.maximum(spec.anchor_rate, 1 / (counts + 1))
+        moved = sizes + rate * (z[int(spec.intercept) :] ** 2 - sizes)
+        sizes = np.where(is_seen, np.maximum(moved, spec.smallest_anchor_var), sizes)  # (186)
+    zeros, ones = np.zeros_like(sizes), np.ones_like(sizes)
+    anchor = Anchor(zeros, sizes, zeros, ones)
+    return state._replace(bank=learned._replace(anchor=anchor), counts=counts, sizes=sizes), log_density
+
+
+def learn_prior(
+    new_log: Learned, bank: Bank, shares: Floats, x: Floats, is_new: Any, y: float, spec: AutoBypassSpec
+) -> Learned:
+    """Move the deviation of new slopes along the evidence of y; `shares` are those of the walks after it."""
+    if not is_new.any():
+        return new_log
+    z, standard = bank_of_filters.standardise(bank, x, spec), (y - bank.units.y_center) / bank.units.y_scale
+    priors = bank_of_filters.drifted(bank, spec)
+    signals = [walks.signal(prior, z) for prior in priors]
+    noise, slope, effect = bank_of_filters.noise_vars(bank, signals, spec), 0.0, 0.0
+    here = _of_weights(is_new, spec)
+    posteriors = bank_of_filters.matched(bank, bank_of_filters.see(bank, signals, standard, spec), spec)
+    for k, ((_, h), (move, left)) in enumerate(zip(signals, posteriors, strict=True)):
+        new_var = exp(2 * new_log.value) / np.count_nonzero(x) * float(np.sum(z[here] ** 2))
+        part = min(new_var / h, 1.0)
+        slope += shares[k] * part * ((min(left, h) - h) / h + move**2 / h)  # (188)
+        effect += shares[k] * 2 * (part * h / (h + bank.of_walk(k, noise, bank.shares))) ** 2
+    slope = min(max(slope, -spec.largest_error), spec.largest_error)
+    return new_log.moved(slope, effect, SMALLEST_NEW_LOG, 0.0, spec)  # (189)
+
+
+def _of_weights(of_features: Any, spec: AutoBypassSpec) -> Any:
+    """Return for every weight what holds of its feature; for that of the intercept nothing does."""
+    return np.concatenate([np.zeros(int(spec.intercept), dtype=bool), of_features])
+
+
+def start_forecast(state: SparseState, spec: AutoBypassSpec) -> warm_up.Start | None:
+    """Return the forecast while all values so far are equal; None if nothing is known of their size."""
+    return warm_up.start_forecast(warm_up.State(np.empty((0, 0)), state.y, state.n_seen, None, 0), spec)
+
+
+def _set_units(state: SparseState, spec: AutoBypassSpec) -> SparseState:
+    """Set centre and scale of y by the targets of the warm-up."""
+    found, n = warm_up.standard_units(np.zeros((len(state.y), 1)), state.y, spec.intercept), len(state.counts)
+    if found.y_scale == 0.0:
+        return state
+    if state.bank is not None:
+        return state._replace(bank=_in_units(state.bank, found.y_center, found.y_scale, spec))
+    units = Units(np.zeros(n), np.zeros(n), found.y_center, found.y_scale)
+    widening = 1 + spec.warm_up_widening / len(state.y) if len(state.y) < spec.n_warm_up else 1.0
+    bank = bank_of_filters.start(units, float(state.y[-1]), widening, spec)
+    season = Season.unknown(state.n_steps % spec.period, spec) if spec.period > 1 else None
+    return state._replace(bank=bank._replace(n_seen=state.n_seen, season=season))
+
+
+def _in_units(bank: Bank, y_center: float, y_scale: float, spec: AutoBypassSpec) -> Bank:
+    """Return what a bank has learned in other units of y."""
+    ratio, move = bank.units.y_scale / y_scale, (bank.units.y_center - y_center) / y_scale
+    moved = []
+    for walk in bank.walks:
+        mean = walk.weights.mean * ratio
+        if spec.intercept:
+            mean[0] += move
+        moved.append(walk._replace(weights=Weights(mean, walk.weights.cov * ratio**2)))  # (187)
+    return bank._replace(
+        units=bank.units._replace(y_center=y_center, y_scale=y_scale),
+        walks=tuple(moved),
+        filters=tuple(each._replace(slow=each.slow + log(ratio)) for each in bank.filters),
+        level=Level(bank.level.mean * ratio + move, max(bank.level.var * ratio**2, spec.smallest_anchor_var)),
+    )

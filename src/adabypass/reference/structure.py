@@ -1,0 +1,203 @@
+"""Structures by evidence: equations (130)-(142), one structure at a time, with every covariance in full."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from adabypass.state import structures as design
+from adabypass.state.structures import Harmonic, Structure
+from adabypass.validation import Floats
+
+
+class Belief(NamedTuple):
+    """What a structure has learned, in the units of the series or of its log."""
+
+    mean: Floats
+    """Level, slope, weights of the season, of the exogenous columns, of the lags."""
+    cov: Floats
+    """Covariance of the state, over the squared scale of the noise."""
+    square_sum: float
+    dof: float
+    """The squared scale is `square_sum / dof`, known with `dof` degrees of freedom."""
+
+
+class Expected(NamedTuple):
+    """The next value, before it is seen: Student's t."""
+
+    mean: float
+    var: float
+    """Over the squared scale of the noise."""
+
+
+def waves(harmonics: tuple[Harmonic, ...], t: float) -> Floats:
+    """Return the regressors of the season at time t."""
+    found: list[float] = []
+    for wave in harmonics:
+        turn = 2 * np.pi * wave.order * t / wave.period
+        found += [np.sqrt(2) * np.cos(turn), np.sqrt(2) * np.sin(turn)] if wave.has_sine else [np.cos(turn)]
+    return np.array(found)
+
+
+def regressors(structure: Structure, season: Floats, exog: Floats, values: Floats) -> Floats:
+    """Return x, with the next value = base + x @ state + noise, from past values, newest first."""
+    lags = [values[lag - 1] - (values[lag] if structure.difference else 0.0) for lag in structure.lags]
+    slope = [0.0] if structure.slope != "none" else []
+    return np.concatenate([[1.0], slope, season if structure.has_season else [], exog, lags])  # (130)
+
+
+def _group_sizes(structure: Structure, n_season: int, n_exog: int) -> list[int]:
+    """Count the numbers of the state by what they are: level, slope, season, exogenous columns, lags."""
+    return [1, int(structure.slope != "none"), n_season * structure.has_season, n_exog, len(structure.lags)]
+
+
+def prior(structure: Structure, n_season: int, n_exog: int) -> Belief:
+    """Return what is believed before anything is seen."""
+    sizes = _group_sizes(structure, n_season, n_exog)
+    variances = (
+        design.LEVEL_PRIOR_VAR, design.SLOPE_PRIOR_VAR, design.SEASON_PRIOR_VAR, design.EXOG_PRIOR_VAR,
+        design.LAG_PRIOR_VAR,
+    )  # fmt: skip
+    mean = np.concatenate([np.zeros(sum(sizes) - sizes[-1]), structure.lag_prior])
+    return Belief(mean, np.diag(np.repeat(variances, sizes)), design.PRIOR_DOF, design.PRIOR_DOF)
+
+
+def dynamics(structure: Structure, n_season: int, n_exog: int) -> tuple[Floats, Floats, float]:
+    """Return the transition T of the state, the covariance Q of its steps, and the variance R of the noise."""
+    sizes, gain, least = _group_sizes(structure, n_season, n_exog), structure.gain, design.LEAST_STEP
+    transition = np.eye(sum(sizes))
+    slope = least * design.SLOPE_PRIOR_VAR
+    if structure.slope != "none":
+        damping = design.DAMPING if structure.slope == "damped" else 1.0
+        transition[0, 1] = transition[1, 1] = damping  # (131)
+    if structure.slope == "damped":
+        slope = (design.DAMPED_SLOPE_GAIN * gain) ** 2
+    if structure.lags:
+        level, season, noise = design.LAG_LEVEL_VAR, least * design.SEASON_PRIOR_VAR, 1.0
+    else:
+        level, season, noise = gain**2, design.SEASON_STEP**2, max(1.0 - gain, design.LEAST_NOISE)
+    steps = (level, slope, season, design.EXOG_STEP_VAR, design.LAG_WEIGHT_VAR)
+    return transition, np.diag(np.repeat(steps, sizes)), noise
+
+
+def advance(belief: Belief, transition: Floats, step_cov: Floats) -> Belief:
+    """Carry the state a step on."""
+    mean = transition @ belief.mean
+    return belief._replace(mean=mean, cov=transition @ belief.cov @ transition.T + step_cov)  # (132)
+
+
+def forecast(belief: Belief, x: Floats, base: float, noise_var: float) -> Expected:
+    """Forecast the next value, of a state that has been carried on to its time."""
+    return Expected(float(base + x @ belief.mean), float(x @ belief.cov @ x + noise_var))  # (133)
+
+
+def log_density(belief: Belief, expected: Expected, z: float) -> float:
+    """Return the log density of Student's t at z."""
+    n, scale = belief.dof, belief.square_sum / belief.dof  # (134)
+    square = (z - expected.mean) ** 2 / (scale * expected.var)
+    constant = gammaln((n + 1) / 2) - gammaln(n / 2) - np.log(n * np.pi * scale * expected.var) / 2
+    return float(constant - (n + 1) / 2 * np.log1p(square / n))  # (135)
+
+
+def update(belief: Belief, x: Floats, expected: Expected, z: float) -> Belief:
+    """Condition the belief on having seen z."""
+    gain, error = belief.cov @ x / expected.var, z - expected.mean
+    scale = belief.square_sum / belief.dof
+    square = min(error**2 / expected.var, design.LARGEST_SURPRISE * scale)
+    return Belief(
+        mean=belief.mean + gain * error,  # (136)
+        cov=belief.cov - expected.var * np.outer(gain, gain),  # (137)
+        square_sum=design.SCALE_DISCOUNT * belief.square_sum + square,  # (138)
+        dof=design.SCALE_DISCOUNT * belief.dof + 1,
+    )
+
+
+def weigh(evidence: Floats, scores: Floats, discount: float = design.EVIDENCE_DISCOUNT) -> Floats:
+    """Add log scores, nan of a structure that could not forecast, to the evidence; the best one has 0."""
+    awake = ~np.isnan(scores)
+    best = scores[awake].max()
+    share = np.exp(evidence[awake] - evidence[awake].max())
+    mixed = np.log(share @ np.exp(scores[awake] - best) / share.sum())
+    counted = np.maximum(np.where(awake, scores - best, mixed), design.LEAST_EVIDENCE)
+    found = discount * evidence + design.EVIDENCE_POWER * counted  # (139)
+    return np.asarray(found - found.max())
+
+
+def shares(evidence: Floats) -> Floats:
+    """Return mixture weights."""
+    found = np.exp(evidence - evidence.max())
+    return np.asarray(found / found.sum())  # (140)
+
+
+def limits(lowest: float, highest: float) -> tuple[float, float]:
+    """Return the limits of a structure's means, from the lowest and the highest value seen."""
+    beyond = design.RANGES_BEYOND * (highest - lowest)
+    return lowest - beyond, highest + beyond  # (226)
+
+
+def log_limits(lowest: float, highest: float, least: float) -> tuple[float, float]:
+    """Return those of the log's means; `least` is the least value above 0."""
+    beyond = design.RANGES_BEYOND * (np.log(highest) - np.log(least))
+    return float(np.log(least) - beyond), float(np.log(limits(lowest, highest)[1]))  # (226)
+
+
+def ahead(
+    structure: Structure,
+    belief: Belief,
+    season: Floats,
+    exog: Floats,
+    values: Floats,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+    most_var: float = np.inf,
+) -> tuple[Floats, Floats]:
+    """Return means and variances, over the squared scale, of the values at each step ahead.
+
+    Parameters
+    ----------
+    season, exog : arrays (horizon, n_season) and (horizon, n_exog)
+        Regressors to come.
+    values : array
+        Past ones, newest first, as many as the structure needs. Its lag weights let nothing explode.
+    bounds : pair of numbers
+        Limits of the means, in units.
+    most_var : number
+        The square of `RANGES_BEYOND` ranges of the values seen, in units, over the squared scale of the noise.
+    """
+    horizon, n, known = len(season), len(belief.mean), values[: structure.n_values][::-1]
+    transition, step_cov, noise_var = dynamics(structure, season.shape[1], exog.shape[1])
+    # The joint Gaussian of the state and all values, oldest first.
+    mean = np.concatenate([belief.mean, known, np.zeros(horizon)])
+    cov = np.zeros((len(mean), len(mean)))
+    cov[:n, :n] = belief.cov
+    variances, reach = np.empty(horizon), 0.0
+    for step in range(horizon):
+        at = n + len(known) + step
+        cov[:n] = transition @ cov[:n]
+        cov[:, :n] = cov[:, :n] @ transition.T
+        cov[:n, :n] += step_cov
+        mean[:n] = transition @ mean[:n]
+        past = mean[n:at][::-1]
+        x = regressors(structure, season[step], exog[step], past)
+        slopes = np.zeros(len(mean))  # of the next value by each number of the joint vector
+        slopes[:n] = x
+        loads = np.zeros((n, len(mean)))  # of the regressors by the values
+        first = n - len(structure.lags)
+        for i, lag in enumerate(structure.lags):
+            loads[first + i, at - lag] += 1.0
+            if structure.difference:
+                loads[first + i, at - lag - 1] -= 1.0
+        slopes += mean[:n] @ loads
+        if structure.difference:
+            slopes[at - 1] += 1.0
+        base = past[0] if structure.difference else 0.0
+        variances[step] = slopes @ cov @ slopes + noise_var  # (141)
+        if structure.lags and step > 0:
+            most = max(design.MAX_LAG_SPREAD**2 * (step + 1) * variances[0], most_var) + noise_var
+            variances[step] = min(variances[step], most)  # (227)
+        along = cov @ slopes
+        of_exog = slice(first - exog.shape[1], first)
+        reach = max(reach, abs(mean[of_exog] @ exog[step]))
+        mean[at] = np.clip(base + mean[:n] @ x, bounds[0] - reach, bounds[1] + reach)  # (142), (226)
+        cov[at], cov[:, at] = along, along
+        cov[at, at] = variances[step]
+    return mean[n + len(known) :], variances

@@ -1,0 +1,92 @@
+"""The random walks that the weights of AutoBypass's bank follow, in standard units.
+
+Filters that differ in their noise alone share the weights of a walk.
+"""
+
+from math import exp
+from typing import NamedTuple
+
+import numpy as np
+
+from adabypass.numerics.limits import SMALLEST_SIGNAL
+from adabypass.reference.evidence import move_weights
+from adabypass.reference.filters import Anchor
+from adabypass.reference.linear_gaussian import Weights, inner
+from adabypass.state.bank import AutoBypassSpec
+from adabypass.state.bank_table import Setting
+from adabypass.state.covariance import MOST_EXPLAINED
+from adabypass.validation import Floats
+
+
+class Walk(NamedTuple):
+    """What one walk believes."""
+
+    weights: Weights
+    failures: int
+    strikes: int
+
+
+class Signal(NamedTuple):
+    """Mean and variance of z'w."""
+
+    mean: float
+    var: float
+
+
+def drifted(walk: Walk, setting: Setting, slow: float, anchor: Anchor, spec: AutoBypassSpec) -> Weights:
+    """Return the weights a step of the walk later: level and slopes drift independently about an anchor.
+
+    `slow` is the mean log of the noise's scale over its filters.
+    """
+    weights, jumps = walk.weights, walk.strikes >= spec.max_strikes
+    q = (setting.drift_var + (setting.jump_var if jumps else 0.0)) * exp(2 * slow)  # (52), (116)
+    center, var, own = np.zeros_like(anchor.center), np.ones_like(anchor.var), 1.0
+    if setting.anchored:
+        center, var = anchor.center, anchor.var
+    if setting.differenced:
+        center, var, own = anchor.newest, anchor.move_var, 0.0
+    if not spec.is_full:
+        center = np.zeros_like(center)  # (181)
+    if not setting.slopes_drift:
+        var = np.full_like(var, np.inf)
+    slopes = np.diag(1 / var)
+    Q = slopes
+    if spec.intercept:
+        level, cross = np.array([[own + inner(center, center / var)]]), -(center / var)[None]
+        Q = np.block([[level, cross], [cross.T, slopes]])  # (53), (120)
+    return Weights(weights.mean, np.asarray(weights.cov + q * Q))
+
+
+def signal(weights: Weights, z: Floats) -> Signal:
+    """Return mean and variance of z'w."""
+    return Signal(inner(z, weights.mean), inner(z, weights.cov @ z))
+
+
+def direction(z: Floats, anchor: Anchor, spec: AutoBypassSpec) -> Floats:
+    """Return how an error moves weights that are to explain an observation: the level alone, or all slopes."""
+    if spec.intercept:
+        return np.asarray(np.eye(len(z))[0])
+    along = z / anchor.var
+    return np.asarray(along / max(inner(z, along), spec.least_size * len(z)))  # (117)
+
+
+def explain(weights: Weights, z: Floats, y: float, u: Floats) -> Weights:
+    """Return weights that have been moved along `u` by what they leave unexplained of y."""
+    T = np.eye(len(z)) - np.outer(u, z)
+    return Weights(weights.mean + u * (y - inner(z, weights.mean)), np.asarray(T @ weights.cov @ T.T))  # (118)
+
+
+def matched(weights: Floats, moves: Floats, lefts: Floats) -> tuple[float, float]:
+    """Return by what the mean of z'w moves, and its variance, over filters of these weights."""
+    move = inner(weights, moves)  # (124)
+    return move, inner(weights, lefts + (moves - move) ** 2)  # (125)
+
+
+def learn(prior: Weights, z: Floats, move: float, left: float, is_full: bool) -> Weights:
+    """Return the weights after an observation that moves the mean of z'w, and leaves this much of its variance."""
+    h = inner(z, prior.cov @ z)
+    posterior = move_weights(prior, z, move, min(left, h))
+    if is_full or h <= SMALLEST_SIGNAL:
+        return posterior
+    share, var = min(max(left / h, 1.0 - MOST_EXPLAINED), 1.0), prior.cov.diagonal()
+    return posterior._replace(cov=np.diag(var / (1.0 + (1.0 - share) / (share * h) * var * z**2)))  # (182)

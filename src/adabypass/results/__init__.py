@@ -1,0 +1,1 @@
+"""What runs and forecasts return: traces, scores, forecasts many steps ahead."""

@@ -1,0 +1,145 @@
+"""Forecasts many steps ahead."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from adabypass.distributions.empirical import Empirical
+from adabypass.distributions.protocol import Predictive, check_predictive, check_probability
+from adabypass.errors import ShapeError
+from adabypass.tables import frames
+from adabypass.validation import Floats, check_array
+
+
+class Forecast:
+    """A predictive distribution for each step ahead.
+
+    Parameters
+    ----------
+    predictive
+        As many forecasts as there are steps: a Normal or a Mixture of arrays, say.
+    paths : array (n_paths, horizon), optional
+        The futures that were drawn, if any.
+    """
+
+    def __init__(self, predictive: Predictive, paths: Floats | None = None) -> None:
+        self.predictive = check_predictive(predictive, "predictive")
+        self.paths = None if paths is None else _check_paths(paths, len(self))
+
+    @classmethod
+    def from_paths(cls, paths: Floats) -> Self:
+        """Return the forecast that drawn futures amount to."""
+        drawn = Empirical(paths)
+        return cls(drawn, drawn.draws)
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    def __repr__(self) -> str:
+        rows = [f"{'step':>4} {'mean':>12}" + ("" if self.is_point else f" {'sd':>12} {'90 % interval':>27}")]
+        shown = range(len(self)) if len(self) <= 12 else [*range(6), *range(len(self) - 3, len(self))]
+        low, high = (self.mean, self.mean) if self.is_point else self.interval(0.9)
+        for step in shown:
+            row = f"{step + 1:>4} {self.mean[step]:>12.6g}"
+            if not self.is_point:
+                row += f" {self.sd[step]:>12.4g}   {low[step]:>11.6g} to {high[step]:>9.6g}"
+            rows.append(row)
+        return "\n".join(rows)
+
+    @property
+    def is_point(self) -> bool:
+        """Whether each step has a mean and nothing else."""
+        return self.predictive.is_point
+
+    @property
+    def is_known(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Whether anything is known about each step."""
+        return np.asarray(self.predictive.is_known)
+
+    @property
+    def mean(self) -> Floats:
+        """Expected value at each step."""
+        return np.asarray(self.predictive.mean)
+
+    @property
+    def median(self) -> Floats:
+        """The value at each step that is exceeded with probability one half."""
+        return np.asarray(self.predictive.median)
+
+    @property
+    def var(self) -> Floats:
+        """Variance at each step."""
+        return np.asarray(self.predictive.var)
+
+    @property
+    def sd(self) -> Floats:
+        """Standard deviation at each step."""
+        return np.asarray(self.predictive.sd)
+
+    def cdf(self, y: ArrayLike) -> Floats:
+        """Return the probability at each step of a value up to `y`: one number for all steps, or one for each.
+
+        Examples
+        --------
+        >>> from adabypass import Naive
+        >>> model = Naive()
+        >>> trace = model.run([3.0, 4.0, 2.0, 3.0, 5.0, 4.0])
+        >>> model.forecast(horizon=2).cdf(4.0)
+        array([0.5, 0.5])
+        """
+        return np.asarray(self.predictive.cdf(check_array(y, "y")))
+
+    def sf(self, y: ArrayLike) -> Floats:
+        """Return the probability at each step of a value above `y`: one number for all steps, or one for each."""
+        return np.asarray(self.predictive.sf(check_array(y, "y")))
+
+    def quantile(self, q: ArrayLike) -> Floats:
+        """Return the value at each step that is exceeded with probability 1 - q: (horizon,), or (*q.shape, horizon)."""
+        return np.asarray(self.predictive.quantile(q))
+
+    def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
+        """Return the central interval at each step that holds the observation with probability `level`."""
+        low, high = self.predictive.interval(level)
+        return np.asarray(low), np.asarray(high)
+
+    def columns(self, levels: Sequence[float] = (0.9,), quantiles: Sequence[float] = ()) -> dict[str, Floats]:
+        """Return what a table shows: `mean`, `sd`, `lower_90`, `upper_90` for a level of 0.9, `quantile_5` for 0.05."""
+        columns = {"mean": self.mean}
+        if self.is_point:
+            return columns
+        columns["sd"] = self.sd
+        for level in levels:
+            low, high = self.interval(level)
+            columns |= {f"lower_{100 * level:g}": low, f"upper_{100 * level:g}": high}
+        probabilities = np.atleast_1d(check_probability(quantiles)) if len(quantiles) else np.empty(0)
+        for q in probabilities.tolist():
+            columns[f"quantile_{100 * q:g}"] = self.quantile(q)
+        return columns
+
+    def to_frame(
+        self,
+        levels: Sequence[float] = (0.9,),
+        backend: frames.Backend = "pandas",
+        *,
+        quantiles: Sequence[float] = (),
+    ) -> Any:
+        """Return the forecast as a data frame, one row per step.
+
+        Parameters
+        ----------
+        levels
+            Of the intervals.
+        backend : "pandas", "polars" or "pyarrow"
+        quantiles
+            Probabilities of quantiles to add: 0.05 makes a column `quantile_5`.
+        """
+        return frames.make({"step": np.arange(1, len(self) + 1), **self.columns(levels, quantiles)}, backend)
+
+
+def _check_paths(paths: object, horizon: int) -> Floats:
+    drawn = check_array(paths, "paths")
+    if drawn.ndim != 2 or drawn.shape[1] != horizon:
+        raise ShapeError(f"paths have shape {drawn.shape}, but must have shape (n_paths, {horizon}): one value a step.")
+    return drawn

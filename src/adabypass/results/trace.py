@@ -1,0 +1,336 @@
+"""The record of a stream: each forecast made before its observation was seen, and the parameters after it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from adabypass.distributions.base import interval_tails
+from adabypass.distributions.predictive import Predictive, concatenate
+from adabypass.distributions.protocol import check_predictive
+from adabypass.errors import NotANumberError, NotEnoughDataError, NotReadyError, ParameterError, ShapeError
+from adabypass.numerics.limits import LARGEST
+from adabypass.numerics.read_only import ReadOnly
+from adabypass.state.bank_design import DRIFT_STEP
+from adabypass.tables import frames
+from adabypass.validation import Floats, check_array, check_function, check_int, shown
+
+LEVELS = (0.5, 0.9, 0.95)
+SCORED_AT_ONCE = 500
+"""Forecasts between two calls of what shows progress: of mixtures some half second."""
+LONGEST_GAP = 1_000_000
+LATEST_START = 2**62
+LARGEST_DEVIATE = 38.0
+"""Beyond so many standard deviations a normal's tail is 0 in double precision."""
+
+
+class Scores(ReadOnly[float]):
+    """Scores by name, printed as a small table.
+
+    `rmse` and `mad` (median absolute error) of the means, `mae` of the medians, which minimise it, or of points; and
+    of models with a distribution `log_likelihood` (a sum), `crps` (a mean), `coverage_50`, `width_50` and likewise at
+    90 and 95 %: the share of observations within the central interval, and its mean width. `n` is how many forecasts
+    were scored, `n_left_out` how many observations were seen of which the forecast knew nothing: these are not scored.
+    Missing observations count in neither.
+    """
+
+    def __init__(self, values: Mapping[str, float]) -> None:
+        super().__init__(values)
+        for name, value in self.items():
+            if not isinstance(value, Real):
+                raise NotANumberError(f"the score {name!r} is {shown(value)}, but must be a number.")
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<15}{value:>12.6g}" for name, value in self._values.items())
+
+
+class Change(NamedTuple):
+    """A moment at which the regime changed."""
+
+    at: int
+    """Number of the first observation after it."""
+    kind: str
+    """What changed: "drift", how fast the weights move, or "noise", its scale."""
+    size: float
+    """By how much: in steps of the drift's grid, or in units of the log of the noise's scale."""
+
+
+class Trace:
+    """The record of a stream: forecasts before, parameters after each observation.
+
+    Parameters
+    ----------
+    y : array (n,)
+        What was observed; nan where nothing was.
+    predictive : Normal, Insensitive, Mixture or Point
+        The forecasts, each made before its observation was seen.
+    history : mapping of names to arrays (n,)
+        The parameters after each observation.
+    weights_mean, weights_var : arrays (n, n_features), optional
+        The weights after each observation, if they were asked for.
+    log_score : array (n,), optional
+        Log density of each observation under its forecast, if it is known already.
+    first : int
+        Number of the first observation that was forecast, in the series that was run.
+    """
+
+    def __init__(
+        self,
+        y: Floats,
+        predictive: Predictive,
+        history: Mapping[str, Floats],
+        *,
+        weights_mean: Floats | None = None,
+        weights_var: Floats | None = None,
+        log_score: Floats | None = None,
+        first: int = 0,
+    ) -> None:
+        self.y = check_array(y, "y")
+        if self.y.ndim != 1:
+            raise ShapeError(f"y has shape {self.y.shape}, but what was observed has shape (n,).")
+        n = len(self.y)
+        self.predictive = check_predictive(predictive, "predictive", n)
+        if not isinstance(history, Mapping):
+            raise ParameterError(f"history is {shown(history)}, but must be a dict of names and arrays; {{}} for none.")
+        self.history = {str(name): _record(values, f"history[{name!r}]", n, 1) for name, values in history.items()}
+        self.weights_mean = None if weights_mean is None else _record(weights_mean, "weights_mean", n, 2)
+        self.weights_var = None if weights_var is None else _record(weights_var, "weights_var", n, 2)
+        self.first = check_int(first, "first", minimum=0, maximum=LATEST_START)
+        if log_score is not None:
+            self.log_score = _record(log_score, "log_score", n, 1)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __repr__(self) -> str:
+        missing = int(np.isnan(self.y).sum())
+        return f"Trace({len(self)} observations, {missing} missing; history of {', '.join(self.history) or 'nothing'})"
+
+    @property
+    def is_point(self) -> bool:
+        """Whether each forecast has a mean and nothing else."""
+        return self.predictive.is_point
+
+    @property
+    def is_known(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Whether each forecast knew anything about its observation."""
+        return np.asarray(self.predictive.is_known)
+
+    @property
+    def mean(self) -> Floats:
+        """Expected value of each observation, before it was seen."""
+        mean: Floats = self.predictive.mean
+        return mean
+
+    @property
+    def var(self) -> Floats:
+        """Variance of each forecast."""
+        var: Floats = self.predictive.var
+        return var
+
+    @property
+    def sd(self) -> Floats:
+        """Standard deviation of each forecast."""
+        sd: Floats = self.predictive.sd
+        return sd
+
+    @cached_property
+    def log_score(self) -> Floats:
+        """Log density of each observation under its forecast; nan where the observation is missing."""
+        log_score: Floats = self.predictive.logpdf(self.y)
+        return log_score
+
+    @cached_property
+    def crps(self) -> Floats:
+        """Continuous ranked probability score of each forecast; nan where the observation is missing."""
+        crps: Floats = self.predictive.crps(self.y)
+        return crps
+
+    def scores(self, skip: int = 0, *, progress: Callable[[int], None] | None = None) -> Scores:
+        """Compute scores of the forecasts of the observations that were seen, without the first `skip`.
+
+        Parameters
+        ----------
+        skip : int
+            How many forecasts are not scored, from the first.
+        progress : function, optional
+            Called now and then with the number of forecasts scored since the last call: of 10,000 mixtures the CRPS
+            takes some ten seconds.
+
+        Returns
+        -------
+        Scores
+            By name: see `Scores`. A point forecast has no more than `rmse`, `mad`, `mae` and the two counts.
+        """
+        skip = check_int(skip, "skip", minimum=0, maximum=len(self))
+        check_function(progress, "progress")
+        is_seen = ~np.isnan(self.y[skip:])
+        is_known = np.asarray(self.predictive.is_known)[skip:]
+        seen = np.flatnonzero(is_seen & is_known) + skip
+        n_left_out = int(np.count_nonzero(is_seen & ~is_known))
+        if len(seen) == 0:
+            raise NotEnoughDataError(
+                f"there is nothing to score: of {len(self)} observations, the first {skip} are skipped, "
+                f"{len(is_seen) - int(is_seen.sum())} are missing, and {n_left_out} came before anything could be "
+                "forecast; give a longer series, or skip fewer."
+            )
+        y, mean = self.y[seen], self.mean[seen]
+        with np.errstate(over="ignore"):
+            error = np.minimum(np.abs(y - mean), LARGEST)
+        largest = float(error.max()) or 1.0  # so that the squares of huge errors stay finite
+        values = {
+            "rmse": largest * float(np.sqrt(np.mean((error / largest) ** 2))),
+            "mad": float(np.median(error)),
+            "mae": largest * float(np.mean(error / largest)),
+        }
+        counts = {"n": len(seen), "n_left_out": n_left_out}
+        if self.is_point:
+            return Scores(values | counts)
+        median, *bounds = self.predictive[seen].quantile([0.5, *(q for level in LEVELS for q in interval_tails(level))])
+        with np.errstate(over="ignore"):
+            error = np.minimum(np.abs(y - median), LARGEST)
+        values["mae"] = largest * float(np.mean(error / largest))
+        values["log_likelihood"] = float(self.log_score[seen].sum())
+        if progress is not None:
+            self._score_in_parts(progress)
+        values["crps"] = float(self.crps[seen].mean())
+        for level, low, high in zip(LEVELS, bounds[::2], bounds[1::2], strict=True):
+            values[f"coverage_{level * 100:.0f}"] = float(np.mean((low <= y) & (y <= high)))
+            values[f"width_{level * 100:.0f}"] = float(np.mean(high - low))
+        return Scores(values | counts)
+
+    def _score_in_parts(self, progress: Callable[[int], None]) -> None:
+        """Compute the CRPS of all forecasts, unless it is known already, and tell how far it has come."""
+        if "crps" in self.__dict__:
+            progress(len(self))
+            return
+        parts = []
+        for start in range(0, len(self), SCORED_AT_ONCE):
+            part = slice(start, start + SCORED_AT_ONCE)
+            parts.append(self.predictive[part].crps(self.y[part]))
+            progress(len(parts[-1]))
+        self.crps = np.concatenate(parts)
+
+    def surprise(self) -> Floats:
+        """Return how unlikely each observation was: its PIT's distance from the middle, as a standard normal deviate.
+
+        Calibrated forecasts give standard normal numbers; beyond 3 or so in size, an observation was a surprise. nan
+        where the observation is missing.
+        """
+        return surprises(self.predictive, self.y)
+
+    def surprisal(self) -> Floats:
+        """Return by how much each observation was less likely than its forecast expected, in nats.
+
+        The negative log score, less its expectation under the forecast: 0 on average if the forecasts are calibrated,
+        above it where the world is less predictable than the model believes. nan where the observation is missing.
+        """
+        surprisal: Floats = -self.log_score - self.predictive.entropy()
+        return surprisal
+
+    def changes(self, threshold: float = 0.5, least_gap: int = 30) -> list[Change]:
+        """Return when the regime changed: when the bank's weight moved to other drift rates, or to another noise scale.
+
+        On static Gaussian streams expect a false alarm about every 2,000 observations, with t(3) noise every 3,000,
+        many of them among the first 120.
+
+        The `least_gap` observations from each moment on are compared with as many before it: in their mean log drift,
+        in steps of the bank's grid, and in their mean log noise scale. A moment is listed where either has moved by
+        more than `threshold`, and by more than at any other moment within `least_gap`.
+
+        Parameters
+        ----------
+        threshold : number above 0
+            In steps of the drift's grid, or in units of the log of the noise's scale: 0.5 is a change by 65 %.
+        least_gap : whole number from 2
+            How many observations are compared on either side, and how far apart two changes must be.
+
+        Returns
+        -------
+        list of Change
+            In the order of time.
+        """
+        if "drift" not in self.history:
+            raise NotReadyError("changes are read off AutoBypass's bank; this trace is of another model.")
+        gap = check_int(least_gap, "least_gap", minimum=2, maximum=LONGEST_GAP)
+        if not (isinstance(threshold, float | int) and threshold > 0):
+            raise ParameterError(f"threshold is {shown(threshold)}, but must be a number above 0.")
+        settled = int(np.count_nonzero(np.cumsum(self.history["noise_scale"] > 0) <= gap))  # after what starts it
+        drift, scale = np.log(self.history["drift"][settled:]), np.log(self.history["noise_scale"][settled:])
+        found: list[Change] = []
+        for kind, move in (("drift", _moves(drift, gap) / DRIFT_STEP), ("noise", _moves(scale, gap))):
+            for at in np.flatnonzero(np.abs(move) > threshold):
+                around = np.abs(move[max(at - gap, 0) : at + gap + 1])
+                if np.abs(move[at]) == around.max():
+                    found.append(Change(settled + int(at), kind, float(move[at])))
+        return sorted(found)
+
+    def to_frame(self, backend: frames.Backend = "pandas") -> Any:
+        """Return the trace as a data frame, one row per observation.
+
+        Parameters
+        ----------
+        backend : "pandas", "polars" or "pyarrow"
+        """
+        columns = {"y": self.y, "mean": self.mean}
+        if not self.is_point:
+            columns |= {"sd": self.sd, "log_score": self.log_score}
+        return frames.make(columns | self.history, backend)
+
+
+def surprises(forecasts: Predictive, y: Floats) -> Floats:
+    """Return how unlikely each observation was, as a standard normal deviate: see `Trace.surprise`."""
+    below, above = forecasts.cdf(y), forecasts.sf(y)
+    deviate: Floats = np.where(below < above, ndtri(below), -ndtri(above))
+    return np.clip(deviate, -LARGEST_DEVIATE, LARGEST_DEVIATE)
+
+
+def surprise(forecast: Predictive, y: float) -> float:
+    """Return how unlikely an observation was, as a standard normal deviate: `Trace.surprise` of one row."""
+    below, above = forecast.cdf(y), forecast.sf(y)
+    deviate = float(ndtri(below) if below < above else -ndtri(above))
+    return min(max(deviate, -LARGEST_DEVIATE), LARGEST_DEVIATE)
+
+
+def check_trace(trace: object) -> Trace:
+    """Check that `trace` is the record of a stream."""
+    if not isinstance(trace, Trace):
+        raise ParameterError(f"trace is {shown(trace)}, but must be a Trace; pass what model.run(X, y) returned.")
+    return trace
+
+
+def _record(values: object, name: str, n: int, ndim: int) -> Floats:
+    """Check numbers that were recorded after each of `n` observations."""
+    array = check_array(values, name)
+    if array.ndim != ndim or len(array) != n:
+        expected = f"({n},)" if ndim == 1 else f"({n}, n_features)"
+        raise ShapeError(f"{name} has shape {array.shape}, but must have shape {expected}: a row for each value of y.")
+    return array
+
+
+def _moves(values: Floats, gap: int) -> Floats:
+    """Mean of the `gap` values from each moment on, less that of the `gap` before it; 0 near the ends."""
+    total = np.concatenate([[0.0], values.cumsum()])
+    moves = np.zeros(len(values))
+    at = np.arange(gap, len(values) - gap + 1)
+    moves[at[at < len(values)]] = ((total[at + gap] - 2 * total[at] + total[at - gap]) / gap)[at < len(values)]
+    return moves
+
+
+def joined(pieces: Sequence[Trace], first: int) -> Trace:
+    """Return one trace of consecutive ones."""
+    names = pieces[0].history
+    weights = [piece.weights_mean for piece in pieces]
+    weights_var = [piece.weights_var for piece in pieces]
+    return Trace(
+        y=np.concatenate([piece.y for piece in pieces]),
+        predictive=concatenate([piece.predictive for piece in pieces]) if len(pieces) > 1 else pieces[0].predictive,
+        history={name: np.concatenate([piece.history[name] for piece in pieces]) for name in names},
+        weights_mean=None if weights[0] is None else np.concatenate([w for w in weights if w is not None]),
+        weights_var=None if weights_var[0] is None else np.concatenate([w for w in weights_var if w is not None]),
+        log_score=pieces[0].__dict__.get("log_score") if len(pieces) == 1 else None,
+        first=first,
+    )

@@ -1,0 +1,1 @@
+"""What a model consists of: its hyperparameters, and the layout of its row."""

@@ -1,0 +1,149 @@
+"""What a forecaster is given before it sees data, and the layout of its row."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from adabypass.errors import StateError
+from adabypass.numerics.limits import MOST_UNKNOWN
+from adabypass.state.layout import Layout, check_count, scalars, symmetric_matrices, triangle, unpack, vectors
+from adabypass.state.past import Design, Past
+from adabypass.state.spec import Spec
+from adabypass.validation import Floats
+
+Missing = Literal["raise", "mean", "last"]
+
+LAYOUT = Layout(
+    (
+        *scalars("n_filled", "largest_value", "n_unknown"),
+        *vectors("values", size="n_values"),
+        *vectors("unknown_positions", size="capacity"),
+        *symmetric_matrices("unknown_cov", size="capacity"),
+        *vectors("exog_mean", "exog_last", "exog_count", size="n_exog"),
+        *vectors("horizon_time", "horizon_count", "horizon_dof", size="n_horizons"),
+        *vectors("horizon_evidence", "horizon_square_sum", "pending_mean", size="n_judged"),
+        *vectors("model", size="model_size"),
+    )
+)
+"""The row of a forecaster.
+
+`n_filled` of the `values` that lags need are there, newest first. The observations of `n_unknown` of them are missing:
+their positions, oldest first, and covariance. Of each exogenous column the mean, the last value, and how many there
+were. Of each horizon at which drift rates are judged the steps until its forecast is, from 0 if there is none;
+forecasts that were judged and their degrees of freedom, both discounted; of each horizon and drift rate the evidence,
+the sum of squared errors, and the forecast to be judged. The model's own row.
+"""
+
+HORIZONS = (8, 64)
+"""Steps ahead at which the drift rates of a bank are judged."""
+MOST_JUDGED_LAGS = 16
+"""With more lags nothing is judged but one step: the weights of so many take longer to read than an update takes."""
+PRIOR_COUNT = 100.0
+"""Weight of the evidence at the horizon before in that at a horizon, in forecasts judged there."""
+EVIDENCE_DISCOUNT = 0.99
+SCALE_DISCOUNT = 0.97
+"""What is left, after the next forecast was judged, of the evidence, and of the squared errors."""
+FEWEST_SQUARES = 3.0
+"""Squared errors, discounted, after which forecasts count as evidence."""
+LARGEST_SURPRISE = 6.0
+"""A squared error counts for no more than this many times the mean of those before."""
+LEAST_SHARE = 1e-12
+"""No drift rate counts, many steps ahead, as if it had a smaller share one step ahead."""
+LEAST_EVIDENCE = -50.0
+"""No log score counts for less than this below the best one."""
+
+
+@dataclass(frozen=True)
+class SeriesSpec:
+    """A model, the features it is given, and what becomes of missing exogenous values."""
+
+    model: Spec
+    design: Design
+    missing: Missing = "raise"
+    is_judged: bool = True
+    """Whether drift rates are judged many steps ahead; without, the series is forecast one step ahead alone."""
+
+    @property
+    def capacity(self) -> int:
+        """Most unknown values whose covariance is kept."""
+        return min(self.design.n_values, MOST_UNKNOWN)
+
+    def n_features(self, n_exog: int) -> int:
+        """Return the number of features of the model."""
+        return int(self.design.bias) + len(self.design.lags) + n_exog
+
+    def horizons(self, n_exog: int) -> tuple[int, ...]:
+        """Return the steps ahead at which drift rates are judged: none if there is one alone, or with exog."""
+        can_be = self.model.n_linears > 1 and n_exog == 0 and 0 < len(self.design.lags) <= MOST_JUDGED_LAGS
+        return HORIZONS if self.is_judged and can_be else ()
+
+    @cached_property
+    def _n_drifts(self) -> int:
+        return 1 + max(self.model.drift_groups)
+
+    def dims(self, n_exog: int) -> dict[str, int]:
+        """Return the dimensions of a row's fields, by name."""
+        n_horizons = len(self.horizons(n_exog))
+        return {
+            "n_values": self.design.n_values,
+            "capacity": self.capacity,
+            "n_exog": n_exog,
+            "n_horizons": n_horizons,
+            "n_judged": n_horizons * self._n_drifts,
+            "model_size": self.model.row_size(self.n_features(n_exog)),
+        }
+
+    def row_size(self, n_exog: int) -> int:
+        """Count the numbers of a row."""
+        return LAYOUT.size(**self.dims(n_exog))
+
+    def aligned_at(self, n_exog: int) -> int | None:
+        """Return which number of a row is best kept at the start of a cache line; None if it makes no difference."""
+        place, _ = LAYOUT.places(**self.dims(n_exog))["model"]
+        at = self.model.aligned_at(self.n_features(n_exog))
+        return None if at is None else place.start + at
+
+    def new_row(self, n_exog: int) -> Floats:
+        """Return the memory of a forecaster that has seen nothing."""
+        row = LAYOUT.new_row({}, **self.dims(n_exog))
+        self.model_row(row, n_exog)[:] = self.model.new_row(self.n_features(n_exog))
+        return row
+
+    def model_row(self, row: Floats, n_exog: int) -> Floats:
+        """Return a view of the model's own row."""
+        return LAYOUT.view(row, "model", **self.dims(n_exog))
+
+    def shapes(self, n_exog: int) -> list[tuple[str, list[int]]]:
+        """Return the name and the shape of every field of a row; those of the model's row begin with "model."."""
+        own = LAYOUT.shapes(**self.dims(n_exog))[:-1]
+        model = self.model.layout.shapes(**self.model.dims(self.n_features(n_exog)))
+        return own + [(f"model.{name}", shape) for name, shape in model]
+
+    def check_row(self, row: Floats, n_exog: int) -> None:
+        """Check the counts and positions of a row that was saved, which compiled code indexes with."""
+        n_values, dims = self.design.n_values, self.dims(n_exog)
+        check_count(LAYOUT.scalar(row, "n_filled"), "n_filled", n_values)
+        check_count(LAYOUT.scalar(row, "n_unknown"), "n_unknown", self.capacity)
+        positions = LAYOUT.view(row, "unknown_positions", **dims)[: int(LAYOUT.scalar(row, "n_unknown"))]
+        for position in positions.tolist():
+            check_count(position, "a position in the past", n_values - 1)
+        if not (np.diff(positions) < 0).all():
+            raise StateError("the row does not list what is unknown of the past in the order of time.")
+        for time, horizon in zip(LAYOUT.view(row, "horizon_time", **dims), self.horizons(n_exog), strict=True):
+            check_count(float(time), "horizon_time", horizon)
+        for name in ("horizon_count", "horizon_dof", "horizon_square_sum"):
+            if not (LAYOUT.view(row, name, **dims) >= 0.0).all():
+                raise StateError(f"the row has a {name} below 0.")
+        self.model.check_row(self.model_row(row, n_exog), self.n_features(n_exog))
+
+    def past(self, row: Floats, n_exog: int) -> Past:
+        """Return copies of the past values and of what is unknown of them."""
+        n_unknown, dims = int(LAYOUT.scalar(row, "n_unknown")), self.dims(n_exog)
+        return Past(
+            values=LAYOUT.view(row, "values", **dims).copy(),
+            unknown=LAYOUT.view(row, "unknown_positions", **dims)[:n_unknown].astype(np.int64),
+            cov=unpack(LAYOUT.view(row, "unknown_cov", **dims)[: triangle(n_unknown)]),
+            largest=LAYOUT.scalar(row, "largest_value"),
+        )

@@ -1,0 +1,186 @@
+"""What the automatic forecaster knows before it sees data, and the layout of its row."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from adabypass.errors import StateError
+from adabypass.numerics.limits import LARGEST, LARGEST_COUNT
+from adabypass.state import structures as design
+from adabypass.state.layout import Layout, check_count, scalars, triangle, vectors
+from adabypass.state.structures import Harmonic, Structure
+from adabypass.validation import Floats, Integers
+
+LAYOUT = Layout(
+    (
+        *scalars("n_seen", "n_steps", "n_start", "n_values", "n_missing", "is_scaled", "is_positive"),
+        *scalars("center", "unit", "log_center", "log_unit", "n_zero", "n_counted"),
+        *scalars("lowest", "highest", "log_lowest"),
+        *vectors("start", size="n_start_numbers"),
+        *vectors("values", "log_values", size="longest"),
+        *vectors("exog_center", "exog_unit", "exog_mean", "exog_last", "exog_count", size="n_exog"),
+        *vectors("evidence", "square_sum", "dof", size="n_structures"),
+        *vectors("horizon_count", "horizon_dof", size="n_horizons"),
+        *vectors("horizon_evidence", "horizon_square_sum", size="n_judged"),
+        *vectors("pending_mean", "pending_var", "pending_scale_var", size="n_judged"),
+        *vectors("mean", size="n_means"),
+        *vectors("cov", size="n_covs"),
+    )
+)
+"""The row of the automatic forecaster.
+
+Observations seen; steps of time, the missing ones included; observations in `start`, from which units are set; values
+that lags can reach; missing ones since the last that was seen; whether units are known; whether every observation was
+above 0. Center and unit of the series and of its log; zeros, and observations, each discounted. The lowest and the
+highest observation, and the log of the lowest that is above 0 (1e300 before there is one). The first observations
+with their exogenous values; past values in units, newest first; of each structure its discounted evidence, sum of
+squares and degrees of freedom. Of each horizon the forecasts that were judged and the degrees of freedom, both
+discounted; of each horizon and structure the evidence and the sum of squares, and the forecast that is still to be
+judged: mean and variance (0 if there is none), and the squared scale then. Of each structure the state: the mean and
+the lower triangle of the covariance, one after another.
+"""
+
+SETTINGS = (
+    "is_log", "noise_var", "has_slope", "damping", "n_season", "n_lags", "is_difference", "n_values",
+    "level_var", "slope_var", "season_var", "lag_var", "exog_var",
+)  # fmt: skip
+"""What compiled code reads of each structure, in this order; variances are of a step."""
+N_SETTINGS = len(SETTINGS)
+
+
+@dataclass(frozen=True)
+class StructureSpec:
+    """The periods of a series, and the number of its exogenous columns."""
+
+    periods: tuple[float, ...] = ()
+    n_exog: int = 0
+
+    @cached_property
+    def structures(self) -> tuple[Structure, ...]:
+        """What each filter assumes."""
+        return design.structures(self.periods)
+
+    @cached_property
+    def harmonics(self) -> tuple[Harmonic, ...]:
+        """The waves of the season."""
+        return design.harmonics(self.periods)
+
+    @cached_property
+    def n_season(self) -> int:
+        """Number of the weights of the season."""
+        return sum(1 + wave.has_sine for wave in self.harmonics)
+
+    def n_waves(self, structure: Structure) -> int:
+        """Count the weights of a structure's season."""
+        if structure.has_few_waves:
+            return sum(1 + wave.has_sine for wave in self.harmonics if wave.order <= design.SMOOTH_HARMONICS)
+        return self.n_season if structure.has_season else 0
+
+    def n_states(self, structure: Structure) -> int:
+        """Count the numbers of a structure's state."""
+        return 1 + (structure.slope != "none") + self.n_waves(structure) + self.n_exog + len(structure.lags)
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Numbers of every structure's state."""
+        return np.array([self.n_states(each) for each in self.structures], dtype=np.intp)
+
+    @cached_property
+    def longest(self) -> int:
+        """Number of past values that are kept."""
+        return max(each.n_values for each in self.structures)
+
+    @property
+    def horizons(self) -> tuple[int, ...]:
+        """Steps ahead at which forecasts are judged: none with exogenous columns, whose future is not known."""
+        return () if self.n_exog else design.HORIZONS
+
+    @cached_property
+    def dims(self) -> dict[str, int]:
+        """Dimensions of the row's fields, by name."""
+        return {
+            "n_start_numbers": design.N_START * (1 + self.n_exog),
+            "longest": self.longest,
+            "n_exog": self.n_exog,
+            "n_structures": len(self.structures),
+            "n_horizons": len(self.horizons),
+            "n_judged": len(self.horizons) * len(self.structures),
+            "n_means": int(self.sizes.sum()),
+            "n_covs": sum(triangle(int(size)) for size in self.sizes),
+        }
+
+    @cached_property
+    def row_size(self) -> int:
+        """Count the numbers of a row."""
+        return LAYOUT.size(**self.dims)
+
+    def new_row(self) -> Floats:
+        """Return the memory of a forecaster that has seen nothing."""
+        return LAYOUT.new_row(
+            {
+                "is_positive": 1.0, "unit": 1.0, "log_unit": 1.0,
+                "lowest": LARGEST, "highest": -LARGEST, "log_lowest": LARGEST,
+            },
+            **self.dims,
+        )  # fmt: skip
+
+    def shapes(self) -> list[tuple[str, list[int]]]:
+        """Return the name and the shape of every field of a row."""
+        return LAYOUT.shapes(**self.dims)
+
+    def view(self, row: Floats, name: str) -> Floats:
+        """Return a view of a field."""
+        return LAYOUT.view(row, name, **self.dims)
+
+    @cached_property
+    def settings(self) -> Floats:
+        """What compiled code reads of the structures, shape (n_structures, N_SETTINGS)."""
+        return np.array([self._setting(each) for each in self.structures], dtype=np.float64)
+
+    def _setting(self, each: Structure) -> tuple[float, ...]:
+        gain, is_damped = each.gain, each.slope == "damped"
+        least = design.LEAST_STEP
+        level = gain**2 if not each.lags else design.LAG_LEVEL_VAR
+        slope = (design.DAMPED_SLOPE_GAIN * gain) ** 2 if is_damped else 0.0
+        return (
+            float(each.is_log), 1.0 if each.lags else max(1.0 - gain, design.LEAST_NOISE),
+            float(each.slope != "none"), design.DAMPING if is_damped else 1.0, float(self.n_waves(each)),
+            float(len(each.lags)), float(each.difference), float(each.n_values),
+            level, max(slope, least * design.SLOPE_PRIOR_VAR),
+            least * design.SEASON_PRIOR_VAR if each.lags else design.SEASON_STEP**2,
+            design.LAG_WEIGHT_VAR, design.EXOG_STEP_VAR,
+        )  # fmt: skip
+
+    @cached_property
+    def lags(self) -> Integers:
+        """The lags of every structure, shape (n_structures, MOST_LAGS); 1 where there are fewer."""
+        rows = [[*each.lags, *[1] * (design.MOST_LAGS - len(each.lags))] for each in self.structures]
+        return np.array(rows, dtype=np.intp)
+
+    @cached_property
+    def lag_priors(self) -> Floats:
+        """The expected weights of the lags, shape (n_structures, MOST_LAGS)."""
+        rows = [[*each.lag_prior, *[0.0] * (design.MOST_LAGS - len(each.lags))] for each in self.structures]
+        return np.array(rows, dtype=np.float64)
+
+    @cached_property
+    def waves(self) -> Floats:
+        """Period, order and whether there is a sine of every wave, shape (n_harmonics, 3)."""
+        rows = [(wave.period, wave.order, wave.has_sine) for wave in self.harmonics]
+        return np.array(rows, dtype=np.float64).reshape(-1, 3)
+
+    def check_row(self, row: Floats) -> None:
+        """Check the counts of a row that was saved, which compiled code indexes with."""
+        limits = {"n_start": design.N_START, "n_values": self.longest, "is_scaled": 1, "is_positive": 1}
+        for name, most in limits.items():
+            check_count(LAYOUT.scalar(row, name), name, most)
+        for name in ("n_seen", "n_steps", "n_missing"):
+            check_count(LAYOUT.scalar(row, name), name, int(LARGEST_COUNT))
+        if not (LAYOUT.scalar(row, "unit") > 0.0 and LAYOUT.scalar(row, "log_unit") > 0.0):
+            raise StateError("the row's units are not above 0.")
+        if not (self.view(row, "dof") >= 0.0).all():
+            raise StateError("the row has degrees of freedom below 0.")
+        for name in ("horizon_count", "horizon_dof", "horizon_square_sum", "pending_var", "pending_scale_var"):
+            if not (self.view(row, name) >= 0.0).all():
+                raise StateError(f"the row has a {name} below 0.")
