@@ -16,7 +16,7 @@ COMPILED = (
     *(f"adabypass.distributions.{name}" for name in ("component_sums", "evaluate")),
     *(
         f"adabypass.kernels.{name}"
-        for name in ("step", "passive_aggressive", "kalman", "govi", "evidence", "bank", "transformed")
+        for name in ("step", "passive_aggressive", "kalman", "bypass", "evidence", "bank", "transformed")
     ),
 )
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from adabypass import AdaBypass, Bypass, EvidenceBypass, Normal, SequentialKalman
-from adabypass.reference import evidence, govi
+from adabypass.reference import bypass, evidence
 from adabypass.state.paper import AdaBypassSpec, EvidenceBypassSpec
 from benchmarks.speed.streams import drifting
 from benchmarks.speed.timing import Sample, Task, timed
@@ -22,8 +22,8 @@ def tasks() -> list[Task]:
         whole_stream("AdaBypass.run", AdaBypass, 20_000, 2),
         whole_stream("AdaBypass.run", AdaBypass, 20_000, 5),
         whole_stream("EvidenceBypass.run", EvidenceBypass, 20_000, 2),
-        reference("AdaBypass", govi, AdaBypassSpec(), 150, 2),
-        reference("AdaBypass", govi, AdaBypassSpec(), 150, 5),
+        reference("AdaBypass", bypass, AdaBypassSpec(), 150, 2),
+        reference("AdaBypass", bypass, AdaBypassSpec(), 150, 5),
         reference("EvidenceBypass", evidence, EvidenceBypassSpec(), 500, 2),
         whole_stream("AdaBypass.run", AdaBypass, 1_000, 200),
         whole_stream("Bypass.run", Bypass, 1_000, 200),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from adabypass.errors import ConcurrentUseError
-from adabypass.kernels import govi
+from adabypass.kernels import bypass
 from adabypass.kernels.cell import Cell
 from adabypass.kernels.running import RunGuard
 from adabypass.state.paper import AdaBypassSpec
@@ -24,7 +24,7 @@ class Model:
 
 def new_cell() -> Cell:
     spec = AdaBypassSpec()
-    return Cell(govi.ADA_BYPASS, spec, spec.new_row(2), 2)
+    return Cell(bypass.ADA_BYPASS, spec, spec.new_row(2), 2)
 
 
 @pytest.mark.parametrize("error", [ValueError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit])

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass.distributions.predictive import Predictive
+from adabypass.kernels import bypass as bypass_kernel
 from adabypass.kernels import evidence as evidence_kernel
-from adabypass.kernels import govi as govi_kernel
 from adabypass.kernels import kalman as kalman_kernel
 from adabypass.kernels import passive_aggressive as pa_kernel
 from adabypass.kernels.cell import Cell
 from adabypass.kernels.step import Kernel
 from adabypass.numerics import noise
-from adabypass.reference import evidence, exact_gradient, govi, kalman, passive_aggressive
+from adabypass.reference import bypass, evidence, exact_gradient, kalman, passive_aggressive
 from adabypass.reference.linear_gaussian import Weights
 from adabypass.state.layout import pack
 from adabypass.state.paper import (
@@ -89,22 +89,22 @@ def test_kalman_kernel_equals_reference(stream: Stream, spec: SequentialKalmanSp
         assert close(model.row[3 + n :], pack(belief.weights.cov), cancelled=cov.max() + belief.drift_var)
 
 
-def govi_belief(model: Cell, spec: BypassSpec) -> govi.Belief:
+def bypass_belief(model: Cell, spec: BypassSpec) -> bypass.Belief:
     row, layout, n = model.row, spec.layout, model.n_features
-    gradient = govi.Gradient(np.zeros(n), np.eye(n))
+    gradient = bypass.Gradient(np.zeros(n), np.eye(n))
     if isinstance(spec, AdaBypassSpec):
-        gradient = govi.Gradient(
+        gradient = bypass.Gradient(
             layout.view(row, "mean_gradient", n_features=n).copy(), layout.matrix(row, "cov_gradient", n_features=n)
         )
-    return govi.Belief(
+    return bypass.Belief(
         Weights(layout.view(row, "mean", n_features=n).copy(), layout.matrix(row, "cov", n_features=n)),
-        govi.Theta(*(float(v) for v in row[1:5])),
-        govi.Omega(*(float(v) for v in row[5:8])),
+        bypass.Theta(*(float(v) for v in row[1:5])),
+        bypass.Omega(*(float(v) for v in row[5:8])),
         gradient,
     )
 
 
-def moves_on(before: govi.Belief, x: Floats, y: float, after: govi.Belief, spec: BypassSpec) -> bool:
+def moves_on(before: bypass.Belief, x: Floats, y: float, after: bypass.Belief, spec: BypassSpec) -> bool:
     """Return whether sweeps that were to converge have not: one more would still move them.
 
     Where the fixed point repels, sweeps are chaotic: differences of 1e-16 double every other sweep, and before the cap
@@ -115,19 +115,19 @@ def moves_on(before: govi.Belief, x: Floats, y: float, after: govi.Belief, spec:
     m, S = before.weights
     u = S @ x
     s, n, k, e = (float(value) for value in (x @ u, x @ x, u @ u, y - x @ m))
-    seen = govi.Surprise(max(s, 0.0), n, k, e, n_features=len(x))
-    again = govi.sweep(after.theta, after.omega, seen, spec.corrections)
-    return govi.change(after.theta, again, after.omega.epsilon) > RELATIVE
+    seen = bypass.Surprise(max(s, 0.0), n, k, e, n_features=len(x))
+    again = bypass.sweep(after.theta, after.omega, seen, spec.corrections)
+    return bypass.change(after.theta, again, after.omega.epsilon) > RELATIVE
 
 
 def check_govi(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
     """Compare every step, each from the kernel's own belief: chaos, where there is any, cannot hide or fake a fault."""
     model = cell(kernel, spec, stream.X.shape[1])
     for x, y in zip(stream.X, stream.y, strict=True):
-        belief = govi_belief(model, spec)
-        assert moments(model.predict(x)) == approx(govi.predict(belief, x), rel=RELATIVE, abs=1e-12)
+        belief = bypass_belief(model, spec)
+        assert moments(model.predict(x)) == approx(bypass.predict(belief, x), rel=RELATIVE, abs=1e-12)
         model.update(x, y)
-        expected, got = govi.update(belief, x, y, spec), govi_belief(model, spec)
+        expected, got = bypass.update(belief, x, y, spec), bypass_belief(model, spec)
         if moves_on(belief, x, y, expected, spec):  # rounding alone decides where the sweeps are when they are stopped
             assert moves_on(belief, x, y, got, spec)
             continue
@@ -148,25 +148,25 @@ def check_govi(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
 @examples(50)
 @given(bypass_cases(adaptive=False))
 def test_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
-    check_govi(govi_kernel.BYPASS, *case)
+    check_govi(bypass_kernel.BYPASS, *case)
 
 
 @examples(50)
 @given(bypass_cases(adaptive=True))
 def test_ada_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
-    check_govi(govi_kernel.ADA_BYPASS, *case)
+    check_govi(bypass_kernel.ADA_BYPASS, *case)
 
 
 @examples(50)
 @given(bypass_cases(adaptive=False, corrected=True))
 def test_corrected_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
-    check_govi(govi_kernel.CORRECTED_BYPASS, *case)
+    check_govi(bypass_kernel.CORRECTED_BYPASS, *case)
 
 
 @examples(50)
 @given(bypass_cases(adaptive=True, corrected=True))
 def test_corrected_ada_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
-    check_govi(govi_kernel.CORRECTED_ADA_BYPASS, *case)
+    check_govi(bypass_kernel.CORRECTED_ADA_BYPASS, *case)
 
 
 def exact_slopes(model: Cell, spec: AdaBypassSpec) -> exact_gradient.Slopes:
@@ -178,11 +178,11 @@ def exact_slopes(model: Cell, spec: AdaBypassSpec) -> exact_gradient.Slopes:
     )
 
 
-def exact_belief(model: Cell, spec: AdaBypassSpec) -> govi.Belief:
+def exact_belief(model: Cell, spec: AdaBypassSpec) -> bypass.Belief:
     row, layout, n = model.row, spec.layout, model.n_features
     weights = Weights(layout.view(row, "mean", n_features=n).copy(), layout.matrix(row, "cov", n_features=n))
-    nothing = govi.Gradient(np.zeros(n), np.eye(n))
-    return govi.Belief(weights, govi.Theta(*row[1:5].tolist()), govi.Omega(*row[5:8].tolist()), nothing)
+    nothing = bypass.Gradient(np.zeros(n), np.eye(n))
+    return bypass.Belief(weights, bypass.Theta(*row[1:5].tolist()), bypass.Omega(*row[5:8].tolist()), nothing)
 
 
 SLOPE_ROUNDING = 1e-6  # the implicit function divides by what is left of 1, and the sweeps end 1e-13 before their end
@@ -197,10 +197,10 @@ def test_exact_ada_bypass_kernel_equals_reference(
     stream: Stream, named: set[str], a: float, b: float, epsilon: float, aggressiveness: float
 ) -> None:
     spec = AdaBypassSpec(a, b, epsilon, tol=1e-13, aggressiveness=aggressiveness, corrections=(*named, "E5"))
-    model = cell(govi_kernel.EXACT_ADA_BYPASS, spec, stream.X.shape[1])
+    model = cell(bypass_kernel.EXACT_ADA_BYPASS, spec, stream.X.shape[1])
     for x, y in zip(stream.X, stream.y, strict=True):
         belief, slopes = exact_belief(model, spec), exact_slopes(model, spec)
-        assert moments(model.predict(x)) == approx(govi.predict(belief, x), rel=RELATIVE, abs=1e-12)
+        assert moments(model.predict(x)) == approx(bypass.predict(belief, x), rel=RELATIVE, abs=1e-12)
         model.update(x, y)
         expected, expected_slopes = exact_gradient.update(belief, slopes, x, y, spec)
         got, got_slopes = exact_belief(model, spec), exact_slopes(model, spec)
@@ -245,8 +245,8 @@ def follow(update: Callable[..., Any], belief: Any, stream: Stream, spec: Spec) 
 def test_whole_streams_equal_the_reference_at_the_defaults(stream: Stream) -> None:
     n = stream.X.shape[1]
     spec = AdaBypassSpec()
-    model = cell(govi_kernel.ADA_BYPASS, spec, n)
+    model = cell(bypass_kernel.ADA_BYPASS, spec, n)
     model.run(stream.X, stream.y, False, False)
-    expected = follow(govi.update, govi.start(spec, n), stream, spec)
-    assert close(govi_belief(model, spec).weights.mean, expected.weights.mean)
+    expected = follow(bypass.update, bypass.start(spec, n), stream, spec)
+    assert close(bypass_belief(model, spec).weights.mean, expected.weights.mean)
     assert model.row[1:8] == approx([*expected.theta, *expected.omega], rel=RELATIVE, abs=RELATIVE)

@@ -11,9 +11,9 @@ from scipy import integrate, stats
 from scipy.special import kv, ndtr
 
 from adabypass import load_dataset
-from adabypass.reference import govi
+from adabypass.reference import bypass
 from adabypass.reference.bound import DriftPrec, Factors, NoisePrec, factors, lower_bound
-from adabypass.reference.govi import Omega, Surprise, Theta
+from adabypass.reference.bypass import Omega, Surprise, Theta
 from adabypass.reference.special import noise_mean
 from adabypass.state.paper import BypassSpec
 from tests.strategies import corrections, powers
@@ -32,7 +32,7 @@ def observations(draw: st.DrawFn) -> tuple[Surprise, Omega]:
 
 
 def start(omega: Omega) -> Theta:
-    return govi.start(BypassSpec(*omega), 1).theta._replace(noise_prec=1.0)
+    return bypass.start(BypassSpec(*omega), 1).theta._replace(noise_prec=1.0)
 
 
 @given(observations(), st.one_of(st.just(()), corrections))
@@ -42,7 +42,7 @@ def test_the_means_of_renewed_factors_are_those_of_a_sweep(
     seen, omega = case
     theta = start(omega)
     for _ in range(3):
-        swept = govi.sweep(theta, omega, seen, named)
+        swept = bypass.sweep(theta, omega, seen, named)
         assert factors(theta, omega, seen, named).theta == approx(swept, rel=1e-9, abs=1e-12)
         theta = swept
 
@@ -99,10 +99,10 @@ def nile(named: tuple[str, ...]) -> tuple[float, float]:
     level = load_dataset("nile").y[:200]
     z = (level - level.mean()) / level.std()
     spec = BypassSpec(corrections=named)
-    belief, gaps, falls = govi.start(spec, 2), [], []
+    belief, gaps, falls = bypass.start(spec, 2), [], []
     for before, y in zip(np.append(0.0, z[:-1]), z, strict=True):
         x = np.array([1.0, before])
-        seen = govi.surprise(belief.weights, x, float(y))
+        seen = bypass.surprise(belief.weights, x, float(y))
         theta, bounds = belief.theta, []
         for _ in range(40):
             q = factors(theta, belief.omega, seen, named)
@@ -110,7 +110,7 @@ def nile(named: tuple[str, ...]) -> tuple[float, float]:
             theta = q.theta
         gaps.append(evidence(seen, belief.omega) - bounds[-1])
         falls.append(min(np.diff(bounds)) < -1e-6)
-        belief = govi.update(belief, x, float(y), spec)
+        belief = bypass.update(belief, x, float(y), spec)
     return float(np.mean(gaps)), float(np.mean(falls))
 
 

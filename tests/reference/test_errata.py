@@ -12,9 +12,9 @@ from scipy.stats import beta, betaprime
 
 from adabypass import AdaBypass, Bypass, load_dataset
 from adabypass.numerics import noise
-from adabypass.reference import exact_gradient, govi
+from adabypass.reference import bypass, exact_gradient
 from adabypass.reference.bound import factors, lower_bound
-from adabypass.reference.govi import Omega, Surprise, Theta
+from adabypass.reference.bypass import Omega, Surprise, Theta
 from adabypass.reference.linear_gaussian import Weights, condition, drift
 from adabypass.state.paper import AdaBypassSpec, BypassSpec
 from adabypass.validation import Floats
@@ -49,7 +49,7 @@ def test_e1_the_step_depends_on_the_weight_before_it(seed: int, n: int, alpha: f
         assert abs(np.trace(step_cov) - np.trace(wrong)) > 1e-9 * np.trace(S)
     seen = Surprise(float(x @ S @ x), float(x @ x), float(x @ S @ S @ x), float(c), n)
     omega = Omega(50.0, 1.0, 1.25)
-    found = govi.sweep(Theta(alpha, noise_prec, 0.0, 0.5), omega, seen, ["E1"]).drift_prec
+    found = bypass.sweep(Theta(alpha, noise_prec, 0.0, 0.5), omega, seen, ["E1"]).drift_prec
     assert found == approx(100.0 / (2.0 + step_mean @ step_mean + np.trace(step_cov)), rel=1e-7)
 
 
@@ -76,9 +76,11 @@ def test_e2_the_optimal_factor_of_alpha_has_half_a_degree_more_for_each_feature(
 def test_e3_the_optimal_factor_of_beta_has_the_mean_one_over_root_rho(rho: float) -> None:
     """InvGamma(1, 1/2) times β^{1/2} exp(-βρ/2)."""
     exact = mean_by_quadrature(lambda prec: -1.5 * np.log(prec) - 1 / (2 * prec) - rho * prec / 2, 1e-4, 1e6)
-    theta = govi.sweep(Theta(1e100, 1.0, 0.0, 0.0), Omega(1.0, 1.0, 1.0), Surprise(0.0, 0.0, 0.0, rho**0.5, 1), ["E3"])
+    theta = bypass.sweep(
+        Theta(1e100, 1.0, 0.0, 0.0), Omega(1.0, 1.0, 1.0), Surprise(0.0, 0.0, 0.0, rho**0.5, 1), ["E3"]
+    )
     assert theta.noise_prec == approx(exact, rel=1e-4)
-    paper = govi.sweep(Theta(1e100, 1.0, 0.0, 0.0), Omega(1.0, 1.0, 1.0), Surprise(0.0, 0.0, 0.0, rho**0.5, 1))
+    paper = bypass.sweep(Theta(1e100, 1.0, 0.0, 0.0), Omega(1.0, 1.0, 1.0), Surprise(0.0, 0.0, 0.0, rho**0.5, 1))
     assert abs(paper.noise_prec - exact) > 1e-3 * exact
 
 
@@ -103,9 +105,9 @@ def test_e5_psi_is_not_the_gradient_of_the_mean() -> None:
         return model.weights.mean
 
     spec = AdaBypassSpec(tol=1e-13)
-    belief = govi.start(spec, 2)
+    belief = bypass.start(spec, 2)
     for x, each in zip(X, y, strict=True):
-        belief = govi.update(belief, x, each, spec)
+        belief = bypass.update(belief, x, each, spec)
     by_a = (mean(a=1001.0) - mean(a=999.0)) / 2
     by_b = (mean(b=1.001) - mean(b=0.999)) / 0.002
     by_epsilon = (mean(epsilon=1.251) - mean(epsilon=1.249)) / 0.002
@@ -118,11 +120,11 @@ def test_e5_psi_is_not_the_gradient_of_the_mean() -> None:
 def test_e5_without_the_gradient_that_it_starts_with_ada_bypass_is_bypass() -> None:
     X, y = (part[:200] for part in nile())
     spec, plain = AdaBypassSpec(aggressiveness=0.1), BypassSpec()
-    belief = govi.start(spec, 2)
-    belief = belief._replace(gradient=govi.Gradient(np.zeros(2), np.zeros((2, 2))))
-    other = govi.start(plain, 2)
+    belief = bypass.start(spec, 2)
+    belief = belief._replace(gradient=bypass.Gradient(np.zeros(2), np.zeros((2, 2))))
+    other = bypass.start(plain, 2)
     for x, each in zip(X, y, strict=True):
-        belief, other = govi.update(belief, x, each, spec), govi.update(other, x, each, plain)
+        belief, other = bypass.update(belief, x, each, spec), bypass.update(other, x, each, plain)
     assert belief.omega == Omega(1000.0, 1.0, 1.25)
     assert belief.theta == other.theta
 
@@ -173,7 +175,7 @@ def test_e8_the_paper_s_loss_is_not_the_negative_log_likelihood(seed: int) -> No
     for named in (["E5"], ["E5", "E8"]):
         spec = AdaBypassSpec(aggressiveness=1.0, omega_min=1e-8, corrections=named)
         still = AdaBypassSpec(aggressiveness=0.0, corrections=named)
-        belief = govi.start(spec, 2)
+        belief = bypass.start(spec, 2)
         slopes = exact_gradient.start(belief.omega, 2)
         moves = []
         for x, each in zip(X, y, strict=True):
@@ -210,7 +212,7 @@ def test_e10_a_forecast_cannot_use_the_drift_that_its_observation_leaves() -> No
     start = Theta(20.0, 500.0, 0.0, noise.mean_var(1.25))
     found = []
     for y in (0.0, 8.0):
-        theta = govi.solve(start, omega, govi.surprise(weights, x, y), None, 1e-10)
+        theta = bypass.solve(start, omega, bypass.surprise(weights, x, y), None, 1e-10)
         found.append(float(x @ drift(weights, 1 / theta.drift_prec).cov @ x))
         condition(drift(weights, 1 / theta.drift_prec), x, y, 1 / theta.noise_prec)
     assert abs(found[1] - found[0]) > 1e-3

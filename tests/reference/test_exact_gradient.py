@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pytest import approx
 
-from adabypass.reference import exact_gradient, govi
+from adabypass.reference import bypass, exact_gradient
 from adabypass.reference.exact_gradient import Slopes, noise_mean_slopes
 from adabypass.reference.special import bessel_ratio, bessel_ratio_slope, noise_mean, truncated_moments
 from adabypass.state.paper import AdaBypassSpec, BypassSpec
@@ -55,14 +55,14 @@ def stream(seed: int, n_features: int, length: int) -> tuple[Floats, Floats]:
     return X, y
 
 
-def run(spec: BypassSpec, X: Floats, y: Floats) -> govi.Belief:
-    belief = govi.start(spec, X.shape[1])
+def run(spec: BypassSpec, X: Floats, y: Floats) -> bypass.Belief:
+    belief = bypass.start(spec, X.shape[1])
     for x, each in zip(X, y, strict=True):
-        belief = govi.update(belief, x, each, spec)
+        belief = bypass.update(belief, x, each, spec)
     return belief
 
 
-def flat(belief: govi.Belief) -> Floats:
+def flat(belief: bypass.Belief) -> Floats:
     return np.concatenate([belief.theta, belief.weights.mean, belief.weights.cov.ravel()])
 
 
@@ -79,7 +79,7 @@ def test_slopes_are_the_derivatives_of_the_whole_belief(
     y[-1] = 1.0  # the parameters of a missing observation are those of the one before
     omega: dict[str, Any] = {"a": a, "b": b, "epsilon": epsilon}
     spec = AdaBypassSpec(**omega, tol=1e-14, aggressiveness=0.0, corrections=(*corrections, "E5"))
-    belief = govi.start(spec, n_features)
+    belief = bypass.start(spec, n_features)
     slopes = exact_gradient.start(belief.omega, n_features)
     for x, each in zip(X, y, strict=True):
         belief, slopes = exact_gradient.update(belief, slopes, x, each, spec)
@@ -105,7 +105,7 @@ def test_hyperparameters_move_down_the_slope_of_the_loss(
     X, y = np.nan_to_num(stream(seed, 2, 8)[0]), np.nan_to_num(stream(seed, 2, 8)[1])
     named = (*corrections, "E5", *(["E8"] if likelihood else []))
     spec = AdaBypassSpec(tol=1e-14, aggressiveness=0.0, corrections=named)
-    belief = govi.start(spec, 2)
+    belief = bypass.start(spec, 2)
     slopes = exact_gradient.start(belief.omega, 2)
     for x, each in zip(X[:-1], y[:-1], strict=True):
         belief, slopes = exact_gradient.update(belief, slopes, x, each, spec)
@@ -119,7 +119,7 @@ def test_hyperparameters_move_down_the_slope_of_the_loss(
             settings: dict[str, Any] = {name: value, "tol": 1e-14, "corrections": corrections}
             there = run(BypassSpec(**settings), X[:-1], y[:-1])
             if likelihood:
-                mean, var = govi.predict(there, x)
+                mean, var = bypass.predict(there, x)
                 return float(np.log(var) + (newest - mean) ** 2 / var) / 2
             beta, mu = belief.theta.noise_prec, belief.theta.noise_mean
             return float(beta / 2 * (newest - x @ there.weights.mean - mu) ** 2)
@@ -129,12 +129,12 @@ def test_hyperparameters_move_down_the_slope_of_the_loss(
 
 
 def test_at_the_start_they_are_the_derivatives_of_the_start() -> None:
-    omega = govi.Omega(700.0, 3.0, 0.8)
+    omega = bypass.Omega(700.0, 3.0, 0.8)
     found = exact_gradient.start(omega, 2)
     for j, name in enumerate(omega._fields):
 
-        def theta(value: float, name: str = name) -> govi.Theta:
-            return govi.start(BypassSpec(**(omega._asdict() | {name: value})), 2).theta
+        def theta(value: float, name: str = name) -> bypass.Theta:
+            return bypass.start(BypassSpec(**(omega._asdict() | {name: value})), 2).theta
 
         assert found.theta[j] == approx(numerical(theta, omega[j], 1e-3 * omega[j]), rel=1e-9, abs=1e-12)
     assert isinstance(found, Slopes)

@@ -24,7 +24,7 @@ from adabypass import (
 )
 from adabypass.errors import NotANumberError, NotFiniteError, NotReadyError, ParameterError, ShapeError
 from adabypass.numerics import noise
-from adabypass.reference import evidence, govi, kalman
+from adabypass.reference import bypass, evidence, kalman
 from adabypass.reference.linear_gaussian import Weights
 from adabypass.state.covariance import MOST_FULL
 from adabypass.validation import Floats
@@ -56,7 +56,7 @@ def expected_moments(model: Any, X: Floats, y: Floats) -> Floats:
             moments.append((mean, signal_var + spec.noise_scale**2 * noise.var(spec.epsilon)))
             weights = uncorrelated(evidence.update(weights, x, each, spec))
         return np.array(moments)
-    rules: Any = kalman if isinstance(model, SequentialKalman) else govi
+    rules: Any = kalman if isinstance(model, SequentialKalman) else bypass
     belief = rules.start(spec, X.shape[1])
     for x, each in zip(X, y, strict=True):
         moments.append(rules.predict(belief, x))

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from pytest import approx
 
 from adabypass import AdaBypass, Bypass
-from adabypass.reference import govi
+from adabypass.reference import bypass
 from adabypass.state.covariance import Covariance
 from adabypass.state.paper import AdaBypassSpec
 from adabypass.validation import Floats
@@ -43,9 +43,9 @@ def learned(model: AdaBypass) -> Learned:
 
 def expected(spec: AdaBypassSpec, X: Floats, y: Floats) -> Learned:
     """Run the reference, whose covariance becomes diagonal after each step."""
-    belief = govi.start(spec, X.shape[1])
+    belief = bypass.start(spec, X.shape[1])
     for x, each in zip(X, y, strict=True):
-        belief = govi.update(belief, x, each, spec)
+        belief = bypass.update(belief, x, each, spec)
         belief = belief._replace(weights=uncorrelated(belief.weights))
     psi, G = belief.gradient
     return Learned(np.array(belief.omega), belief.weights.mean, psi, G.diagonal())

@@ -10,7 +10,7 @@ from pytest import approx
 
 from adabypass import AdaBypass, Bypass
 from adabypass.errors import ParameterError, ShapeError
-from adabypass.reference import bound, govi
+from adabypass.reference import bound, bypass
 from adabypass.state.paper import BypassSpec
 from tests.strategies import bypass_cases
 
@@ -24,11 +24,11 @@ def test_the_bound_is_that_of_the_reference(case: Any, corrected: bool) -> None:
     named = ("E1", "E2", "E3", "E4") if corrected else ()
     settings = {"a": given_spec.a + 10 * stream.X.shape[1], "b": given_spec.b, "epsilon": given_spec.epsilon}
     spec = BypassSpec(**settings, corrections=named)
-    belief = govi.start(spec, stream.X.shape[1])
+    belief = bypass.start(spec, stream.X.shape[1])
     y = np.nan_to_num(stream.y)
     model = Bypass(**settings, corrections=named, max_sweeps=5, n_features=stream.X.shape[1])
-    seen = govi.surprise(belief.weights, stream.X[0], float(y[0]))
-    theta = govi.solve(belief.theta, belief.omega, seen, 5, 1e-8, named)
+    seen = bypass.surprise(belief.weights, stream.X[0], float(y[0]))
+    theta = bypass.solve(belief.theta, belief.omega, seen, 5, 1e-8, named)
     expected = bound.lower_bound(bound.factors(theta, belief.omega, seen, named), belief.omega, seen)
     assert model.lower_bound(stream.X[0], y[0]) == approx(expected, rel=1e-9, abs=1e-9)
 

@@ -17,7 +17,7 @@ import numpy as np
 from adabypass.distributions.component cimport IDENTITY, ROOT
 from adabypass.distributions.lanes cimport (
     Forecasts, Mix, choose_largest, count_transformed, inner_quantile, lay_out_record, make_room, probability,
-    quantile_from_nowhere, quantile_of, rough_quantile, tail_of,
+    quantile_cold_start, quantile_of, rough_quantile, tail_of,
 )
 from adabypass.distributions.packing cimport Packing
 from adabypass.numerics.special cimport larger, smaller
@@ -118,7 +118,7 @@ def quantile(forecasts, const double[::1] q, Packing packing=None, extras=None, 
             has_largest = is_new and choose_largest(&many.mix)
             for i in range(q.shape[0]):
                 if is_new or isnan(deviates[i]):
-                    values[i, t] = quantile_from_nowhere(&many.mix, q[i], has_largest, &deviates[i])
+                    values[i, t] = quantile_cold_start(&many.mix, q[i], has_largest, &deviates[i])
                 else:
                     values[i, t] = quantile_of(&many.mix, q[i], &deviates[i], SETTLED)
             is_new = False
@@ -154,8 +154,8 @@ def interval(cnp.ndarray record not None, Packing packing not None, double low, 
         lay_out_record(memory, packing, &mix)
         if deviates is None:
             has_largest = choose_largest(&mix)
-            lower = quantile_from_nowhere(&mix, low, has_largest, &ends[0])
-            upper = quantile_from_nowhere(&mix, high, has_largest, &ends[1])
+            lower = quantile_cold_start(&mix, low, has_largest, &ends[0])
+            upper = quantile_cold_start(&mix, high, has_largest, &ends[1])
         else:
             memcpy(ends, cnp.PyArray_DATA(deviates), sizeof(ends))
             lower = quantile_of(&mix, low, &ends[0], NEARLY_SETTLED)

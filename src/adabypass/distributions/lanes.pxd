@@ -64,7 +64,7 @@ cdef Py_ssize_t count_transformed(Packing packing) noexcept
 cdef double probability(const Mix* mix, double y, bint lower) noexcept nogil
 cdef TailValues tail_of(const Mix* mix, const MixtureLanes* lanes, double y, bint lower, bint is_rough) noexcept nogil
 cdef double quantile_of(const Mix* mix, double q, double* deviate, double settled) noexcept nogil
-cdef double quantile_from_nowhere(Mix* mix, double q, bint has_largest, double* deviate) noexcept nogil
+cdef double quantile_cold_start(Mix* mix, double q, bint has_largest, double* deviate) noexcept nogil
 cdef double rough_quantile(const Mix* mix, double q) noexcept nogil
 cdef double inner_quantile(const Mix* mix, double q) noexcept nogil
 cdef bint choose_largest(Mix* mix) noexcept nogil

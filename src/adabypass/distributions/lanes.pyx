@@ -450,7 +450,7 @@ cdef double quantile_of(const Mix* mix, double q, double* deviate, double settle
     return _within(mix, _search(mix, &mix.lanes[IDENTITY], inner, deviate, settled, False))
 
 
-cdef double quantile_from_nowhere(Mix* mix, double q, bint has_largest, double* deviate) noexcept nogil:
+cdef double quantile_cold_start(Mix* mix, double q, bint has_largest, double* deviate) noexcept nogil:
     """Solve P(Y <= y) = q: first for the components of large weight alone, which is soon done."""
     deviate[0] = larger(smaller(ndtri(q), 8.0), -8.0)
     if has_largest:

@@ -2,10 +2,19 @@
 
 import numpy as np
 
-from adabypass.forecasting.path_draws import draw
+from adabypass.forecasting.multistep import growth_factor
 from adabypass.forecasting.structure_mixtures import mixture_of
 from adabypass.kernels.structure import StructureCell
+from adabypass.numerics.limits import LARGEST
+from adabypass.state import structures as design
+from adabypass.state.layout import triangle, unpack
+from adabypass.state.structure_row import LAYOUT, SETTINGS, StructureSpec
 from adabypass.validation import Floats
+
+N_RESPONSE = 60
+"""Steps at least over which it is judged whether a regression on lags explodes."""
+MAX_DEVIATION = 10.0
+"""Standard deviations of a structure's forecast within which its paths stay."""
 
 
 def draw_paths(
@@ -31,7 +40,7 @@ def draw_paths(
     sd = np.sqrt(var * scale_var[0][:, None])
     stretch = np.sqrt(scale_var / scale_var[0])
     drawn = [
-        draw(bank.spec, bank.row, k, season, known, int(n), rng, center[k], sd[k], stretch[:, k])
+        _draw(bank.spec, bank.row, k, season, known, int(n), rng, center[k], sd[k], stretch[:, k])
         for k, n in enumerate(counts)
         if n > 0
     ]
@@ -39,3 +48,82 @@ def draw_paths(
     paths[rng.uniform(size=paths.shape) < bank.zero_share] = 0.0
     rng.shuffle(paths, axis=0)
     return np.clip(paths.reshape(n_paths, horizon), *support)
+
+
+def _draw(
+    spec: StructureSpec, row: Floats, k: int, season: Floats, exog: Floats, n: int, rng: np.random.Generator,
+    center: Floats, sd: Floats, stretch: Floats,
+) -> Floats:  # fmt: skip
+    """Draw n futures under structure k, shape (n, horizon), in the units of the series.
+
+    Parameters
+    ----------
+    season, exog : arrays (horizon, n_season) and (horizon, n_exog)
+        Regressors to come, in units.
+    center, sd, stretch : arrays (horizon,)
+        The structure's forecast, in units, and what distances from it are multiplied with. A path strays by at most
+        `MAX_DEVIATION` standard deviations, since weights that are drawn may let it explode.
+    """
+    structure, horizon = spec.structures[k], len(season)
+    of = dict(zip(SETTINGS, spec.settings[k].tolist(), strict=True))
+    state, scale = _initial(spec, row, k, n + 1, rng)
+    state[0], scale[0] = _mean(spec, row, k), 0.0  # the first path is the one that the others stray from
+    name = "log_values" if structure.is_log else "values"
+    past = np.repeat(spec.view(row, name)[None, : structure.n_values], n + 1, axis=0)  # newest first
+    n_lags, n_slope = len(structure.lags), int(structure.slope != "none")
+    if n_lags:
+        _stabilise(state, past, structure.lags, structure.difference)
+    n_season = spec.n_waves(structure)
+    sizes = [1, n_slope, n_season, spec.n_exog, n_lags]
+    steps = [of[f"{part}_var"] for part in ("level", "slope", "season", "exog", "lag")]
+    step_sd = np.sqrt(np.repeat(steps, sizes))
+    lags = np.array(structure.lags, dtype=np.intp)
+    paths = np.empty((n + 1, horizon))
+    for step in range(horizon):
+        if n_slope:
+            state[:, 1] *= of["damping"]
+            state[:, 0] += state[:, 1]
+        state += scale[:, None] * step_sd * rng.normal(size=state.shape)
+        reached = past[:, lags - 1] - (past[:, lags] if structure.difference else 0.0) if n_lags else past[:, :0]
+        known = np.concatenate([[1.0], [0.0] * n_slope, season[step, :n_season], exog[step]])
+        z = state[:, : len(known)] @ known + np.sum(state[:, len(known) :] * reached, axis=1)
+        z += scale * np.sqrt(of["noise_var"]) * rng.normal(size=n + 1)
+        z = np.clip(z + (past[:, 0] if structure.difference else 0.0), -design.FARTHEST, design.FARTHEST)
+        paths[:, step] = z = np.clip(z, z[0] - MAX_DEVIATION * sd[step], z[0] + MAX_DEVIATION * sd[step])
+        past = np.column_stack([z, past[:, :-1]]) if structure.n_values else past
+    paths = np.clip(center + stretch * (paths[1:] - paths[0]), -design.FARTHEST, design.FARTHEST)
+    return _in_data_units(row, paths, structure.is_log)
+
+
+def _initial(spec: StructureSpec, row: Floats, k: int, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Draw scales of the noise, and states given these: (n, n_states) and (n,)."""
+    size = int(spec.sizes[k])
+    corner = sum(triangle(int(each)) for each in spec.sizes[:k])
+    cov = unpack(spec.view(row, "cov")[corner : corner + triangle(size)])
+    values, vectors = np.linalg.eigh(cov)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    scale = np.sqrt(spec.view(row, "square_sum")[k] / rng.chisquare(spec.view(row, "dof")[k], size=n))
+    return _mean(spec, row, k) + scale[:, None] * (rng.normal(size=(n, size)) @ root.T), scale
+
+
+def _mean(spec: StructureSpec, row: Floats, k: int) -> Floats:
+    """Return the mean of a structure's state."""
+    start = int(spec.sizes[:k].sum())
+    return spec.view(row, "mean")[start : start + int(spec.sizes[k])]
+
+
+def _stabilise(state: Floats, past: Floats, lags: tuple[int, ...], is_difference: bool) -> None:
+    """Damp lag weights under which the series would explode, about its recent mean: equations (64) and (70)."""
+    orders = np.array(lags, dtype=np.int64)
+    weights = state[:, -len(lags) :]
+    factor = np.minimum(1.0 / growth_factor(weights, orders, max(N_RESPONSE, 2 * lags[-1])), 1.0)[:, None] ** orders
+    recent = (-np.diff(past, axis=1) if is_difference else past).mean(axis=1)
+    state[:, 0] += np.sum(weights * (1.0 - factor), axis=1) * recent
+    state[:, -len(lags) :] = weights * factor
+
+
+def _in_data_units(row: Floats, z: Floats, is_log: bool) -> Floats:
+    if not is_log:
+        return np.asarray(LAYOUT.scalar(row, "center") + LAYOUT.scalar(row, "unit") * z)
+    log_y = LAYOUT.scalar(row, "log_center") + LAYOUT.scalar(row, "log_unit") * z
+    return np.asarray(np.exp(np.clip(log_y, -np.log(LARGEST), np.log(LARGEST))))

@@ -2,7 +2,7 @@
 
 from libc.math cimport isnan
 
-from adabypass.kernels.belief cimport Belief
+from adabypass.kernels.belief cimport LinearMixture
 from adabypass.kernels.past cimport Design, Past
 from adabypass.kernels.step cimport LARGEST, saturate
 from adabypass.distributions.component cimport Component
@@ -18,9 +18,9 @@ cdef inline Py_ssize_t packed(Py_ssize_t i, Py_ssize_t j) noexcept nogil:
     return i * (i + 1) // 2 + j if i >= j else j * (j + 1) // 2 + i
 
 
-cdef class Horizon:
+cdef class MultistepForecaster:
     cdef readonly Py_ssize_t n_steps
-    cdef Belief belief
+    cdef LinearMixture belief
     cdef Design design
     cdef readonly Py_ssize_t n_components
     cdef Py_ssize_t stride, n_slots, n_packed, n_positions, lags_at

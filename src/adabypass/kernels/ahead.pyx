@@ -35,7 +35,7 @@ cdef double LARGEST_LEVEL = LARGEST_LEVEL_
 cdef double LEVEL_FLOOR = LEVEL_FLOOR_
 cdef int64_t FLEXIBLE = Family.FLEXIBLE
 
-cdef class Horizon:
+cdef class MultistepForecaster:
     """The memory of forecasts of `n_steps` steps, for series of one design and models of one size.
 
     Parameters
@@ -89,7 +89,7 @@ cdef class Horizon:
         )
         cdef Py_ssize_t n_whole = K + n_values + self.n_positions + n_lags
         cdef double* at = <double*>malloc(n_doubles * sizeof(double) + n_whole * sizeof(int64_t))
-        cdef Belief* belief = &self.belief
+        cdef LinearMixture* belief = &self.belief
         if at == NULL:
             raise MemoryError()
         self.memory = at
@@ -137,7 +137,7 @@ cdef class Horizon:
 
         `exog` (n_steps, n_exog) are the exogenous values to come.
         """
-        cdef Belief* belief = &self.belief
+        cdef LinearMixture* belief = &self.belief
         cdef Py_ssize_t k, t, at = 0, n_each
         cdef Component blank
         if belief.n_linears + belief.n_flexible * (MOST_FLEXIBLE - 1) != self.n_components:
@@ -160,7 +160,7 @@ cdef class Horizon:
 
         Before a scale is known no noise is flexible: then the first stays what it is, and the others have no weight.
         """
-        cdef Belief* belief = &self.belief
+        cdef LinearMixture* belief = &self.belief
         cdef double mean = 0.0
         cdef Py_ssize_t j
         if k >= belief.n_flexible:
@@ -193,7 +193,7 @@ cdef class Horizon:
         self, Py_ssize_t k, const Past* past, const double* exog, Component* out
     ) noexcept nogil:
         """Propagate one component through all steps."""
-        cdef Belief* belief = &self.belief
+        cdef LinearMixture* belief = &self.belief
         cdef Py_ssize_t t, n_values = self.design.n_values
         cdef Component whole
         cdef double* m = belief.mean + k * belief.n_weights

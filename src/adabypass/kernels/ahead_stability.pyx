@@ -3,20 +3,20 @@
 from libc.math cimport pow, sqrt
 from libc.string cimport memcpy
 
-from adabypass.kernels.ahead cimport Horizon, finite, packed
-from adabypass.kernels.belief cimport Belief
+from adabypass.kernels.ahead cimport MultistepForecaster, finite, packed
+from adabypass.kernels.belief cimport LinearMixture
 from adabypass.kernels.stability cimport growths
 from adabypass.numerics.special cimport larger, smaller
 
 cdef double SMALLEST = 1e-300
 
 
-cdef void stabilise(Horizon ahead, const Past* past) noexcept nogil:
+cdef void stabilise(MultistepForecaster ahead, const Past* past) noexcept nogil:
     """Assume that the series does not explode: equations (64), (65) and (70).
 
     Writes the weights from the second step on to `stable`, and by what their deviations are multiplied to `shrink`.
     """
-    cdef Belief* belief = &ahead.belief
+    cdef LinearMixture* belief = &ahead.belief
     cdef Py_ssize_t i, j, k, at, K = belief.n_linears, W = belief.n_weights, T = W * (W + 1) // 2
     cdef Py_ssize_t n_lags = ahead.design.n_lags, n_values = ahead.design.n_values, n_taps = ahead.design.n_taps
     cdef Py_ssize_t n_steps = max(max(ahead.n_steps, 2 * n_values), LEAST_STEPS), n_recent = n_values - n_taps + 1

@@ -19,7 +19,7 @@ from adabypass.numerics.special cimport larger, smaller
 from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, FilterForecasts, Limits
 
 from adabypass.kernels.bank_walks cimport drift_of_walk, setting, share_of_walk, var_at
-from adabypass.kernels.step cimport LARGEST, Linear, Step, saturate
+from adabypass.kernels.step cimport LARGEST, WeightsView, StepContext, saturate
 from adabypass.kernels.units cimport find_scales, standardise
 from adabypass.kernels.warm_up cimport (
     is_milestone, remember, start_component, start_log_density, start_over,
@@ -55,7 +55,7 @@ cdef void measure_bank(Bank* bank, const double* constants, Py_ssize_t n_feature
     bank.is_diagonal = is_diagonal
 
 
-cdef void open_bank(const Step* step, Bank* bank) noexcept nogil:
+cdef void open_bank(const StepContext* step, Bank* bank) noexcept nogil:
     """Find everything of the bank whose row, constants and scratch memory a step has."""
     measure_bank(bank, step.constants, step.n, step.is_diagonal)
     lay_row(bank, step.row)
@@ -177,7 +177,7 @@ cdef void share_season(Bank* bank) noexcept nogil:
     sums[SEASON_SUM_SHARE] = 1.0 - noise / squares if squares > noise else 0.0
 
 
-cdef void absorb_bank(Bank* bank, const double* x, double scale, double y) noexcept nogil:
+cdef void learn_bank(Bank* bank, const double* x, double scale, double y) noexcept nogil:
     """Learn from y, after `forecast_bank`; nan lets time pass."""
     if bank.row[PHASE] == PHASE_UNSCALED:
         if not isnan(y):
@@ -231,7 +231,7 @@ cdef void _describe_start(const Bank* bank, double base, Record* out) noexcept n
     out.common_family[0] = <double>part.family
 
 
-cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:
+cdef void weigh(StepContext* step, double* mean, double* var) noexcept nogil:
     """Write mean and variance of the features' weights under the mixture, in the user's units."""
     cdef Bank bank
     cdef double[LANES] share
@@ -253,7 +253,7 @@ cdef void weigh(Step* step, double* mean, double* var) noexcept nogil:
         var[i] = var[i] * unit * unit if unit > 0.0 else LARGEST
 
 
-cdef void weights(const Step* step, Linear* out) noexcept nogil:
+cdef void weights(const StepContext* step, WeightsView* out) noexcept nogil:
     """Point at the weights of every walk."""
     cdef Bank bank
     cdef Py_ssize_t walk

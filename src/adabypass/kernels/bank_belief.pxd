@@ -1,7 +1,7 @@
 # What a bank of filters believes about the observations to come.
 
-from adabypass.kernels.belief cimport Belief
-from adabypass.kernels.step cimport Step
+from adabypass.kernels.belief cimport LinearMixture
+from adabypass.kernels.step cimport StepContext
 
 
-cdef void believe(Step* step, Belief* out) noexcept nogil
+cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil

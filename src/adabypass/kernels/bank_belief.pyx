@@ -24,7 +24,7 @@ cdef double LARGEST_UNIT = limits.LARGEST_UNIT
 cdef double RESOLUTION = limits.RESOLUTION
 
 
-cdef void believe(Step* step, Belief* out) noexcept nogil:
+cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
     """Fill the belief of all filters, in the user's units."""
     cdef Bank bank
     open_bank(step, &bank)
@@ -71,7 +71,7 @@ cdef void believe(Step* step, Belief* out) noexcept nogil:
         _believe_weights(&bank, k, unit, out)
 
 
-cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, Belief* out) noexcept nogil:
+cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, LinearMixture* out) noexcept nogil:
     """Mean and covariance of a filter's weights, and what a step of time adds to it: equations (53) and (120).
 
     A jump that is due, equation (116), is part of the covariance: it comes with the next step alone.
@@ -108,7 +108,7 @@ cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, B
             cov[at] = saturate(cov[at] + jump * drift[at])                                                  # (116)
 
 
-cdef void _believe_start(const Bank* bank, Belief* out) noexcept nogil:
+cdef void _believe_start(const Bank* bank, LinearMixture* out) noexcept nogil:
     """Before the scale of y is known: the components of equation (83), whatever the features."""
     cdef Component part
     cdef Py_ssize_t i, k

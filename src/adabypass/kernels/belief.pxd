@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from adabypass.simd.dispatch cimport MOST_FLEXIBLE
 
 
-cdef struct Belief:
+cdef struct LinearMixture:
     Py_ssize_t n_linears        # in   K
     Py_ssize_t n_features       # in
     Py_ssize_t n_weights        # in   I: one more than features if there is an intercept
@@ -37,9 +37,9 @@ cdef struct Belief:
     double y_center             # out
 
 
-cdef void believe_single(
-    Belief* out, const double* mean, const double* cov, double drift_var, double noise_scale, double epsilon,
+cdef void export_single(
+    LinearMixture* out, const double* mean, const double* cov, double drift_var, double noise_scale, double epsilon,
     int64_t family, double noise_mean,
 ) noexcept nogil
 
-cdef double season_effect(const Belief* belief, Py_ssize_t step) noexcept nogil
+cdef double season_effect(const LinearMixture* belief, Py_ssize_t step) noexcept nogil

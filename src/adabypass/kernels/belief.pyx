@@ -7,8 +7,8 @@ from libc.string cimport memcpy, memset
 from adabypass.distributions.families cimport noise_of
 
 
-cdef void believe_single(
-    Belief* out, const double* mean, const double* cov, double drift_var, double noise_scale, double epsilon,
+cdef void export_single(
+    LinearMixture* out, const double* mean, const double* cov, double drift_var, double noise_scale, double epsilon,
     int64_t family, double noise_mean,
 ) noexcept nogil:
     """Fill a belief of one component; `cov` is a packed triangle, or NULL if the weights are known."""
@@ -32,7 +32,7 @@ cdef void believe_single(
     out.level_center, out.level_unit, out.y_center = 0.0, 1.0, noise_mean
 
 
-cdef double season_effect(const Belief* belief, Py_ssize_t step) noexcept nogil:
+cdef double season_effect(const LinearMixture* belief, Py_ssize_t step) noexcept nogil:
     """What a step of the season adds to the log of noise_scale: equation (113)."""
     cdef double angle
     if belief.season_wave[0] == 0.0 and belief.season_wave[1] == 0.0:

@@ -2,9 +2,9 @@
 
 cimport numpy as cnp
 
-from adabypass.kernels.maker cimport Maker
+from adabypass.kernels.forecast_factory cimport ForecastFactory
 from adabypass.kernels.row_cell cimport RowCell
-from adabypass.kernels.step cimport N_MATRICES, Kernel, Pending, Step, Weigh, Weights
+from adabypass.kernels.step cimport N_MATRICES, Kernel, Pending, StepContext, Weigh, Weights
 
 
 cdef class Cell(RowCell):
@@ -15,17 +15,17 @@ cdef class Cell(RowCell):
     cdef cnp.ndarray constants
     cdef Py_ssize_t n_head          # numbers at the row's start that a trace keeps: n_seen and the scalars
     cdef Py_ssize_t n_scratch
-    cdef Maker maker
+    cdef ForecastFactory factory
     cdef double* memory             # features, scaled, still to be checked; vectors of pending updates; scratch
     cdef double* given              # features that are still to be checked
     cdef double* scratch
     cdef Pending[N_MATRICES] pending
     cdef bint postpones             # whether updates may wait
     cdef bint is_diagonal           # whether covariances are kept as their diagonals alone
-    cdef Step newest                # the newest forecast; its scratch is in memory
+    cdef StepContext newest                # the newest forecast; its scratch is in memory
     cdef bint is_current            # whether that is the forecast of the row as it is, at the features in memory
 
-    cdef void begin(self, Step* step) noexcept
+    cdef void begin(self, StepContext* step) noexcept
     cdef bint may_mix(self, const double* y, Py_ssize_t n) noexcept nogil
     cdef void describe(self, cnp.ndarray record) noexcept
     cdef int load(self, object x) except -1
@@ -33,5 +33,5 @@ cdef class Cell(RowCell):
     cdef void learn(self, double y) noexcept
 
 
-cdef void write_weights(Weigh weigh, Weights weights_of, Step* step, double* out) noexcept nogil
+cdef void write_weights(Weigh weigh, Weights weights_of, StepContext* step, double* out) noexcept nogil
 cdef Py_ssize_t rows_between_signals(Py_ssize_t row_size)

@@ -19,11 +19,12 @@ from libc.string cimport memcmp, memcpy
 cimport numpy as cnp
 
 from adabypass.kernels.arguments cimport all_finite, as_target, copy_plain, is_vector
-from adabypass.kernels.maker cimport Maker
-from adabypass.kernels.row_cell cimport RowCell, Seen
+from adabypass.kernels.forecast_factory cimport ForecastFactory
+from adabypass.kernels.row_cell cimport RowCell, OneStepForecast
 from adabypass.kernels.running cimport check_idle
 from adabypass.kernels.step cimport (
-    LINE, N_MATRICES, Kernel, Linear, Step, Weigh, Weights, aim, next_line, settle, weight_cov, weight_mean,
+    LINE, N_MATRICES, Kernel, WeightsView, StepContext, Weigh, Weights, scale_features, next_line, flush_updates,
+    weight_cov, weight_mean,
 )
 
 import numpy as np
@@ -69,7 +70,7 @@ cdef class Cell(RowCell):
         self.is_diagonal = not spec.is_full
         self.n_head = spec.n_head
         self.n_scratch = spec.n_scratch(n_features)
-        self.maker = Maker(spec, kernel.describe != NULL)
+        self.factory = ForecastFactory(spec, kernel.describe != NULL)
         self.postpones = n_features >= POSTPONE_FROM
         n_waiting = 2 * N_MATRICES * n_features if self.postpones else 0
         self.memory = <double*>malloc((3 * n_features + n_waiting + LINE + self.n_scratch) * sizeof(double))
@@ -88,17 +89,17 @@ cdef class Cell(RowCell):
     @property
     def row(self):
         """The model's memory, up to date until the model next learns."""
-        settle(&self.newest)
+        flush_updates(&self.newest)
         return self._row
 
     def predict(self, x):
         """Return the forecast of the observation at `x`."""
-        record = self.maker.new_record(self.may_mix(NULL, 0))
+        record = self.factory.new_record(self.may_mix(NULL, 0))
         self.load(x)
         self.forecast()
         if record is not None:
             self.describe(record)
-        return self.maker.make(self.newest.mean, self.newest.var, record)
+        return self.factory.make(self.newest.mean, self.newest.var, record)
 
     def update(self, x, y):
         """Learn from having seen `y` at `x`; nan is a missing observation."""
@@ -111,7 +112,7 @@ cdef class Cell(RowCell):
     def step(self, x, y):
         """Forecast `y` at `x` as `predict` does, then learn from it."""
         cdef double target = as_target(y), mean, var
-        record = self.maker.new_record(self.may_mix(NULL, 0))
+        record = self.factory.new_record(self.may_mix(NULL, 0))
         self.load(x)
         check_idle(self.state)
         self.forecast()
@@ -119,10 +120,10 @@ cdef class Cell(RowCell):
         if record is not None:
             self.describe(record)
         self.learn(target)
-        return self.maker.make(mean, var, record)
+        return self.factory.make(mean, var, record)
 
     def run(self, const double[:, ::1] X, const double[::1] y, bint keep_weights, bint keep_records):
-        """Forecast and absorb every row of X in turn. Cell, X and y are this call's own, and checked.
+        """Forecast and learn every row of X in turn. Cell, X and y are this call's own, and checked.
 
         Returns
         -------
@@ -133,15 +134,16 @@ cdef class Cell(RowCell):
         records : array (n, n_record), or with no rows
             The forecasts: distributions/packing.pyx. If none can speak of the log or the root of y, without what would.
         """
-        cdef Step step
+        cdef StepContext step
         cdef Py_ssize_t t = 0, stop, n = self.n_features, n_rows = y.shape[0]
         if X.shape[0] != n_rows or X.shape[1] != n:
             raise ValueError("X must have a row for each y, and a column for each feature")
         kept = np.empty((n_rows, 2 + self.n_head))
         kept_weights = np.empty((n_rows if keep_weights else 0, 2 * n))
-        keep_records = keep_records and self.maker.n_record > 0
+        keep_records = keep_records and self.factory.n_record > 0
         cdef bint may_mix = n_rows > 0 and self.may_mix(&y[0], n_rows)
-        kept_records = np.empty((n_rows if keep_records else 0, self.maker.n_record if may_mix else self.maker.n_own))
+        cdef Py_ssize_t n_record = self.factory.n_record if may_mix else self.factory.n_own
+        kept_records = np.empty((n_rows if keep_records else 0, n_record))
         cdef double[:, ::1] history = kept, weights = kept_weights, records = kept_records
         self.is_current = False
         self.begin(&step)
@@ -150,20 +152,20 @@ cdef class Cell(RowCell):
             stop = min(t + rows_between_signals(self._row.shape[0]), n_rows)
             with nogil:
                 while t < stop:
-                    aim(&step, &X[t, 0], self.kernel.scale_up)
+                    scale_features(&step, &X[t, 0], self.kernel.scale_up)
                     self.kernel.forecast(&step)
                     history[t, 0] = step.mean
                     history[t, 1] = step.var
                     if keep_records:
                         self.kernel.describe(&step, 0.0, &records[t, 0])
-                    self.kernel.absorb(&step, y[t])
+                    self.kernel.learn(&step, y[t])
                     memcpy(&history[t, 2], step.row, self.n_head * sizeof(double))
                     if keep_weights:
-                        settle(&step)
+                        flush_updates(&step)
                         write_weights(self.kernel.weigh, self.kernel.weights, &step, &weights[t, 0])
                     t += 1
             PyErr_CheckSignals()
-        settle(&step)
+        flush_updates(&step)
         return kept, kept_weights, kept_records
 
     cdef bint may_mix(self, const double* y, Py_ssize_t n) noexcept nogil:
@@ -179,8 +181,8 @@ cdef class Cell(RowCell):
         self.newest.row = row
         self.is_current = False
 
-    cdef bint forecast_row(self, const double* x, Seen* seen, double* record) noexcept nogil:
-        aim(&self.newest, x, self.kernel.scale_up)
+    cdef bint forecast_row(self, const double* x, OneStepForecast* seen, double* record) noexcept nogil:
+        scale_features(&self.newest, x, self.kernel.scale_up)
         self.kernel.forecast(&self.newest)
         seen.mean, seen.var, seen.log_score = self.newest.mean, self.newest.var, NAN
         if record != NULL and self.n_record > 0:
@@ -188,17 +190,17 @@ cdef class Cell(RowCell):
             self.kernel.describe(&self.newest, 0.0, record)
         return True
 
-    cdef bint step_row(self, const double* x, double y, Seen* seen, double* record) noexcept nogil:
+    cdef bint step_row(self, const double* x, double y, OneStepForecast* seen, double* record) noexcept nogil:
         self.forecast_row(x, seen, record)
-        self.kernel.absorb(&self.newest, y)
+        self.kernel.learn(&self.newest, y)
         if self.log_score_at >= 0 and not isnan(y):
             seen.log_score = self.newest.row[self.log_score_at]
         return True
 
-    cdef void settle_row(self) noexcept nogil:
-        settle(&self.newest)
+    cdef void flush_row(self) noexcept nogil:
+        flush_updates(&self.newest)
 
-    cdef void begin(self, Step* step) noexcept:
+    cdef void begin(self, StepContext* step) noexcept:
         step.n = step.n_total = self.n_features
         step.is_diagonal = self.is_diagonal
         step.row = <double*>cnp.PyArray_DATA(self._row)
@@ -225,19 +227,19 @@ cdef class Cell(RowCell):
         if self.is_current and memcmp(self.given, self.memory, size) == 0:
             return
         memcpy(self.memory, self.given, size)
-        aim(&self.newest, self.memory, self.kernel.scale_up)
+        scale_features(&self.newest, self.memory, self.kernel.scale_up)
         self.kernel.forecast(&self.newest)
         self.is_current = True
 
     cdef void learn(self, double y) noexcept:
         """Learn from `y`, after `forecast`."""
         self.is_current = False
-        self.kernel.absorb(&self.newest, y)
+        self.kernel.learn(&self.newest, y)
 
 
-cdef void write_weights(Weigh weigh, Weights weights_of, Step* step, double* out) noexcept nogil:
+cdef void write_weights(Weigh weigh, Weights weights_of, StepContext* step, double* out) noexcept nogil:
     """Write mean and variance of the weights, in the user's units."""
-    cdef Linear linear
+    cdef WeightsView linear
     cdef Py_ssize_t i
     if weigh != NULL:
         weigh(step, out, out + step.n)

@@ -6,7 +6,7 @@ and 64 steps ahead, every so many steps; its errors there are its evidence there
 
 from libc.math cimport exp, isnan, log, log1p
 
-from adabypass.kernels.ahead cimport Horizon
+from adabypass.kernels.ahead cimport MultistepForecaster
 from adabypass.kernels.ahead_stability cimport stabilise
 from adabypass.kernels.past cimport Design, Past
 from adabypass.kernels.step cimport saturate
@@ -88,7 +88,9 @@ cdef void _judge(Past* past, const Design* design, Py_ssize_t j, double y) noexc
     past.horizon_count[j] = EVIDENCE_DISCOUNT * past.horizon_count[j] + 1.0
 
 
-cdef void begin_drifts(Horizon ahead, Past* past, const Design* design, const Py_ssize_t* groups) noexcept nogil:
+cdef void begin_drifts(
+    MultistepForecaster ahead, Past* past, const Design* design, const Py_ssize_t* groups
+) noexcept nogil:
     """Forecast with the likeliest filter of every drift rate, for the horizons that are due: equation (196)."""
     cdef Py_ssize_t g, j, k, farthest = 0
     cdef Py_ssize_t[MOST_GROUPS] likeliest
@@ -116,7 +118,7 @@ cdef void begin_drifts(Horizon ahead, Past* past, const Design* design, const Py
 
 
 cdef void fill_step_shares(
-    Horizon ahead, const Past* past, const Design* design, const Py_ssize_t* groups
+    MultistepForecaster ahead, const Past* past, const Design* design, const Py_ssize_t* groups
 ) noexcept nogil:
     """Write the shares of all filters at each step ahead: equation (199)."""
     cdef Py_ssize_t g, j, k, t, row, n = design.n_groups, K = ahead.belief.n_linears

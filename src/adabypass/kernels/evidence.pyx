@@ -7,9 +7,9 @@ from adabypass.numerics.special cimport larger, smaller
 from adabypass.distributions.families cimport INSENSITIVE, noise_of
 from adabypass.distributions.packing cimport Record, open_record
 from adabypass.simd.dispatch cimport KERNELS, Evidence
-from adabypass.kernels.belief cimport Belief, believe_single
+from adabypass.kernels.belief cimport LinearMixture, export_single
 from adabypass.kernels.step cimport (
-    Kernel, Linear, Step, add_drift, condition, project, saturate, single_component,
+    Kernel, WeightsView, StepContext, add_drift, condition, project, saturate, single_component,
 )
 
 from adabypass.numerics import limits
@@ -27,7 +27,7 @@ cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
 
 
-cdef void forecast(Step* step) noexcept nogil:
+cdef void forecast(StepContext* step) noexcept nogil:
     """mean = x @ m, var = x @ P @ x + noise_scale² Var(η)"""
     project(step, step.row + MEAN, step.row + MEAN + step.n)
     step.prior_var += step.constants[DRIFT_VAR] * step.square
@@ -37,18 +37,18 @@ cdef void forecast(Step* step) noexcept nogil:
     step.var = saturate(_signal_var(step) + step.constants[NOISE_SCALE] * step.constants[NOISE_SCALE] * _unit_var(step))
 
 
-cdef inline double _signal_var(const Step* step) noexcept nogil:
+cdef inline double _signal_var(const StepContext* step) noexcept nogil:
     """x @ P @ x"""
     return saturate(step.scale * (step.scale * step.prior_var))
 
 
-cdef inline double _unit_var(const Step* step) noexcept nogil:
+cdef inline double _unit_var(const StepContext* step) noexcept nogil:
     """Variance of noise of scale 1: equation (5)."""
     cdef double e = step.constants[EPSILON]
     return (e * (e * (e / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + e)
 
 
-cdef void absorb(Step* step, double y) noexcept nogil:
+cdef void learn(StepContext* step, double y) noexcept nogil:
     cdef double* m = step.row + MEAN
     cdef double* S = m + step.n
     cdef double noise_scale = step.constants[NOISE_SCALE], drift_var = step.constants[DRIFT_VAR], h = step.prior_var
@@ -66,7 +66,7 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     condition(step, m, S, drift_var, h, gain, larger(1.0 - seen.var / v, 0.0))              # (46)
 
 
-cdef void describe(Step* step, double base, double* record) noexcept nogil:
+cdef void describe(StepContext* step, double base, double* record) noexcept nogil:
     """Write the forecast, of one linear model, after `forecast`."""
     cdef Record out = open_record(record, 1, 1, False)
     out.common_family[0] = -1.0
@@ -74,14 +74,14 @@ cdef void describe(Step* step, double base, double* record) noexcept nogil:
     out.noise_scale[0], out.epsilon[0] = step.constants[NOISE_SCALE], step.constants[EPSILON]
 
 
-cdef void weights(const Step* step, Linear* out) noexcept nogil:
+cdef void weights(const StepContext* step, WeightsView* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + step.n, step.constants[DRIFT_VAR])
 
 
-cdef void believe(Step* step, Belief* out) noexcept nogil:
+cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
     cdef double* m = step.row + MEAN
     cdef const double* hyper = step.constants
-    believe_single(out, m, m + step.n, hyper[DRIFT_VAR], hyper[NOISE_SCALE], hyper[EPSILON], INSENSITIVE, 0.0)
+    export_single(out, m, m + step.n, hyper[DRIFT_VAR], hyper[NOISE_SCALE], hyper[EPSILON], INSENSITIVE, 0.0)
 
 
-KERNEL = Kernel.of(forecast, absorb, weights, believe, scale_up=False, learns_extra=True, describe=describe)
+KERNEL = Kernel.of(forecast, learn, weights, export_mixture, scale_up=False, learns_extra=True, describe=describe)

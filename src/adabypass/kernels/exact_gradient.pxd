@@ -1,6 +1,6 @@
 # What the sweeps of BYPASS work on, and its derivatives by a, b and epsilon.
 
-from adabypass.kernels.step cimport Step
+from adabypass.kernels.step cimport StepContext
 
 
 cdef enum Correction:           # a set of them is their sum; see the errata in docs/equations.md
@@ -53,14 +53,14 @@ cdef inline double squared_move(const Surprise* seen, double drift_var, int corr
     return seen.k + drift_var * (2.0 * seen.s + seen.n * drift_var)
 
 
-cdef Slopes open_slopes(Step* step, double* S) noexcept nogil
+cdef Slopes open_slopes(StepContext* step, double* S) noexcept nogil
 
 cdef void adapt_exactly(
-    Step* step, Slopes* slopes, const Theta* theta, double e, bint by_likelihood, double* omega
+    StepContext* step, Slopes* slopes, const Theta* theta, double e, bint by_likelihood, double* omega
 ) noexcept nogil
 
 cdef void follow_exactly(
-    Step* step, Slopes* slopes, const Theta* theta, const Surprise* seen, int corrections
+    StepContext* step, Slopes* slopes, const Theta* theta, const Surprise* seen, int corrections
 ) noexcept nogil
 
 cdef void drift_slopes(Slopes* slopes, double alpha) noexcept nogil

@@ -6,7 +6,7 @@ double precision become 0: a hyperparameter then does not move, and the forecast
 
 from libc.math cimport copysign, exp, fabs, isfinite, sqrt
 
-from adabypass.kernels.step cimport LARGEST, Step, saturate
+from adabypass.kernels.step cimport LARGEST, StepContext, saturate
 from adabypass.numerics.special cimport bessel_ratio, larger, smaller
 
 import numpy as np
@@ -58,7 +58,7 @@ cdef inline double _tame(double value) noexcept nogil:
     return larger(-LARGEST_SLOPE, smaller(value, LARGEST_SLOPE))
 
 
-cdef Slopes open_slopes(Step* step, double* S) noexcept nogil:
+cdef Slopes open_slopes(StepContext* step, double* S) noexcept nogil:
     """Find the derivatives, which stand behind the covariance S."""
     cdef Slopes slopes
     cdef Py_ssize_t triangle = step.n * (step.n + 1) // 2
@@ -97,7 +97,7 @@ cdef double _dot(Py_ssize_t n, const double* a, const double* b) noexcept nogil:
 
 
 cdef void adapt_exactly(
-    Step* step, Slopes* slopes, const Theta* theta, double e, bint by_likelihood, double* omega
+    StepContext* step, Slopes* slopes, const Theta* theta, double e, bint by_likelihood, double* omega
 ) noexcept nogil:
     """Move a, b and epsilon, each along its own slope of the loss: equations (239) or (240), and (31)."""
     cdef Py_ssize_t j
@@ -265,7 +265,7 @@ cdef void _theta_slopes(
 
 
 cdef void follow_exactly(
-    Step* step, Slopes* slopes, const Theta* theta, const Surprise* seen, int corrections
+    StepContext* step, Slopes* slopes, const Theta* theta, const Surprise* seen, int corrections
 ) noexcept nogil:
     """Carry the derivatives through a step that has been taken: scratch memory begins with p = P @ x."""
     cdef Py_ssize_t i, j, k, n = slopes.n

@@ -4,10 +4,10 @@ from libc.math cimport isnan, sqrt
 
 from adabypass.numerics.special cimport larger, smaller
 
-from adabypass.kernels.belief cimport Belief, believe_single
+from adabypass.kernels.belief cimport LinearMixture, export_single
 from adabypass.distributions.families cimport GAUSSIAN
 from adabypass.kernels.step cimport (
-    Kernel, Linear, Step, add_drift, condition, project, saturate, single_component,
+    Kernel, WeightsView, StepContext, add_drift, condition, project, saturate, single_component,
 )
 
 from adabypass.numerics import limits
@@ -25,7 +25,7 @@ cdef double LARGEST_DRIFT_VAR = 1.0 / limits.SMALLEST_PREC
 cdef double SMALLEST_VAR = 1.0 / limits.LARGEST
 
 
-cdef void forecast(Step* step) noexcept nogil:
+cdef void forecast(StepContext* step) noexcept nogil:
     """mean = x @ m, var = x @ P @ x + R"""
     project(step, step.row + MEAN, step.row + MEAN + step.n)
     step.mean = step.product
@@ -34,7 +34,7 @@ cdef void forecast(Step* step) noexcept nogil:
     )
 
 
-cdef void absorb(Step* step, double y) noexcept nogil:
+cdef void learn(StepContext* step, double y) noexcept nogil:
     cdef double* m = step.row + MEAN
     cdef double* S = m + step.n
     cdef double R = step.row[NOISE_VAR], q = 0.0, error, unexplained, noise, D
@@ -56,13 +56,13 @@ cdef void absorb(Step* step, double y) noexcept nogil:
     step.row[N_SEEN] += 1.0
 
 
-cdef void weights(const Step* step, Linear* out) noexcept nogil:
+cdef void weights(const StepContext* step, WeightsView* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + step.n, step.row[DRIFT_VAR])
 
 
-cdef void believe(Step* step, Belief* out) noexcept nogil:
+cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
     cdef double* m = step.row + MEAN
-    believe_single(out, m, m + step.n, step.row[DRIFT_VAR], sqrt(step.row[NOISE_VAR]), 0.0, GAUSSIAN, 0.0)
+    export_single(out, m, m + step.n, step.row[DRIFT_VAR], sqrt(step.row[NOISE_VAR]), 0.0, GAUSSIAN, 0.0)
 
 
-KERNEL = Kernel.of(forecast, absorb, weights, believe)
+KERNEL = Kernel.of(forecast, learn, weights, export_mixture)

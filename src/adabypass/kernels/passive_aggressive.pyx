@@ -4,9 +4,9 @@ from libc.math cimport NAN, copysign, fabs, isnan
 
 from adabypass.numerics.special cimport larger, smaller
 
-from adabypass.kernels.belief cimport Belief, believe_single
+from adabypass.kernels.belief cimport LinearMixture, export_single
 from adabypass.distributions.families cimport GAUSSIAN
-from adabypass.kernels.step cimport Kernel, Linear, Step, saturate, saturate_weight, single_component
+from adabypass.kernels.step cimport Kernel, WeightsView, StepContext, saturate, saturate_weight, single_component
 from adabypass.simd.dispatch cimport KERNELS
 
 cdef enum:      # the row
@@ -23,12 +23,12 @@ cdef enum:      # the variants
     PA_I = 1
 
 
-cdef void forecast(Step* step) noexcept nogil:
+cdef void forecast(StepContext* step) noexcept nogil:
     step.mean = saturate(step.scale * KERNELS.dot(step.n, step.x, step.row + MEAN))
     step.var = NAN
 
 
-cdef void absorb(Step* step, double y) noexcept nogil:
+cdef void learn(StepContext* step, double y) noexcept nogil:
     """w += sign(error) * tau * x, with x = scale * step.x"""
     cdef double* w = step.row + MEAN
     cdef const double* hyper = step.constants
@@ -53,12 +53,12 @@ cdef void absorb(Step* step, double y) noexcept nogil:
         w[i] = saturate_weight(w[i] + step_length * step.x[i])              # (11)
 
 
-cdef void weights(const Step* step, Linear* out) noexcept nogil:
+cdef void weights(const StepContext* step, WeightsView* out) noexcept nogil:
     single_component(out, step.row + MEAN, NULL, 0.0)
 
 
-cdef void believe(Step* step, Belief* out) noexcept nogil:
-    believe_single(out, step.row + MEAN, NULL, 0.0, NAN, 0.0, GAUSSIAN, 0.0)
+cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
+    export_single(out, step.row + MEAN, NULL, 0.0, NAN, 0.0, GAUSSIAN, 0.0)
 
 
-KERNEL = Kernel.of(forecast, absorb, weights, believe, scale_up=True)
+KERNEL = Kernel.of(forecast, learn, weights, export_mixture, scale_up=True)

@@ -1,6 +1,6 @@
 # The past of a series, in its row: which values the next one is forecast from, and what is unknown of them.
 
-from adabypass.kernels.step cimport Linear, Step, Weights
+from adabypass.kernels.step cimport WeightsView, StepContext, Weights
 
 
 cdef enum:      # the row's head (model/series.py)
@@ -47,7 +47,7 @@ ctypedef struct Workspace:      # scratch of the functions below, owned by the c
     double* crossed             # (most_touched,)       and of them with the base
     double* typical             # (n_lags,)             mean weights of the lags under the mixture
     Py_ssize_t stride           # n_walks, filled up for vectors
-    Linear* linears             # (n_walks,)       their weights
+    WeightsView* linears             # (n_walks,)       their weights
     double* weights             # (n_lags, stride)      weights of the lags
     double* response            # (n_response, stride)  to an impulse
     double* growth              # (stride,)             of an impulse
@@ -65,7 +65,7 @@ cdef void fill_exog(Past* past, const Design* design, double* exog, bint by_mean
 cdef void features(const Past* past, const Design* design, const double* exog, double* x) noexcept nogil
 cdef double base_of(const Past* past, const Design* design) noexcept nogil
 cdef void extra_var(
-    const Past* past, const Design* design, const Workspace* work, const Step* step, Weights weights_of,
+    const Past* past, const Design* design, const Workspace* work, const StepContext* step, Weights weights_of,
     Py_ssize_t n_walks,
 ) noexcept nogil
 cdef void observe(

@@ -3,7 +3,7 @@
 from libc.math cimport fabs, isnan
 from libc.string cimport memmove, memset
 
-from adabypass.kernels.step cimport LARGEST, Step, Weights, saturate
+from adabypass.kernels.step cimport LARGEST, StepContext, Weights, saturate
 from adabypass.kernels.stability cimport stabilised_gains
 from adabypass.numerics.special cimport larger, smaller
 
@@ -143,7 +143,7 @@ cdef inline double _base_tap(const Design* design, double position) noexcept nog
 
 
 cdef void extra_var(
-    const Past* past, const Design* design, const Workspace* work, const Step* step, Weights weights_of,
+    const Past* past, const Design* design, const Workspace* work, const StepContext* step, Weights weights_of,
     Py_ssize_t n_walks,
 ) noexcept nogil:
     """Write into `work.extra` the variance that each walk's forecast gains because values are not known: (66)."""

@@ -10,7 +10,7 @@ cimport numpy as cnp
 
 from adabypass.kernels.arguments cimport is_vector
 from adabypass.kernels.cell cimport rows_between_signals
-from adabypass.kernels.row_cell cimport RowCell, Seen
+from adabypass.kernels.row_cell cimport RowCell, OneStepForecast
 from adabypass.kernels.running cimport Running, check_idle
 from adabypass.kernels.structure_shares cimport weigh
 from adabypass.numerics.special cimport larger
@@ -105,7 +105,7 @@ cdef class PoolCell(Running):
             Of each regression's forecast, which says nothing where its share is 0.
         """
         cdef Py_ssize_t k
-        cdef Seen seen
+        cdef OneStepForecast seen
         cdef bint[MOST] is_awake
         cdef const double* x = self._inputs(exog)
         tables = [np.empty(1 + self.n_regressions), np.empty(self.n_regressions), np.empty(self.n_regressions)]
@@ -134,7 +134,7 @@ cdef class PoolCell(Running):
             are none.
         """
         cdef Py_ssize_t k
-        cdef Seen seen
+        cdef OneStepForecast seen
         cdef double[MOST] scores
         cdef const double* x = self._inputs(exog)
         check_idle(self.state)
@@ -186,7 +186,7 @@ cdef class PoolCell(Running):
         cdef bint keep = record.shape[0] > 0
         cdef RowCell cell = self.regressions[k]
         cdef const double* x
-        cdef Seen seen
+        cdef OneStepForecast seen
         while t < n:
             stop = min(t + rows_between_signals(self.row.shape[0]), n)
             with nogil:
@@ -223,7 +223,7 @@ cdef class PoolCell(Running):
         return self.start[self.n_seen_at[k]] >= self.fewest_seen[k]
 
     cdef bint _step(
-        self, RowCell cell, Py_ssize_t k, const double* x, double y, Seen* seen, double* record
+        self, RowCell cell, Py_ssize_t k, const double* x, double y, OneStepForecast* seen, double* record
     ) noexcept nogil:
         """Let a regression forecast and learn; return whether its forecast has a share."""
         cdef bint has_share = self._has_share(k)

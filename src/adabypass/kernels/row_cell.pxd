@@ -1,11 +1,11 @@
 # What moves rows: a kernel with scratch memory of its own, bound to one row after another.
 
-from adabypass.kernels.ahead cimport Horizon
+from adabypass.kernels.ahead cimport MultistepForecaster
 from adabypass.kernels.running cimport Running
 from adabypass.distributions.component cimport Component
 
 
-ctypedef struct Seen:
+ctypedef struct OneStepForecast:
     # What was forecast of an observation before it was seen.
     double mean
     double var
@@ -20,8 +20,8 @@ cdef class RowCell(Running):
     cdef Py_ssize_t log_score_at                # where the model's row holds it; -1 if it does not
 
     cdef void bind(self, double* row) noexcept nogil
-    cdef bint forecast_row(self, const double* x, Seen* seen, double* record) noexcept nogil
-    cdef bint step_row(self, const double* x, double y, Seen* seen, double* record) noexcept nogil
-    cdef void settle_row(self) noexcept nogil
-    cdef Horizon new_horizon(self, Py_ssize_t n_steps)
-    cdef bint forecast_ahead(self, Horizon ahead, const double* x, Component* parts) noexcept nogil
+    cdef bint forecast_row(self, const double* x, OneStepForecast* seen, double* record) noexcept nogil
+    cdef bint step_row(self, const double* x, double y, OneStepForecast* seen, double* record) noexcept nogil
+    cdef void flush_row(self) noexcept nogil
+    cdef MultistepForecaster new_multistep(self, Py_ssize_t n_steps)
+    cdef bint forecast_ahead(self, MultistepForecaster ahead, const double* x, Component* parts) noexcept nogil

@@ -5,7 +5,7 @@ has scratch memory of its own, so each thread has a cell of its own. A new kind 
 cell has these methods; none of them needs the interpreter's lock.
 """
 
-from adabypass.kernels.ahead cimport Horizon
+from adabypass.kernels.ahead cimport MultistepForecaster
 from adabypass.kernels.running cimport Running
 from adabypass.distributions.component cimport Component
 
@@ -16,24 +16,24 @@ cdef class RowCell(Running):
     cdef void bind(self, double* row) noexcept nogil:
         """Go on with this row; the newest forecast of the row before is forgotten."""
 
-    cdef bint forecast_row(self, const double* x, Seen* seen, double* record) noexcept nogil:
+    cdef bint forecast_row(self, const double* x, OneStepForecast* seen, double* record) noexcept nogil:
         """Forecast the next observation, and return whether that is possible yet.
 
         `x` holds n_inputs numbers; `record` is room for n_record, or NULL if it is not wanted.
         """
         return False
 
-    cdef bint step_row(self, const double* x, double y, Seen* seen, double* record) noexcept nogil:
+    cdef bint step_row(self, const double* x, double y, OneStepForecast* seen, double* record) noexcept nogil:
         """Forecast the next observation, then learn that it was `y` (nan: missing); return whether it was forecast."""
         return False
 
-    cdef void settle_row(self) noexcept nogil:
+    cdef void flush_row(self) noexcept nogil:
         """Make the updates that wait, so that the row says all that was learned."""
 
-    cdef Horizon new_horizon(self, Py_ssize_t n_steps):
+    cdef MultistepForecaster new_multistep(self, Py_ssize_t n_steps):
         """Return the scratch memory of a forecast of so many steps; None if it is not possible."""
         return None
 
-    cdef bint forecast_ahead(self, Horizon ahead, const double* x, Component* parts) noexcept nogil:
+    cdef bint forecast_ahead(self, MultistepForecaster ahead, const double* x, Component* parts) noexcept nogil:
         """Forecast many steps: `x` (n_steps, n_inputs), `parts` (n_steps, n_components). Return whether it could."""
         return False

@@ -10,9 +10,9 @@ from libc.string cimport memcpy
 
 cimport numpy as cnp
 
-from adabypass.kernels.ahead cimport Horizon
+from adabypass.kernels.ahead cimport MultistepForecaster
 from adabypass.kernels.arguments cimport is_vector
-from adabypass.kernels.row_cell cimport RowCell, Seen
+from adabypass.kernels.row_cell cimport RowCell, OneStepForecast
 from adabypass.kernels.step cimport LINE
 from adabypass.distributions.component cimport Component
 from adabypass.distributions.families cimport GAUSSIAN
@@ -126,7 +126,7 @@ def step_rows(
     cdef Py_ssize_t k, n_watched = watched.shape[0]
     cdef bint keep = seen.shape[0] > 0, keep_records = records.shape[0] > 0 and cell.n_record > 0
     cdef bint is_sound = begin.shape[0] == n_which + 1 == n_forecast.shape[0] + 1
-    cdef Seen found
+    cdef OneStepForecast found
     cdef bint could
     cdef double* row
     _check(cell, rows, which)
@@ -166,7 +166,7 @@ def step_rows(
                     records[t, :] = NAN
                 for k in range(n_watched):
                     learned[t, k] = row[watched[k]]
-            cell.settle_row()
+            cell.flush_row()
 
 
 def forecast_rows(
@@ -180,7 +180,7 @@ def forecast_rows(
     """Forecast the next observation of each row; mean nan and variance infinite where it is not possible yet."""
     cdef Py_ssize_t i, n = which.shape[0], n_inputs = cell.n_inputs
     cdef bint keep_records = records.shape[0] > 0 and cell.n_record > 0, could
-    cdef Seen found
+    cdef OneStepForecast found
     _check(cell, rows, which)
     if X.shape[0] != n or X.shape[1] != n_inputs or seen.shape[0] != n or seen.shape[1] != 3:
         raise ValueError("every row needs its inputs, and room for what is forecast of it")
@@ -206,13 +206,13 @@ def forecast_rows_ahead(
 ):
     """Forecast many steps of each row; blank components where it is not possible yet."""
     cdef Py_ssize_t i, t, n = which.shape[0], n_steps = X.shape[1]
-    cdef Horizon ahead
+    cdef MultistepForecaster ahead
     _check(cell, rows, which)
     if X.shape[0] != n or X.shape[2] != cell.n_inputs or n_steps < 1:
         raise ValueError("every step of a row needs its inputs")
     if parts.shape[0] != n or parts.shape[1] != n_steps or parts.shape[2] != cell.n_components:
         raise ValueError("every step of a row needs room for the components of its forecast")
-    ahead = cell.new_horizon(n_steps)
+    ahead = cell.new_multistep(n_steps)
     if ahead is None:
         raise ValueError("rows of this kind are not forecast many steps ahead")
     with nogil:

@@ -10,18 +10,18 @@ from libc.string cimport memcmp, memcpy
 
 cimport numpy as cnp
 
-from adabypass.kernels.ahead cimport Horizon
+from adabypass.kernels.ahead cimport MultistepForecaster
 from adabypass.kernels.arguments cimport all_finite, as_target, copy_plain, is_target, is_vector
 from adabypass.kernels.cell cimport rows_between_signals, write_weights
 from adabypass.kernels.drift_evidence cimport begin_drifts, fill_step_shares, is_due, judge_drifts
-from adabypass.kernels.maker cimport Maker
+from adabypass.kernels.forecast_factory cimport ForecastFactory
 from adabypass.kernels.past cimport (
     Design, N_UNKNOWN, Past, Workspace, base_of, extra_var, features, fill, fill_exog, is_ready, observe, open_past,
 )
-from adabypass.kernels.row_cell cimport RowCell, Seen
+from adabypass.kernels.row_cell cimport RowCell, OneStepForecast
 from adabypass.kernels.running cimport check_idle
 from adabypass.kernels.stability cimport n_response
-from adabypass.kernels.step cimport LARGEST, LINE, Kernel, Linear, Step, aim, next_line, saturate
+from adabypass.kernels.step cimport LARGEST, LINE, Kernel, WeightsView, StepContext, scale_features, next_line, saturate
 from adabypass.distributions.component cimport Component
 from adabypass.numerics.special cimport smaller
 from adabypass.simd.dispatch cimport LANES
@@ -53,7 +53,7 @@ cdef class SeriesCell(RowCell):
     cdef readonly Py_ssize_t n_exog
     cdef Kernel kernel
     cdef cnp.ndarray constants, lags, taps, groups
-    cdef Horizon judged             # memory of the forecasts that are judged; None if none are
+    cdef MultistepForecaster judged             # memory of the forecasts that are judged; None if none are
     cdef Py_ssize_t n_linears, n_walks, n_head
     cdef bint intercept             # whether the model has one of its own
     cdef object design_spec
@@ -65,9 +65,9 @@ cdef class SeriesCell(RowCell):
     cdef double* exog               # exogenous values, the missing ones filled
     cdef double* given              # exogenous values as they came in,
     cdef double* last_given         # and those of the newest forecast
-    cdef Step newest                # the newest forecast; its scratch and workspace are in memory
+    cdef StepContext newest                # the newest forecast; its scratch and workspace are in memory
     cdef bint is_current            # whether that is the forecast of the row as it is, with `last_given`
-    cdef Maker maker
+    cdef ForecastFactory factory
     cdef double* scaled
     cdef double* scratch
 
@@ -102,7 +102,7 @@ cdef class SeriesCell(RowCell):
         self.design.taps = <const double*>cnp.PyArray_DATA(self.taps)
         self.groups = np.array(spec.model.drift_groups, dtype=np.intp)
         self.design.n_horizons, self.design.n_groups = len(spec.horizons(n_exog)), 1 + max(spec.model.drift_groups)
-        self.judged = self.new_horizon(max(spec.horizons(n_exog))) if self.design.n_horizons > 0 else None
+        self.judged = self.new_multistep(max(spec.horizons(n_exog))) if self.design.n_horizons > 0 else None
         self.past = open_past(<double*>cnp.PyArray_DATA(row), &self.design)
         most_touched = min(self.design.n_lags, self.design.capacity * self.design.n_taps)
         stride = self.n_walks if self.n_walks == 1 else (self.n_walks + LANES - 1) // LANES * LANES
@@ -112,7 +112,7 @@ cdef class SeriesCell(RowCell):
             + stride * (4 + self.design.n_lags + n_response(&self.design))
         )
         self.memory = <double*>malloc(
-            n_doubles * sizeof(double) + self.n_walks * sizeof(Linear) + most_touched * sizeof(Py_ssize_t)
+            n_doubles * sizeof(double) + self.n_walks * sizeof(WeightsView) + most_touched * sizeof(Py_ssize_t)
         )
         if self.memory == NULL:
             raise MemoryError()
@@ -120,7 +120,7 @@ cdef class SeriesCell(RowCell):
         self.exog = self.scaled + self.n_features
         self.given = self.exog + n_exog
         self.last_given = self.given + n_exog
-        self.maker = Maker(spec.model, kernel.describe != NULL)
+        self.factory = ForecastFactory(spec.model, kernel.describe != NULL)
         self.work.most_touched = most_touched
         self.work.spread = self.last_given + n_exog
         self.work.crossed = self.work.spread + most_touched * most_touched
@@ -135,7 +135,7 @@ cdef class SeriesCell(RowCell):
         self.work.weights = self.work.sd + stride
         self.work.response = self.work.weights + self.design.n_lags * stride
         self.scratch = next_line(self.work.response + n_response(&self.design) * stride)
-        self.work.linears = <Linear*>(self.memory + n_doubles)
+        self.work.linears = <WeightsView*>(self.memory + n_doubles)
         self.work.touched = <Py_ssize_t*>(self.work.linears + self.n_walks)
 
     def __dealloc__(self):
@@ -157,7 +157,7 @@ cdef class SeriesCell(RowCell):
             Whether `exog` is a vector of n_exog numbers that are finite, or nan where they are to be filled. If not,
             and `exog` is not made of plain finite numbers, nothing is done, and NotImplemented is returned.
         """
-        record = self.maker.new_record(True)
+        record = self.factory.new_record(True)
         if not self._load(exog, is_checked):
             return NotImplemented
         if not is_ready(&self.past, &self.design):
@@ -168,7 +168,7 @@ cdef class SeriesCell(RowCell):
             self._keep_forecast()
         if record is not None:
             self._describe(&self.newest, <double*>cnp.PyArray_DATA(record))
-        return self.maker.make(self._mean(&self.newest), self._var(&self.newest), record)
+        return self.factory.make(self._mean(&self.newest), self._var(&self.newest), record)
 
     def step(self, y, exog, bint is_checked=False, bint want_forecast=True):
         """Forecast the next observation as `predict` does, then learn that it was `y`, or nan if it is missing.
@@ -178,7 +178,7 @@ cdef class SeriesCell(RowCell):
         """
         cdef double target, mean, var
         cdef bint was_forecast
-        record = self.maker.new_record(True) if want_forecast else None
+        record = self.factory.new_record(True) if want_forecast else None
         if not is_checked and not is_target(y):
             return NotImplemented
         target = as_target(y)
@@ -200,7 +200,7 @@ cdef class SeriesCell(RowCell):
             self._describe(&self.newest, <double*>cnp.PyArray_DATA(record))
         mean, var = self._mean(&self.newest), self._var(&self.newest)
         self._learn(&self.newest, target, mean, var)
-        return self.maker.make(mean, var, record) if want_forecast else None
+        return self.factory.make(mean, var, record) if want_forecast else None
 
     def run(self, const double[::1] y, const double[:, ::1] exog, bint keep_weights, bint keep_records):
         """Take `step` for every observation. Cell, y and exog are this call's own, and checked.
@@ -212,7 +212,7 @@ cdef class SeriesCell(RowCell):
         history, weights, records
             As `Cell.run` returns them.
         """
-        cdef Step step
+        cdef StepContext step
         cdef Py_ssize_t t = 0, at, stop, first = 0, n = self.n_features, n_rows = y.shape[0]
         cdef double target, mean, var
         if exog.shape[0] != n_rows or exog.shape[1] != self.n_exog:
@@ -224,7 +224,7 @@ cdef class SeriesCell(RowCell):
             fill_exog(&self.past, &self.design, self.exog, self.by_mean, True)
             fill(&self.past, &self.design, y[first] if isnan(y[first]) else saturate(y[first]))
             first += 1
-        keep_records = keep_records and self.maker.n_record > 0
+        keep_records = keep_records and self.factory.n_record > 0
         kept = np.empty((n_rows - first, 2 + self.n_head))
         kept_weights = np.empty((n_rows - first if keep_weights else 0, 2 * n))
         kept_records = np.empty((n_rows - first if keep_records else 0, self.n_record))
@@ -255,7 +255,7 @@ cdef class SeriesCell(RowCell):
     def forecast_steps(self, const double[:, ::1] exog):
         """Return the components of forecasts of as many steps as `exog` (n_steps, n_exog) has rows; None before ready.
         """
-        cdef Horizon ahead = self.new_horizon(exog.shape[0])
+        cdef MultistepForecaster ahead = self.new_multistep(exog.shape[0])
         if exog.shape[1] != self.n_exog:
             raise ValueError("exog must have as many columns as the forecaster")
         parts = np.empty((exog.shape[0], self.n_components), dtype=COMPONENT)
@@ -268,7 +268,7 @@ cdef class SeriesCell(RowCell):
         self.past = open_past(row, &self.design)
         self.is_current = False
 
-    cdef bint forecast_row(self, const double* x, Seen* seen, double* record) noexcept nogil:
+    cdef bint forecast_row(self, const double* x, OneStepForecast* seen, double* record) noexcept nogil:
         if not is_ready(&self.past, &self.design):
             return False
         if self.n_exog:
@@ -277,7 +277,7 @@ cdef class SeriesCell(RowCell):
         self._see(seen, record)
         return True
 
-    cdef bint step_row(self, const double* x, double y, Seen* seen, double* record) noexcept nogil:
+    cdef bint step_row(self, const double* x, double y, OneStepForecast* seen, double* record) noexcept nogil:
         cdef double target = y if isnan(y) else saturate(y)
         if self.n_exog:
             memcpy(self.exog, x, self.n_exog * sizeof(double))
@@ -293,11 +293,11 @@ cdef class SeriesCell(RowCell):
 
     def step_shares(self, Py_ssize_t step):
         """Return the shares of the linear models so many steps ahead."""
-        cdef Horizon ahead = self.new_horizon(max(step, 1))
+        cdef MultistepForecaster ahead = self.new_multistep(max(step, 1))
         cdef Py_ssize_t k
         self.is_current = False
         self._begin(&self.newest)
-        self.kernel.believe(&self.newest, &ahead.belief)
+        self.kernel.export_mixture(&self.newest, &ahead.belief)
         if self.design.n_horizons > 0:
             fill_step_shares(ahead, &self.past, &self.design, <const Py_ssize_t*>cnp.PyArray_DATA(self.groups))
         shares = np.empty(self.n_linears)
@@ -308,23 +308,23 @@ cdef class SeriesCell(RowCell):
             )
         return shares
 
-    cdef Horizon new_horizon(self, Py_ssize_t n_steps):
-        return Horizon(
+    cdef MultistepForecaster new_multistep(self, Py_ssize_t n_steps):
+        return MultistepForecaster(
             self.design_spec, self.n_linears, self.n_components, self.n_features, self.intercept, n_steps
         )
 
-    cdef bint forecast_ahead(self, Horizon ahead, const double* x, Component* parts) noexcept nogil:
+    cdef bint forecast_ahead(self, MultistepForecaster ahead, const double* x, Component* parts) noexcept nogil:
         if not is_ready(&self.past, &self.design):
             return False
         self.is_current = False
         self._begin(&self.newest)
-        self.kernel.believe(&self.newest, &ahead.belief)
+        self.kernel.export_mixture(&self.newest, &ahead.belief)
         if self.design.n_horizons > 0:
             fill_step_shares(ahead, &self.past, &self.design, <const Py_ssize_t*>cnp.PyArray_DATA(self.groups))
         ahead.forecast(&self.past, x, parts)
         return True
 
-    cdef void _see(self, Seen* seen, double* record) noexcept nogil:
+    cdef void _see(self, OneStepForecast* seen, double* record) noexcept nogil:
         """Forecast with the exogenous values that were filled."""
         self._forecast(&self.newest)
         seen.mean, seen.var, seen.log_score = self._mean(&self.newest), self._var(&self.newest), NAN
@@ -351,7 +351,7 @@ cdef class SeriesCell(RowCell):
         self._forecast(&self.newest)
         self.is_current = True
 
-    cdef void _begin(self, Step* step) noexcept nogil:
+    cdef void _begin(self, StepContext* step) noexcept nogil:
         """Point a step at the model's row."""
         step.n = step.n_total = self.n_features
         step.is_diagonal = False
@@ -364,39 +364,39 @@ cdef class SeriesCell(RowCell):
         step.is_plain = step.is_mixed = False
         step.mean = step.var = NAN
 
-    cdef void _forecast(self, Step* step) noexcept nogil:
+    cdef void _forecast(self, StepContext* step) noexcept nogil:
         """Forecast the next value, less what differencing took away from it."""
         self._begin(step)
         features(&self.past, &self.design, self.exog, self.memory)
         if self.past.head[N_UNKNOWN] > 0.0:
             extra_var(&self.past, &self.design, &self.work, step, self.kernel.weights, self.n_walks)
             step.extra = self.work.extra
-        aim(step, self.memory, self.kernel.scale_up)
+        scale_features(step, self.memory, self.kernel.scale_up)
         self.kernel.forecast(step)
 
-    cdef double _mean(self, const Step* step) noexcept nogil:
+    cdef double _mean(self, const StepContext* step) noexcept nogil:
         """Expected value of the series itself; nan where nothing is known."""
         if self.design.n_taps == 1 or isnan(step.mean):
             return step.mean
         return saturate(step.mean + base_of(&self.past, &self.design))
 
-    cdef double _var(self, const Step* step) noexcept nogil:
+    cdef double _var(self, const StepContext* step) noexcept nogil:
         """Variance of the series itself; nan of a point."""
         if step.extra == NULL or self.kernel.learns_extra or isnan(step.var):
             return step.var
         return smaller(step.var + self.work.extra[0], LARGEST)
 
-    cdef void _describe(self, Step* step, double* record) noexcept nogil:
+    cdef void _describe(self, StepContext* step, double* record) noexcept nogil:
         self.kernel.describe(step, base_of(&self.past, &self.design) if self.design.n_taps > 1 else 0.0, record)
 
-    cdef void _learn(self, Step* step, double y, double mean, double var) noexcept nogil:
-        self.kernel.absorb(step, y - base_of(&self.past, &self.design))
+    cdef void _learn(self, StepContext* step, double y, double mean, double var) noexcept nogil:
+        self.kernel.learn(step, y - base_of(&self.past, &self.design))
         observe(&self.past, &self.design, &self.work, y, mean, var)
         if self.design.n_horizons > 0:
             judge_drifts(&self.past, &self.design, y)
             if is_due(&self.past, &self.design):
                 self._begin(&self.newest)
-                self.kernel.believe(&self.newest, &self.judged.belief)
+                self.kernel.export_mixture(&self.newest, &self.judged.belief)
                 begin_drifts(
                     self.judged, &self.past, &self.design, <const Py_ssize_t*>cnp.PyArray_DATA(self.groups)
                 )

@@ -2,11 +2,11 @@ cimport numpy as cnp
 
 from adabypass.state.bank_table cimport Bank
 from adabypass.kernels.sparse_cell cimport SparseCell
-from adabypass.kernels.step cimport Step
+from adabypass.kernels.step cimport StepContext
 
 
 cdef class SparseBankCell(SparseCell):
-    cdef Step without_features
+    cdef StepContext without_features
     cdef Bank bank                      # of the features that are given
     cdef double* new_log                # ν of (183), and how much was seen of it
     cdef double* x_scale                # (features,)   0 of one that was never other than 0

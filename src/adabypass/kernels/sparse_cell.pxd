@@ -1,8 +1,8 @@
 cimport numpy as cnp
 
-from adabypass.kernels.maker cimport Maker
+from adabypass.kernels.forecast_factory cimport ForecastFactory
 from adabypass.kernels.running cimport Running
-from adabypass.kernels.step cimport Kernel, Step
+from adabypass.kernels.step cimport Kernel, StepContext
 
 
 cdef enum:
@@ -16,7 +16,7 @@ cdef class SparseCell(Running):
     cdef Kernel kernel
     cdef cnp.ndarray constants
     cdef Py_ssize_t n_head, capacity, n_given
-    cdef Maker maker
+    cdef ForecastFactory factory
     cdef double* memory
     cdef Py_ssize_t* indices        # of the features that are given
     cdef double* values             # and their values
@@ -25,7 +25,7 @@ cdef class SparseCell(Running):
     cdef Py_ssize_t[MOST_VECTORS] vectors   # where they begin in the row
     cdef Py_ssize_t var             # which of them the variances are
     cdef Py_ssize_t common          # where the common variance is in the row
-    cdef Step newest
+    cdef StepContext newest
 
     cdef int _find_vectors(self, spec) except -1
     cdef int _make_room(self, Py_ssize_t n) except -1

@@ -13,9 +13,9 @@ from libc.string cimport memcpy
 cimport numpy as cnp
 
 from adabypass.kernels.arguments cimport as_target, is_vector
-from adabypass.kernels.maker cimport Maker
+from adabypass.kernels.forecast_factory cimport ForecastFactory
 from adabypass.kernels.running cimport Running, check_idle
-from adabypass.kernels.step cimport LARGEST, LINE, Kernel, Linear, Step, aim, next_line
+from adabypass.kernels.step cimport LARGEST, LINE, Kernel, WeightsView, StepContext, scale_features, next_line
 from adabypass.numerics.special cimport smaller
 
 import numpy as np
@@ -48,7 +48,7 @@ cdef class SparseCell(Running):
         self.kernel, self.spec, self.row, self.n_features = kernel, spec, row, n_features
         self.constants = np.array(spec.constants(), dtype=np.float64)
         self.n_head = spec.n_head
-        self.maker = Maker(spec, kernel.describe != NULL)
+        self.factory = ForecastFactory(spec, kernel.describe != NULL)
         self._find_vectors(spec)
         self._make_room(16)
 
@@ -84,12 +84,12 @@ cdef class SparseCell(Running):
 
     def predict(self, const Py_ssize_t[::1] indices, const double[::1] values):
         """Return the forecast of the observation at the features `indices`, whose values these are; others are 0."""
-        record = self.maker.new_record(True)
+        record = self.factory.new_record(True)
         self._load(indices, values)
         self._forecast()
         if record is not None:
             self._describe(<double*>cnp.PyArray_DATA(record))
-        return self.maker.make(self.newest.mean, self.newest.var, record)
+        return self.factory.make(self.newest.mean, self.newest.var, record)
 
     def update(self, const Py_ssize_t[::1] indices, const double[::1] values, y):
         """Learn from having seen `y`; nan is a missing observation."""
@@ -98,7 +98,7 @@ cdef class SparseCell(Running):
     def step(self, const Py_ssize_t[::1] indices, const double[::1] values, y, bint want_forecast=True):
         """Forecast `y` as `predict` does, then learn from it; nan is a missing observation."""
         cdef double target = as_target(y), mean, var
-        record = self.maker.new_record(True) if want_forecast else None
+        record = self.factory.new_record(True) if want_forecast else None
         self._load(indices, values)
         check_idle(self.state)
         self._forecast()
@@ -106,7 +106,7 @@ cdef class SparseCell(Running):
         if record is not None:
             self._describe(<double*>cnp.PyArray_DATA(record))
         self._learn(target)
-        return self.maker.make(mean, var, record) if want_forecast else None
+        return self.factory.make(mean, var, record) if want_forecast else None
 
     def run(
         self, const Py_ssize_t[::1] begin, const Py_ssize_t[::1] indices, const double[::1] values,
@@ -122,9 +122,9 @@ cdef class SparseCell(Running):
         cdef Py_ssize_t t, n_rows = y.shape[0]
         if begin.shape[0] != n_rows + 1 or indices.shape[0] != values.shape[0]:
             raise ValueError("rows must say where they begin, and every index needs a value")
-        keep_records = keep_records and self.maker.n_record > 0
+        keep_records = keep_records and self.factory.n_record > 0
         kept = np.empty((n_rows, 2 + self.n_head))
-        kept_records = np.empty((n_rows if keep_records else 0, self.maker.n_record))
+        kept_records = np.empty((n_rows if keep_records else 0, self.factory.n_record))
         cdef double[:, ::1] history = kept, records = kept_records
         for t in range(n_rows):
             if not 0 <= begin[t] <= begin[t + 1] <= indices.shape[0]:
@@ -158,7 +158,7 @@ cdef class SparseCell(Running):
 
     cdef void _forecast(self) noexcept nogil:
         """Gather the weights of the features that were loaded, and forecast."""
-        cdef Step* step = &self.newest
+        cdef StepContext* step = &self.newest
         cdef Py_ssize_t j, k, n = self.n_given
         cdef double* row = <double*>cnp.PyArray_DATA(self.row)
         cdef double* given = self.compact + self.n_head
@@ -175,7 +175,7 @@ cdef class SparseCell(Running):
         step.scratch = next_line(given + self.n_vectors * n)
         step.extra, step.pending = NULL, NULL
         step.mean = step.var = NAN
-        aim(step, self.values, self.kernel.scale_up)
+        scale_features(step, self.values, self.kernel.scale_up)
         self.kernel.forecast(step)
 
     cdef void _describe(self, double* record) noexcept nogil:
@@ -184,7 +184,7 @@ cdef class SparseCell(Running):
 
     cdef void _learn(self, double y) noexcept nogil:
         """Learn from `y`, after `_forecast`, and put the weights back."""
-        cdef Linear linear
+        cdef WeightsView linear
         cdef Py_ssize_t i, j, k, n = self.n_given
         cdef double* row = <double*>cnp.PyArray_DATA(self.row)
         cdef double* var = row + self.vectors[self.var]
@@ -192,7 +192,7 @@ cdef class SparseCell(Running):
         cdef double* given = self.compact + self.n_head
         cdef double* given_var = given + self.var * n
         cdef double smallest = LARGEST
-        self.kernel.absorb(&self.newest, y)
+        self.kernel.learn(&self.newest, y)
         self.kernel.weights(&self.newest, &linear)
         common[0] = smaller(common[0] + linear.drift_var, LARGEST)                          # (172)
         memcpy(row, self.compact, self.n_head * sizeof(double))

@@ -1,7 +1,7 @@
 # Weights of lags that do not let a series explode.
 
 from adabypass.kernels.past cimport Design, Workspace
-from adabypass.kernels.step cimport Step, Weights
+from adabypass.kernels.step cimport StepContext, Weights
 
 
 cdef void growths(
@@ -10,6 +10,6 @@ cdef void growths(
 ) noexcept nogil
 cdef Py_ssize_t n_response(const Design* design) noexcept nogil
 cdef void stabilised_gains(
-    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_walks,
+    const Design* design, const Workspace* work, const StepContext* step, Weights weights_of, Py_ssize_t n_walks,
     Py_ssize_t horizon, Py_ssize_t n_touched, double base_var,
 ) noexcept nogil

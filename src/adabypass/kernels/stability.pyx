@@ -2,7 +2,7 @@
 
 from libc.math cimport fabs, isnan, pow, sqrt
 
-from adabypass.kernels.step cimport LARGEST, Linear, Step, Weights, weight_cov, weight_drift, weight_mean
+from adabypass.kernels.step cimport LARGEST, WeightsView, StepContext, Weights, weight_cov, weight_drift, weight_mean
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.simd.dispatch cimport KERNELS
 
@@ -43,11 +43,11 @@ cdef void growths(
 
 
 cdef void _gather(
-    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_walks,
+    const Design* design, const Workspace* work, const StepContext* step, Weights weights_of, Py_ssize_t n_walks,
     Py_ssize_t horizon,
 ) noexcept nogil:
     """Weights of the lags of each component, their sum and spread, and their mean under the mixture."""
-    cdef const Linear* linear
+    cdef const WeightsView* linear
     cdef Py_ssize_t i, k
     cdef double weight, size, spread
     weights_of(step, work.linears)
@@ -73,7 +73,7 @@ cdef double _most_growth(
     const Design* design, const Workspace* work, Py_ssize_t n_walks, Py_ssize_t n_steps
 ) noexcept nogil:
     """Growth that the mixture is certain of by two standard deviations; 1 if it is of none."""
-    cdef const Linear* linear
+    cdef const WeightsView* linear
     cdef Py_ssize_t i, k
     cdef double doubt = 0.0, apart, growth, early
     for k in range(n_walks):
@@ -86,14 +86,14 @@ cdef double _most_growth(
 
 
 cdef void stabilised_gains(
-    const Design* design, const Workspace* work, const Step* step, Weights weights_of, Py_ssize_t n_walks,
+    const Design* design, const Workspace* work, const StepContext* step, Weights weights_of, Py_ssize_t n_walks,
     Py_ssize_t horizon, Py_ssize_t n_touched, double base_var,
 ) noexcept nogil:
     """Variance of each component's forecast because values are unknown, with weights that do not explode: (64)-(66).
 
     `work.spread` and `work.crossed` hold the covariance of the lags made of unknown values, and theirs with the base.
     """
-    cdef const Linear* linear
+    cdef const WeightsView* linear
     cdef Py_ssize_t i, j, k, a, b, K = n_walks, stride = work.stride, bias = design.bias
     cdef Py_ssize_t n_steps = max(max(horizon, 2 * design.n_values), LEAST_STEPS)
     cdef double least_room = 0.7 / horizon, bound = 1.0, factor, shrink, gain, cov, weight, other

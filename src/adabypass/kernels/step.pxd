@@ -1,6 +1,6 @@
 # What every model's step looks like: the one shape that lets a single loop drive them all.
 
-from adabypass.kernels.belief cimport Belief
+from adabypass.kernels.belief cimport LinearMixture
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.simd.dispatch cimport OPENED, Update
 
@@ -18,8 +18,8 @@ ctypedef struct Pending:
     double* vectors             # memory for the update's: 2 n numbers
 
 
-ctypedef struct Step:
-    # One observation on its way through a model. `forecast` fills what `absorb` then uses.
+ctypedef struct StepContext:
+    # One observation on its way through a model. `forecast` fills what `learn` then uses.
     Py_ssize_t n                # in     number of features: of those that are given, if the covariance is diagonal
     Py_ssize_t n_total          # in     number of all features
     bint is_diagonal            # in     whether the covariance is kept as its diagonal alone
@@ -42,7 +42,7 @@ ctypedef struct Step:
     double[3 * OPENED + 16] opened      # scratch  the kernel's own
 
 
-ctypedef struct Linear:
+ctypedef struct WeightsView:
     # The weights of one component, as they stand in the row.
     double share                # mixture weight
     const double* mean          # of the features' weights
@@ -55,22 +55,22 @@ ctypedef struct Linear:
     const double* x_scale       # or NULL if they stand in the user's units; not above 0: the weight is 0
 
 
-ctypedef void (*Forecast)(Step* step) noexcept nogil
-ctypedef void (*Absorb)(Step* step, double y) noexcept nogil
-ctypedef void (*Weights)(const Step* step, Linear* out) noexcept nogil      # of every component
-ctypedef void (*Describe)(Step* step, double base, double* record) noexcept nogil      # distributions/packing.pxd
-ctypedef void (*Believe)(Step* step, Belief* out) noexcept nogil             # for forecasts many steps ahead
-# Whether the forecast of any of these observations, or of the one after them, may be mixed: see `Step.is_mixed`.
-ctypedef bint (*MayMix)(Step* step, const double* y, Py_ssize_t n) noexcept nogil
-ctypedef void (*Weigh)(Step* step, double* mean, double* var) noexcept nogil
+ctypedef void (*Forecast)(StepContext* step) noexcept nogil
+ctypedef void (*Learn)(StepContext* step, double y) noexcept nogil
+ctypedef void (*Weights)(const StepContext* step, WeightsView* out) noexcept nogil      # of every component
+ctypedef void (*Describe)(StepContext* step, double base, double* record) noexcept nogil  # distributions/packing.pxd
+ctypedef void (*ExportMixture)(StepContext* step, LinearMixture* out) noexcept nogil   # many steps ahead
+# Whether the forecast of any of these observations, or of the one after them, may be mixed: see `StepContext.is_mixed`.
+ctypedef bint (*MayMix)(StepContext* step, const double* y, Py_ssize_t n) noexcept nogil
+ctypedef void (*Weigh)(StepContext* step, double* mean, double* var) noexcept nogil
 
 
 cdef class Kernel:
     cdef Forecast forecast
-    cdef Absorb absorb
+    cdef Learn learn
     cdef Weights weights
     cdef Describe describe      # NULL unless the forecast is a mixture
-    cdef Believe believe
+    cdef ExportMixture export_mixture
     cdef Weigh weigh            # NULL unless the forecast is a mixture
     cdef MayMix may_mix         # whether a forecast may yet be mixed; NULL if it never is
     cdef bint scale_up          # whether tiny features are scaled as well as huge ones
@@ -78,8 +78,8 @@ cdef class Kernel:
 
     @staticmethod
     cdef Kernel of(
-        Forecast forecast, Absorb absorb, Weights weights, Believe believe, bint scale_up=*, bint learns_extra=*,
-        Describe describe=*, Weigh weigh=*, MayMix may_mix=*,
+        Forecast forecast, Learn learn, Weights weights, ExportMixture export_mixture, bint scale_up=*,
+        bint learns_extra=*, Describe describe=*, Weigh weigh=*, MayMix may_mix=*,
     )
 
 
@@ -106,25 +106,25 @@ cdef inline double saturate_weight(double value) noexcept nogil:
 
 
 cdef inline void single_component(
-    Linear* out, const double* mean, const double* cov, double drift_var
+    WeightsView* out, const double* mean, const double* cov, double drift_var
 ) noexcept nogil:
     """The weights of a model that is no mixture, which stand in the user's units."""
     out.share, out.mean, out.cov, out.stride, out.offset, out.drift_var = 1.0, mean, cov, 1, 0, drift_var
     out.drift_divisor, out.y_scale, out.x_scale = NULL, 1.0, NULL
 
 
-cdef inline double unit_of(const Linear* linear, Py_ssize_t i) noexcept nogil:
+cdef inline double unit_of(const WeightsView* linear, Py_ssize_t i) noexcept nogil:
     """By what a feature's weight in the row is multiplied to stand in the user's units."""
     if linear.x_scale == NULL:
         return 1.0
     return smaller(linear.y_scale / linear.x_scale[i], LARGEST_UNIT) if linear.x_scale[i] > 0.0 else 0.0
 
 
-cdef inline double weight_mean(const Linear* linear, Py_ssize_t i) noexcept nogil:
+cdef inline double weight_mean(const WeightsView* linear, Py_ssize_t i) noexcept nogil:
     return linear.mean[i * linear.stride] * unit_of(linear, i)
 
 
-cdef inline double weight_cov(const Linear* linear, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+cdef inline double weight_cov(const WeightsView* linear, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
     """Covariance of the weights of features i and j, in the user's units."""
     cdef Py_ssize_t row = linear.offset + (i if i > j else j), column = linear.offset + (j if i > j else i)
     cdef Py_ssize_t at = (row * (row + 1) // 2 + column) * linear.stride
@@ -133,7 +133,7 @@ cdef inline double weight_cov(const Linear* linear, Py_ssize_t i, Py_ssize_t j) 
     return saturate(linear.cov[at] * unit_of(linear, i) * unit_of(linear, j))
 
 
-cdef inline double weight_drift(const Linear* linear, Py_ssize_t i) noexcept nogil:
+cdef inline double weight_drift(const WeightsView* linear, Py_ssize_t i) noexcept nogil:
     """Variance that a step of time adds to the weight of feature i, in the user's units."""
     cdef double unit = unit_of(linear, i)
     return saturate(
@@ -141,7 +141,7 @@ cdef inline double weight_drift(const Linear* linear, Py_ssize_t i) noexcept nog
     )
 
 
-cdef inline void add_drift(Step* step, double amount, double* S) noexcept nogil:
+cdef inline void add_drift(StepContext* step, double amount, double* S) noexcept nogil:
     """S += amount * eye(n)"""
     cdef Py_ssize_t i, at = 0
     for i in range(step.n):
@@ -149,16 +149,16 @@ cdef inline void add_drift(Step* step, double amount, double* S) noexcept nogil:
         at += i + 1
 
 
-cdef void project(Step* step, const double* m, double* S) noexcept nogil
+cdef void project(StepContext* step, const double* m, double* S) noexcept nogil
 
 cdef void condition(
-    Step* step, double* m, double* S, double drift_var, double D, double move, double explained
+    StepContext* step, double* m, double* S, double drift_var, double D, double move, double explained
 ) noexcept nogil
 
-cdef double squared_projection(Step* step) noexcept nogil
+cdef double squared_projection(StepContext* step) noexcept nogil
 
-cdef void multiply(Step* step, int which, double* matrix, double* out) noexcept nogil
-cdef void update(Step* step, int which, const Update* by, double* matrix) noexcept nogil
-cdef void settle(Step* step) noexcept nogil
+cdef void multiply(StepContext* step, int which, double* matrix, double* out) noexcept nogil
+cdef void update(StepContext* step, int which, const Update* by, double* matrix) noexcept nogil
+cdef void flush_updates(StepContext* step) noexcept nogil
 
-cdef void aim(Step* step, const double* x, bint scale_up) noexcept nogil
+cdef void scale_features(StepContext* step, const double* x, bint scale_up) noexcept nogil

@@ -22,15 +22,15 @@ cdef class Kernel:
 
     @staticmethod
     cdef Kernel of(
-        Forecast forecast, Absorb absorb, Weights weights, Believe believe, bint scale_up=False,
+        Forecast forecast, Learn learn, Weights weights, ExportMixture export_mixture, bint scale_up=False,
         bint learns_extra=False, Describe describe=NULL, Weigh weigh=NULL,
         MayMix may_mix=NULL,
     ):
         cdef Kernel kernel = Kernel.__new__(Kernel)
         kernel.forecast = forecast
-        kernel.absorb = absorb
+        kernel.learn = learn
         kernel.weights = weights
-        kernel.believe = believe
+        kernel.export_mixture = export_mixture
         kernel.describe = describe
         kernel.weigh = weigh
         kernel.may_mix = may_mix
@@ -39,7 +39,7 @@ cdef class Kernel:
         return kernel
 
 
-cdef inline const Update* _take(Step* step, int which) noexcept nogil:
+cdef inline const Update* _take(StepContext* step, int which) noexcept nogil:
     """The update that waits for a matrix, which the caller makes; NULL if there is none."""
     if step.pending == NULL or step.pending[which].matrix == NULL:
         return NULL
@@ -47,12 +47,12 @@ cdef inline const Update* _take(Step* step, int which) noexcept nogil:
     return &step.pending[which].update
 
 
-cdef void multiply(Step* step, int which, double* matrix, double* out) noexcept nogil:
+cdef void multiply(StepContext* step, int which, double* matrix, double* out) noexcept nogil:
     """out = matrix @ x, after the update that waits"""
     KERNELS.multiply(step.n, _take(step, which), matrix, step.x, out, NULL)
 
 
-cdef void update(Step* step, int which, const Update* by, double* matrix) noexcept nogil:
+cdef void update(StepContext* step, int which, const Update* by, double* matrix) noexcept nogil:
     """Update a matrix, or let that wait; before it, a product has made any update that waited."""
     cdef Pending* pending
     cdef Py_ssize_t n = step.n
@@ -72,7 +72,7 @@ cdef void update(Step* step, int which, const Update* by, double* matrix) noexce
         pending.update.diagonal = pending.vectors + n
 
 
-cdef void settle(Step* step) noexcept nogil:
+cdef void flush_updates(StepContext* step) noexcept nogil:
     """Make all updates that wait, so that the row says what the model has learned."""
     cdef int which
     if step.pending == NULL:
@@ -83,7 +83,7 @@ cdef void settle(Step* step) noexcept nogil:
             step.pending[which].matrix = NULL
 
 
-cdef void project(Step* step, const double* m, double* S) noexcept nogil:
+cdef void project(StepContext* step, const double* m, double* S) noexcept nogil:
     """prior_var = x @ S @ x, square = x @ x, product = scale * (x @ m)
 
     Writes S @ x and S's diagonal, which `condition` needs, to the first 2 n numbers of scratch memory.
@@ -97,7 +97,7 @@ cdef void project(Step* step, const double* m, double* S) noexcept nogil:
 
 
 cdef void condition(
-    Step* step, double* m, double* S, double drift_var, double D, double move, double explained
+    StepContext* step, double* m, double* S, double drift_var, double D, double move, double explained
 ) noexcept nogil:
     """Condition the weights on one observation: equations (25)-(28).
 
@@ -113,12 +113,12 @@ cdef void condition(
     update(step, COVARIANCE, &change, S)
 
 
-cdef double squared_projection(Step* step) noexcept nogil:
+cdef double squared_projection(StepContext* step) noexcept nogil:
     """|S @ x|², after `project`"""
     return KERNELS.dot(step.n, step.scratch, step.scratch)
 
 
-cdef void _project_diagonal(Step* step, const double* m, const double* S) noexcept nogil:
+cdef void _project_diagonal(StepContext* step, const double* m, const double* S) noexcept nogil:
     """The same of a covariance that is kept as its diagonal: equation (170)."""
     cdef Py_ssize_t i, n = step.n
     cdef double product = 0.0
@@ -132,7 +132,7 @@ cdef void _project_diagonal(Step* step, const double* m, const double* S) noexce
 
 
 cdef void _condition_diagonal(
-    Step* step, double* m, double* S, double drift_var, double D, double move, double explained
+    StepContext* step, double* m, double* S, double drift_var, double D, double move, double explained
 ) noexcept nogil:
     """The same of a covariance that is kept as its diagonal: equations (26) and (171)."""
     cdef Py_ssize_t i, n = step.n
@@ -144,7 +144,7 @@ cdef void _condition_diagonal(
         S[i] = larger(P * (1.0 - explained * smaller(p * step.x[i] / D, 1.0)), 0.0)
 
 
-cdef void aim(Step* step, const double* x, bint scale_up) noexcept nogil:
+cdef void scale_features(StepContext* step, const double* x, bint scale_up) noexcept nogil:
     """Point the step at x, divided by a power of two where its squares could overflow (or, if asked, vanish): (37)."""
     cdef Py_ssize_t i
     cdef double largest = 0.0

@@ -17,11 +17,11 @@ from adabypass.distributions.packing cimport ABSENT, Record, open_record
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.kernels.bank cimport (
-    absorb_bank, describe_bank, forecast_bank, open_bank, weigh, weights,
+    learn_bank, describe_bank, forecast_bank, open_bank, weigh, weights,
 )
-from adabypass.kernels.bank_belief cimport believe
+from adabypass.kernels.bank_belief cimport export_mixture
 from adabypass.kernels.bank_walks cimport setting
-from adabypass.kernels.step cimport LARGEST, LINE, Kernel, Step, saturate
+from adabypass.kernels.step cimport LARGEST, LINE, Kernel, StepContext, saturate
 from adabypass.simd.dispatch cimport LANES, MOST_FLEXIBLE, OPENED
 
 from adabypass.numerics import limits
@@ -46,7 +46,7 @@ if sizeof(Targets) > sizeof(double) * (3 * OPENED + 16):
     raise ImportError("a step has too little room for three banks")
 
 
-cdef inline Targets* opened(Step* step) noexcept nogil:
+cdef inline Targets* opened(StepContext* step) noexcept nogil:
     """The banks of the step's row; their fields are looked for once, as long as the row is the same."""
     cdef Targets* targets = <Targets*>step.opened
     if step.opened_row != step.row:
@@ -56,12 +56,12 @@ cdef inline Targets* opened(Step* step) noexcept nogil:
     return targets
 
 
-cdef void open_targets(Step* step, Targets* targets) noexcept nogil:
+cdef void open_targets(StepContext* step, Targets* targets) noexcept nogil:
     """Point at the rows of the banks, in the order of `TRANSFORMED_LAYOUT`, and at the scratch memory."""
     cdef Py_ssize_t n = step.n
     cdef Bank* own = &targets.bank[IDENTITY]
     cdef Bank* bank
-    cdef Step part
+    cdef StepContext part
     cdef int target
     open_bank(step, own)
     targets.evidence = NULL
@@ -105,7 +105,7 @@ cdef inline double over_unit(double value, double unit, int target) noexcept nog
     return to_target(ROOT, value) / to_target(ROOT, unit)
 
 
-cdef bint transform_features(const Targets* targets, const Step* step, int target, double* out) noexcept nogil:
+cdef bint transform_features(const Targets* targets, const StepContext* step, int target, double* out) noexcept nogil:
     """Write h(x): equation (218). Return whether every feature that is transformed has kept its sign."""
     cdef Py_ssize_t i
     cdef double value
@@ -129,7 +129,7 @@ cdef inline bint is_followed(const Targets* targets) noexcept nogil:
     return targets.evidence != NULL and targets.unit[0] > 0.0
 
 
-cdef void forecast(Step* step) noexcept nogil:
+cdef void forecast(StepContext* step) noexcept nogil:
     """Mean and variance of the mixture of the banks' forecasts."""
     cdef Targets* targets = opened(step)
     step.is_mixed = False
@@ -138,7 +138,7 @@ cdef void forecast(Step* step) noexcept nogil:
         mix_banks(step, targets)
 
 
-cdef void mix_banks(Step* step, Targets* targets) noexcept nogil:
+cdef void mix_banks(StepContext* step, Targets* targets) noexcept nogil:
     """Forecast with the other banks too, and mix what they say of y: equations (220) and (221)."""
     cdef double[N_TARGETS] mean, var
     cdef double best = 0.0, total = 0.0, center = 0.0, spread = 0.0
@@ -200,7 +200,7 @@ cdef void bring_back(int target, double unit, double* mean, double* var) noexcep
         back_moments(target, mean[0] * sqrt(unit), var[0] * unit, mean, var)
 
 
-cdef bint may_mix(Step* step, const double* y, Py_ssize_t n) noexcept nogil:
+cdef bint may_mix(StepContext* step, const double* y, Py_ssize_t n) noexcept nogil:
     """Whether the forecast of any of n observations, or of the one after them, may speak of the log or the root of y.
 
     It does so after a warm-up in which all values are positive.
@@ -221,7 +221,7 @@ cdef bint may_mix(Step* step, const double* y, Py_ssize_t n) noexcept nogil:
     return n_left <= 0
 
 
-cdef bint spread_extra(Step* step, Targets* targets, int target) noexcept nogil:
+cdef bint spread_extra(StepContext* step, Targets* targets, int target) noexcept nogil:
     """Write what unknown features add to the variance of the log or the root: equation (222). Return whether it can be.
     """
     cdef double* extra = targets.extra + (target - 1) * LANES
@@ -239,11 +239,11 @@ cdef bint spread_extra(Step* step, Targets* targets, int target) noexcept nogil:
     return True
 
 
-cdef void absorb(Step* step, double y) noexcept nogil:
+cdef void learn(StepContext* step, double y) noexcept nogil:
     """Learn from y, after `forecast`; nan lets time pass."""
     cdef Targets* targets = opened(step)
     cdef Py_ssize_t i
-    absorb_bank(&targets.bank[IDENTITY], step.x, step.scale, y)
+    learn_bank(&targets.bank[IDENTITY], step.x, step.scale, y)
     if targets.evidence == NULL or targets.unit[0] < 0.0:
         return
     if targets.unit[0] > 0.0:
@@ -257,13 +257,13 @@ cdef void absorb(Step* step, double y) noexcept nogil:
         targets.unit[0] = -1.0
 
 
-cdef void follow_first(Step* step, Targets* targets, double y) noexcept nogil:
+cdef void follow_first(StepContext* step, Targets* targets, double y) noexcept nogil:
     """Let the banks of the log and the root learn their first observation."""
     cdef int target
     for target in range(LOG, N_TARGETS):
         start_again(targets, target)
         transform_features(targets, step, target, targets.x)
-        absorb_bank(&targets.bank[target], targets.x, 1.0, over_unit(y, targets.unit[0], target))
+        learn_bank(&targets.bank[target], targets.x, 1.0, over_unit(y, targets.unit[0], target))
         targets.bank[target].row[LOG_SCORE] = 0.0
 
 
@@ -276,7 +276,7 @@ cdef void start_again(Targets* targets, int target) noexcept nogil:
     bank.row[SEASON_STEP] = step if step >= 0.0 else bank.period - 1.0
 
 
-cdef void follow(Step* step, Targets* targets, double y) noexcept nogil:
+cdef void follow(StepContext* step, Targets* targets, double y) noexcept nogil:
     """Let the banks of the log and the root learn, and weigh all by what they said of y: equations (219) and (220)."""
     cdef double[N_TARGETS] score
     cdef double* log_score = targets.bank[IDENTITY].row + LOG_SCORE
@@ -299,17 +299,17 @@ cdef double learn_target(Targets* targets, int target, const double* x, double y
     cdef Bank* bank = &targets.bank[target]
     cdef double unit = targets.unit[0], score
     if isnan(y):
-        absorb_bank(bank, x, 1.0, y)
+        learn_bank(bank, x, 1.0, y)
         return y
     if not has_target(target, y):
         return -INFINITY
-    absorb_bank(bank, x, 1.0, over_unit(y, unit, target))
+    learn_bank(bank, x, 1.0, over_unit(y, unit, target))
     score = bank.row[LOG_SCORE] + log_slope(target, y) + (0.0 if target == LOG else -0.5 * log(unit))
     bank.row[LOG_SCORE] = 0.0       # that of all banks is kept in the first
     return score
 
 
-cdef void leave_features(Step* step, Targets* targets, int target, double* x) noexcept nogil:
+cdef void leave_features(StepContext* step, Targets* targets, int target, double* x) noexcept nogil:
     """Take features that have not kept their sign as they are from now on: the bank learns from the start."""
     cdef Py_ssize_t i
     for i in range(step.n):
@@ -345,7 +345,7 @@ cdef void weigh_targets(Targets* targets, const double* score, double mixture) n
         targets.evidence[target] = larger(targets.evidence[target] - best, constants[LEAST_EVIDENCE])
 
 
-cdef void describe(Step* step, double base, double* record) noexcept nogil:
+cdef void describe(StepContext* step, double base, double* record) noexcept nogil:
     """Write the forecast in the user's units, with `base` added to it, after `forecast`."""
     cdef Targets* targets = opened(step)
     cdef int target
@@ -379,6 +379,6 @@ cdef void scale_record(const Targets* targets, int target, double* record) noexc
 
 
 KERNEL = Kernel.of(
-    forecast, absorb, weights, believe, scale_up=False, learns_extra=True, describe=describe, weigh=weigh,
+    forecast, learn, weights, export_mixture, scale_up=False, learns_extra=True, describe=describe, weigh=weigh,
     may_mix=may_mix,
 )

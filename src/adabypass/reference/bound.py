@@ -7,7 +7,7 @@ from typing import NamedTuple
 from scipy.special import digamma, kve
 
 from adabypass.numerics.limits import LARGEST_PREC, SMALLEST_RHO
-from adabypass.reference.govi import Omega, Surprise, Theta
+from adabypass.reference.bypass import Omega, Surprise, Theta
 from adabypass.reference.special import NoiseMean, noise_mean
 
 
@@ -74,7 +74,7 @@ class Factors(NamedTuple):
 
 
 def factors(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[str] = ()) -> Factors:
-    """Renew every factor from the old means: a sweep whose means are those of `govi.sweep`."""
+    """Renew every factor from the old means: a sweep whose means are those of `bypass.sweep`."""
     alpha, beta, mu, V = theta
     s, n, k, e, n_features = seen
     h = s + n / alpha

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.numerics.limits import LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC, SMALLEST_RHO
-from adabypass.reference import govi
-from adabypass.reference.govi import Belief, Omega, Surprise, Theta
+from adabypass.reference import bypass
+from adabypass.reference.bypass import Belief, Omega, Surprise, Theta
 from adabypass.reference.linear_gaussian import Weights, drift, inner
 from adabypass.reference.special import NoiseMean, bessel_ratio_slope, noise_mean
 from adabypass.state.paper import AdaBypassSpec
@@ -43,16 +43,16 @@ def update(belief: Belief, slopes: Slopes, x: Floats, y: float, spec: AdaBypassS
         drift_var, d_alpha = 1 / belief.theta.drift_prec, slopes.theta[:, 0]
         widened = slopes.cov - (d_alpha * drift_var**2)[:, None, None] * np.eye(len(x))
         return belief._replace(weights=drift(belief.weights, drift_var)), slopes._replace(cov=widened)
-    seen = govi.surprise(belief.weights, x, y)
+    seen = bypass.surprise(belief.weights, x, y)
     omega = adapt(belief, slopes, x, seen.e, spec)
-    weights, theta, _, _ = govi.learn(belief, omega, x, seen, spec)
+    weights, theta, _, _ = bypass.learn(belief, omega, x, seen, spec)
     slopes = follow(slopes, belief.weights, x, y, theta, omega, spec.corrections)
     return Belief(weights, theta, omega, belief.gradient), slopes
 
 
 def adapt(belief: Belief, slopes: Slopes, x: Floats, e: float, spec: AdaBypassSpec) -> Omega:
     """Move a, b and ε, each along its own slope of the loss."""
-    error, var = e - belief.theta.noise_mean, govi.predict(belief, x)[1]
+    error, var = e - belief.theta.noise_mean, bypass.predict(belief, x)[1]
     d = belief.theta.noise_prec * (slopes.mean @ x) * error  # (239)
     if "E8" in spec.corrections:
         mean_slope, var_slope = forecast_slopes(slopes, belief, x)
@@ -123,7 +123,7 @@ def follow(
     slopes: Slopes, weights: Weights, x: Floats, y: float, theta: Theta, omega: Omega, corrections: Collection[str]
 ) -> Slopes:
     """Carry the derivatives through a step from `weights` that ended its sweeps at `theta`."""
-    seen, u = govi.surprise(weights, x, y), weights.cov @ x
+    seen, u = bypass.surprise(weights, x, y), weights.cov @ x
     d_u = slopes.cov @ x  # (3, I)
     d_s, d_k, d_e = d_u @ x, 2 * d_u @ u, -slopes.mean @ x
     here = np.concatenate([np.eye(4), np.zeros((6, 4))])

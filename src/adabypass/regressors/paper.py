@@ -6,10 +6,10 @@ from math import isnan
 import numpy as np
 
 from adabypass.errors import ParameterError
-from adabypass.kernels import govi, kalman, passive_aggressive
+from adabypass.kernels import bypass, kalman, passive_aggressive
 from adabypass.kernels.step import Kernel
 from adabypass.reference import bound
-from adabypass.reference import govi as reference
+from adabypass.reference import bypass as reference
 from adabypass.reference.linear_gaussian import Weights
 from adabypass.regressors.base import Regressor
 from adabypass.state.covariance import Covariance
@@ -131,7 +131,7 @@ class Bypass(Regressor):
     array([0.  , 0.44, 0.44])
     """
 
-    _kernel = govi.BYPASS
+    _kernel = bypass.BYPASS
     _spec_type = BypassSpec
 
     def __init__(
@@ -151,7 +151,7 @@ class Bypass(Regressor):
 
     def _kernel_of(self, spec: Spec) -> Kernel:
         is_corrected = isinstance(spec, BypassSpec) and spec.corrections
-        return govi.CORRECTED_BYPASS if is_corrected else govi.BYPASS
+        return bypass.CORRECTED_BYPASS if is_corrected else bypass.BYPASS
 
     def lower_bound(self, x: object, y: object) -> float:
         """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
@@ -195,7 +195,7 @@ class AdaBypass(Regressor):
     AdaBypass(n_features=2, n_seen=1)
     """
 
-    _kernel = govi.ADA_BYPASS
+    _kernel = bypass.ADA_BYPASS
     _spec_type = AdaBypassSpec
 
     def __init__(
@@ -219,8 +219,8 @@ class AdaBypass(Regressor):
 
     def _kernel_of(self, spec: Spec) -> Kernel:
         if not (isinstance(spec, AdaBypassSpec) and spec.corrections):
-            return govi.ADA_BYPASS
-        return govi.EXACT_ADA_BYPASS if spec.is_exact else govi.CORRECTED_ADA_BYPASS
+            return bypass.ADA_BYPASS
+        return bypass.EXACT_ADA_BYPASS if spec.is_exact else bypass.CORRECTED_ADA_BYPASS
 
     def lower_bound(self, x: object, y: object) -> float:
         """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.

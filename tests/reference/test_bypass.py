@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from adabypass.reference.govi import (
+from adabypass.reference.bypass import (
     Belief,
     Omega,
     Surprise,

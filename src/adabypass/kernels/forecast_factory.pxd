@@ -3,7 +3,7 @@
 cimport numpy as cnp
 
 
-cdef class Maker:
+cdef class ForecastFactory:
     cdef type forecast_type
     cdef object predictive
     cdef object packing

@@ -17,7 +17,7 @@ cdef type MIXTURE = Mixture
 cdef tuple NOTHING = ()
 
 
-cdef class Maker:
+cdef class ForecastFactory:
     """Makes the forecasts of one kind of model.
 
     Parameters

@@ -10,7 +10,7 @@ noise's variance 1/β appears divided by it.
 from libc.math cimport fabs, isnan, sqrt
 
 from adabypass.numerics.special cimport Moments, atom_moments, bessel_ratio, larger, smaller, truncated_moments
-from adabypass.kernels.belief cimport Belief, believe_single
+from adabypass.kernels.belief cimport LinearMixture, export_single
 from adabypass.distributions.families cimport GAUSSIAN
 from adabypass.kernels.exact_gradient cimport (
     AS_IN_THE_PAPER, E2, E3, E4, E8, Slopes, Surprise, Theta, adapt_exactly, drift_slopes, follow_exactly, open_slopes,
@@ -18,8 +18,8 @@ from adabypass.kernels.exact_gradient cimport (
 )
 from adabypass.kernels.gradient cimport follow_diagonal
 from adabypass.kernels.step cimport (
-    GRADIENT, LARGEST, LARGEST_WEIGHT, Kernel, Linear, Step, add_drift, condition, multiply, project, saturate,
-    single_component, squared_projection, update,
+    GRADIENT, LARGEST, LARGEST_WEIGHT, Kernel, WeightsView, StepContext, add_drift, condition, multiply, project,
+    saturate, single_component, squared_projection, update,
 )
 from adabypass.simd.dispatch cimport KERNELS, GradientMove, Update
 
@@ -52,7 +52,7 @@ cdef double LARGEST_HYPERPARAMETER = limits.LARGEST_HYPERPARAMETER
 cdef double NEGLIGIBLE = limits.NEGLIGIBLE_GRADIENT
 
 
-cdef inline void _forecast(Step* step, double* S) noexcept nogil:
+cdef inline void _forecast(StepContext* step, double* S) noexcept nogil:
     """mean = x @ m + mu, var = x @ S @ x + x @ x / alpha + 1 / beta"""
     cdef double prior_var
     project(step, step.row + MEAN, S)
@@ -148,7 +148,7 @@ cdef inline Theta _solve(Theta theta, const Surprise* seen, const double* consta
     return theta
 
 
-cdef inline void _adapt(Step* step, double e, const double* psi) noexcept nogil:
+cdef inline void _adapt(StepContext* step, double e, const double* psi) noexcept nogil:
     """Move a, b and epsilon, all by the same amount: equations (30) and (31)."""
     cdef double* row = step.row
     cdef Py_ssize_t name
@@ -158,7 +158,7 @@ cdef inline void _adapt(Step* step, double e, const double* psi) noexcept nogil:
         row[name] = smaller(larger(row[name] + d, step.constants[OMEGA_MIN]), LARGEST_HYPERPARAMETER)
 
 
-cdef inline void _follow(Step* step, const GradientMove* by, double* psi, double* G) noexcept nogil:
+cdef inline void _follow(StepContext* step, const GradientMove* by, double* psi, double* G) noexcept nogil:
     """Carry the gradients through the step that the weights have taken: equations (32) and (33).
 
     With g = p/D, v = Gx and f = x'v, (32) is G - g v' - v g' + f g g' = G - (g a' + a g') where a = v - f g/2, and the
@@ -177,7 +177,7 @@ cdef inline void _follow(Step* step, const GradientMove* by, double* psi, double
     update(step, GRADIENT, &change, G)                                                  # (32)
 
 
-cdef inline void _describe(Step* step, double e, Surprise* seen) noexcept nogil:
+cdef inline void _describe(StepContext* step, double e, Surprise* seen) noexcept nogil:
     """All that the sweeps need, after `project`: equation (15)."""
     cdef const double* row = step.row
     seen.e = e
@@ -191,7 +191,7 @@ cdef inline void _describe(Step* step, double e, Surprise* seen) noexcept nogil:
 
 
 cdef inline void _absorb(
-    Step* step, double y, double* S, double* psi, double* G, int corrections
+    StepContext* step, double y, double* S, double* psi, double* G, int corrections
 ) noexcept nogil:
     """Learn from y; `psi` and `G` are NULL where nothing adapts."""
     cdef double* row = step.row
@@ -223,37 +223,37 @@ cdef inline void _absorb(
     row[N_SEEN] += 1.0
 
 
-cdef void bypass_forecast(Step* step) noexcept nogil:
+cdef void bypass_forecast(StepContext* step) noexcept nogil:
     _forecast(step, step.row + MEAN + step.n)
 
 
-cdef void bypass_absorb(Step* step, double y) noexcept nogil:
+cdef void bypass_absorb(StepContext* step, double y) noexcept nogil:
     _absorb(step, y, step.row + MEAN + step.n, NULL, NULL, AS_IN_THE_PAPER)
 
 
-cdef void corrected_bypass_absorb(Step* step, double y) noexcept nogil:
+cdef void corrected_bypass_absorb(StepContext* step, double y) noexcept nogil:
     _absorb(step, y, step.row + MEAN + step.n, NULL, NULL, <int>step.constants[BYPASS_CORRECTIONS])
 
 
-cdef void ada_forecast(Step* step) noexcept nogil:
+cdef void ada_forecast(StepContext* step) noexcept nogil:
     _forecast(step, step.row + MEAN + 2 * step.n)
 
 
-cdef inline void _ada_absorb(Step* step, double y, int corrections) noexcept nogil:
+cdef inline void _ada_absorb(StepContext* step, double y, int corrections) noexcept nogil:
     cdef double* psi = step.row + MEAN + step.n
     cdef double* S = psi + step.n
     _absorb(step, y, S, psi, S + (step.n if step.is_diagonal else step.n * (step.n + 1) // 2), corrections)
 
 
-cdef void ada_absorb(Step* step, double y) noexcept nogil:
+cdef void ada_absorb(StepContext* step, double y) noexcept nogil:
     _ada_absorb(step, y, AS_IN_THE_PAPER)
 
 
-cdef void corrected_ada_absorb(Step* step, double y) noexcept nogil:
+cdef void corrected_ada_absorb(StepContext* step, double y) noexcept nogil:
     _ada_absorb(step, y, <int>step.constants[ADA_CORRECTIONS])
 
 
-cdef void exact_absorb(Step* step, double y) noexcept nogil:
+cdef void exact_absorb(StepContext* step, double y) noexcept nogil:
     """Learn from y with the right gradients (E5): a, b and epsilon move first, then the weights, then the slopes."""
     cdef double* row = step.row
     cdef Theta theta = Theta(row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR])
@@ -277,27 +277,27 @@ cdef void exact_absorb(Step* step, double y) noexcept nogil:
     row[N_SEEN] += 1.0
 
 
-cdef void bypass_weights(const Step* step, Linear* out) noexcept nogil:
+cdef void bypass_weights(const StepContext* step, WeightsView* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + step.n, 1.0 / step.row[DRIFT_PREC])
 
 
-cdef void ada_weights(const Step* step, Linear* out) noexcept nogil:
+cdef void ada_weights(const StepContext* step, WeightsView* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + 2 * step.n, 1.0 / step.row[DRIFT_PREC])
 
 
-cdef void _believe(Step* step, const double* S, Belief* out) noexcept nogil:
+cdef void _believe(StepContext* step, const double* S, LinearMixture* out) noexcept nogil:
     """Gaussian noise of the mean and precision that were last inferred."""
     cdef const double* row = step.row
-    believe_single(
+    export_single(
         out, row + MEAN, S, 1.0 / row[DRIFT_PREC], 1.0 / sqrt(row[NOISE_PREC]), 0.0, GAUSSIAN, row[NOISE_MEAN]
     )
 
 
-cdef void bypass_believe(Step* step, Belief* out) noexcept nogil:
+cdef void bypass_believe(StepContext* step, LinearMixture* out) noexcept nogil:
     _believe(step, step.row + MEAN + step.n, out)
 
 
-cdef void ada_believe(Step* step, Belief* out) noexcept nogil:
+cdef void ada_believe(StepContext* step, LinearMixture* out) noexcept nogil:
     _believe(step, step.row + MEAN + 2 * step.n, out)
 
 
