@@ -117,3 +117,9 @@ def test_the_glossary_has_the_paper_s_symbol_of_every_word() -> None:
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
         assert len(cells) == 4
         assert cells[2], f"{cells[0]} has no entry for the paper; - where it has none"
+
+
+def test_every_equation_has_a_number_of_its_own() -> None:
+    defined = re.findall(r"^    .*\s\((\d+b?)\)$", EQUATIONS, flags=re.M)
+    assert len(defined) > 150
+    assert sorted(defined) == sorted(set(defined))

@@ -17,7 +17,8 @@ from adabypass.validation import Floats
 from tests import oracles
 from tests.strategies import powers
 
-CRPS_ERROR = 1e-5  # of the score, where nothing has a kink
+CRPS_ERROR = 1e-5  # of the score, where nothing has a kink,
+MAX_CRPS_ERROR = 1e-4  # and what its quadrature promises anywhere
 
 
 @st.composite
@@ -82,12 +83,12 @@ def test_quantiles_invert_the_distribution_function(forecast: Mixture, q: float)
 
 
 @given(st.floats(-5, 5), powers(-3, 1), powers(-1, 0.5))
-def test_crps_of_a_single_forecast_is_exact(z: float, signal_var: float, epsilon: float) -> None:
+def test_crps_of_a_single_forecast_is_its_integral(z: float, signal_var: float, epsilon: float) -> None:
     forecast = Insensitive(0.0, signal_var, 1.0, epsilon)
     y, reach = z * forecast.sd, 60 * forecast.sd
     below = quad(lambda t: forecast.cdf(t) ** 2, y - reach, y, points=[0.0], limit=400)[0]
     above = quad(lambda t: forecast.sf(t) ** 2, y, y + reach, points=[0.0], limit=400)[0]
-    assert forecast.crps(y) == approx(below + above, rel=1e-6)
+    assert forecast.crps(y) == approx(below + above, rel=MAX_CRPS_ERROR)
 
 
 @given(mixtures())

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
 
-from adabypass import Family, Mixture, Normal, StudentT
+from adabypass import AutoBypass, Family, Forecaster, Mixture, Normal, StudentT
 from adabypass.distributions.component import COMPONENT_FAMILIES, Target
 from adabypass.distributions.extras import MixtureExtras
+from adabypass.distributions.packing import Packing
 from adabypass.errors import ParameterError
 
 LEVELS = np.array([1e-9, 1e-4, 0.05, 0.25, 0.499999, 0.5, 0.500001, 0.75, 0.88, 0.89, 0.95, 1 - 1e-4, 1 - 1e-9])
@@ -269,3 +270,71 @@ def test_nobody_writes_to_what_compiled_code_indexes_with() -> None:
     with pytest.raises(ValueError, match="read-only"):
         forecast.extras.pooled_at[:] = 10**9
     assert forecast.cdf(0.0) == pytest.approx(0.5)
+
+
+def test_a_record_that_somebody_writes_to_harms_nobody() -> None:
+    """Whatever family is written to it, compiled code stays within its memory; run under the sanitizers."""
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = AutoBypass()
+    model.run(X, X.sum(axis=1) + 0.1 * X[:, 0])
+    for family in (Family.STUDENT, Family.FLEXIBLE, 7, 1e18, -1.0, np.nan):
+        forecast: Any = model.predict(X[0])
+        forecast.record[0] = family
+        for _ in range(20):
+            forecast.quantile([0.1, 0.9])
+            forecast.interval(0.9)
+            forecast.cdf(0.3)
+            forecast.crps(0.3)
+    with pytest.raises(ValueError, match="no room for the degrees of freedom"):
+        Packing((Family.STUDENT,) * 40)
+
+
+def test_a_record_without_flexible_noise_is_read_as_far_as_it_goes() -> None:
+    layout = Packing((Family.GAUSSIAN,))
+    forecast = Mixture.packed(np.array([-1.0, 1.0, 2.0, 0.75, 0.5]), layout, 2.0, 1.0)
+    assert forecast.interval(0.9) == pytest.approx(Normal(2.0, 1.0).interval(0.9))
+
+
+def test_a_missing_value_says_nothing_about_the_others() -> None:
+    forecast = Mixture.of(weight=[1.0], mean=0.0, signal_var=1.0)
+    for y in ([np.nan, 0.0], [0.0, np.nan]):
+        assert np.isnan(forecast.cdf(np.array(y))).tolist() == np.isnan(y).tolist()
+
+
+@pytest.mark.parametrize("dof", [1e6, 1e9, 1e15, 1e300])
+def test_student_s_t_of_many_degrees_of_freedom_is_a_normal(dof: float) -> None:
+    student = Mixture.of(weight=[1.0], mean=0.0, noise_scale=1.0, family=Family.STUDENT, dof=dof)
+    for y in (0.0, 1.5, -3.0):
+        assert student.logpdf(y) == pytest.approx(Normal(0.0, 1.0).logpdf(y), abs=1e-4)
+    assert student.entropy() == pytest.approx(Normal(0.0, 1.0).entropy(), abs=1e-4)
+
+
+def test_a_pool_with_an_unknown_part_knows_nothing() -> None:
+    one = Mixture.of(weight=[1.0], mean=0.0, signal_var=1.0)
+    blank = np.array(many(one).components)
+    blank["mean"] = np.nan
+    parts = (Mixture.made(blank),)
+    for share, is_known in (([[0.5, 0.5]], False), ([[1.0, 0.0]], True)):
+        extras = MixtureExtras(np.zeros(1), share=np.array(share), pooled_at=np.zeros(1, dtype=int), parts=parts)
+        forecast = Mixture.with_extras(one.components, extras)
+        assert forecast.is_known is is_known
+        for value in (forecast.cdf(0.0), forecast.logpdf(0.0), forecast.quantile(0.5), forecast.crps(0.0)):
+            assert np.isfinite(value) == is_known
+    inner = Mixture.of(weight=[[1.0]], mean=0.0, noise_scale=1.0, dof=5.0, family=Family.STUDENT, zero_share=0.5)
+    extras = MixtureExtras(np.zeros(1), share=np.array([[0.5, 0.5]]), pooled_at=np.zeros(1, dtype=int), parts=(inner,))
+    with pytest.raises(ValueError, match="components alone"):
+        Mixture.with_extras(one.components, extras).cdf(0.0)
+
+
+def test_forecasts_of_a_pool_that_are_not_pooled_can_be_drawn_from() -> None:
+    y = np.random.default_rng(0).normal(size=60).cumsum()
+    forecasts: Any = Forecaster().run(y).predictive
+    assert np.isfinite(forecasts[0].sample(np.random.default_rng(0)))
+    assert forecasts[:2].sample(np.random.default_rng(0), 3).shape == (3, 2)
+
+
+@pytest.mark.parametrize("more", [{"family": 1.7}, {"target": 0.9}])
+def test_a_family_is_a_whole_number(more: dict[str, float]) -> None:
+    fields: dict[str, Any] = {"weight": [1.0], "mean": 0.0, "signal_var": 1.0} | more
+    with pytest.raises(ParameterError, match=r"but must be one of (Family|Target)"):
+        Mixture.of(**fields)

@@ -120,7 +120,7 @@ def moves_on(before: bypass.Belief, x: Floats, y: float, after: bypass.Belief, s
     return bypass.change(after.theta, again, after.omega.epsilon) > RELATIVE
 
 
-def check_govi(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
+def check_bypass(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
     """Compare every step, each from the kernel's own belief: chaos, where there is any, cannot hide or fake a fault."""
     model = cell(kernel, spec, stream.X.shape[1])
     for x, y in zip(stream.X, stream.y, strict=True):
@@ -148,25 +148,25 @@ def check_govi(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
 @examples(50)
 @given(bypass_cases(adaptive=False))
 def test_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
-    check_govi(bypass_kernel.BYPASS, *case)
+    check_bypass(bypass_kernel.BYPASS, *case)
 
 
 @examples(50)
 @given(bypass_cases(adaptive=True))
 def test_ada_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
-    check_govi(bypass_kernel.ADA_BYPASS, *case)
+    check_bypass(bypass_kernel.ADA_BYPASS, *case)
 
 
 @examples(50)
 @given(bypass_cases(adaptive=False, corrected=True))
 def test_corrected_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
-    check_govi(bypass_kernel.CORRECTED_BYPASS, *case)
+    check_bypass(bypass_kernel.CORRECTED_BYPASS, *case)
 
 
 @examples(50)
 @given(bypass_cases(adaptive=True, corrected=True))
 def test_corrected_ada_bypass_kernel_equals_reference(case: tuple[Stream, BypassSpec]) -> None:
-    check_govi(bypass_kernel.CORRECTED_ADA_BYPASS, *case)
+    check_bypass(bypass_kernel.CORRECTED_ADA_BYPASS, *case)
 
 
 def exact_slopes(model: Cell, spec: AdaBypassSpec) -> exact_gradient.Slopes:

@@ -1,7 +1,8 @@
 """What is asked of forecasts: probabilities, densities, quantiles, the CRPS and the entropy, of many at once.
 
 All functions take forecasts as components (n, n_components), or as records (n, size) with their packing, and what they
-have besides (`MixtureExtras`). They release the interpreter's lock and hear Ctrl-C. A forecast about which nothing is
+have besides (`MixtureExtras`). They release the interpreter's lock, but for a
+moment with each forecast of a pool, and hear Ctrl-C. A forecast about which nothing is
 known gives nan.
 """
 
@@ -15,11 +16,14 @@ cimport numpy as cnp
 import numpy as np
 
 from adabypass.distributions.component cimport IDENTITY, ROOT
+from adabypass.distributions.forecasts cimport Forecasts
 from adabypass.distributions.lanes cimport (
-    Forecasts, Mix, choose_largest, count_transformed, inner_quantile, lay_out_record, make_room, probability,
-    quantile_cold_start, quantile_of, rough_quantile, tail_of,
+    Mix, choose_largest, count_transformed, lay_out_record, make_room, probability, tail_of,
 )
 from adabypass.distributions.packing cimport Packing
+from adabypass.distributions.search cimport (
+    inner_quantile, quantile_cold_start, quantile_of, rough_quantile,
+)
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.simd.dispatch cimport MixtureLanes, TailValues
 
@@ -57,17 +61,15 @@ cdef object _probabilities(Forecasts many, const double[::1] y, bint lower):
     out = np.empty(_count(many, y))
     cdef double[::1] values = out
     cdef Py_ssize_t i
+    cdef bint is_known = False
     with nogil:
         for i in range(values.shape[0]):
             if i % SIGNALS == 0:
                 with gil:
                     PyErr_CheckSignals()
-            if many.n == 1 and 0 < i:
-                values[i] = NAN if isnan(y[i]) or isnan(values[0]) else probability(&many.mix, y[i], lower)
-            elif not many.lay_out(i, 0.0):
-                values[i] = NAN
-            else:
-                values[i] = NAN if isnan(y[i]) else probability(&many.mix, y[i], lower)
+            if many.n > 1 or i == 0:
+                is_known = many.lay_out(i, 0.0)
+            values[i] = probability(&many.mix, y[i], lower) if is_known and not isnan(y[i]) else NAN
     return out
 
 
@@ -251,7 +253,8 @@ for _k in range(N_OUTER):
 
 
 def crps(forecasts, const double[::1] y, Packing packing=None, extras=None):
-    """Return ∫ (P(Y <= x) - [y <= x])² dx: right to 1e-4 of itself, as a rule to 1e-6.
+    """Return ∫ (P(Y <= x) - [y <= x])² dx: as a rule right to 1e-6 of itself, and to 1e-4 where components differ
+    by many orders of magnitude.
 
     Components of the log count up to 1e4 times the width between the quantiles of 1e-4: further out, the log of a
     Student's t distribution would make any score infinite.

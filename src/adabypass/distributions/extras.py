@@ -43,6 +43,8 @@ class MixtureExtras(NamedTuple):
             return self._replace(zero_share=self.zero_share[wanted])
         row = self.pooled_at[wanted]
         kept = row[row >= 0]
+        if not len(kept):
+            return MixtureExtras(self.zero_share[wanted], self.support)
         at = np.where(row >= 0, np.cumsum(row >= 0) - 1, -1)
         parts = tuple(each[kept] for each in self.parts)
         return MixtureExtras(self.zero_share[wanted], self.support, self.share[kept], at, parts)
@@ -67,7 +69,7 @@ def join_extras(every: Sequence[MixtureExtras]) -> MixtureExtras:
 
 
 def _moved(pooled_at: Integers | None, n: int, start: int) -> Integers:
-    """Return rows of a pool after so many others."""
+    """Return rows of a pool that follow `start` others."""
     if pooled_at is None:
         return np.full(n, -1)
     return np.where(pooled_at >= 0, pooled_at + start, -1)
@@ -75,7 +77,8 @@ def _moved(pooled_at: Integers | None, n: int, start: int) -> Integers:
 
 def _join_records(forecasts: Sequence["Mixture"]) -> "Mixture":
     first = forecasts[0]
-    assert first.packing is not None
+    if first.packing is None or any(each.packing != first.packing for each in forecasts):
+        raise ParameterError("the forecasts cannot be joined: they mix models of different kinds.")
     mean, var, record = (
         np.concatenate([getattr(each, name) for each in forecasts]) for name in ("mean", "var", "record")
     )

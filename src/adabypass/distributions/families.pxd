@@ -33,6 +33,7 @@ cdef inline const Noise* noise_of(int64_t family) noexcept nogil:
     return &NOISES[family & (MOST_FAMILIES - 1)]
 
 
+cdef double student_log_height(double dof) noexcept nogil
 cdef double total_sd(const Component* part) noexcept nogil
 cdef double part_sd(const Component* part, double noise_var) noexcept nogil
 cdef bint is_normal(const Component* part) noexcept nogil

@@ -12,6 +12,7 @@ from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE, MOST_NORMALS, Evide
 from adabypass.numerics import limits, noise as spec
 
 cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
+cdef double MANY_DOF = 1e6
 cdef double LARGEST = limits.LARGEST
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
@@ -70,8 +71,14 @@ cdef double _student_var(const Noise* noise, double epsilon) noexcept nogil:
 
 cdef double _student_log_density(const Noise* noise, const Component* part, double y) noexcept nogil:
     cdef double n = part.dof, d = smaller(larger((y - part.mean) / part.noise_scale, -LARGEST_D), LARGEST_D)
-    cdef double height = lgamma(0.5 * (n + 1.0)) - lgamma(0.5 * n) - 0.5 * log(n * M_PI)
-    return height - log(part.noise_scale) - 0.5 * (n + 1.0) * log1p(d * d / n)
+    return student_log_height(n) - log(part.noise_scale) - 0.5 * (n + 1.0) * log1p(d * d / n)
+
+
+cdef double student_log_height(double dof) noexcept nogil:
+    """Log density of the standard Student's t distribution at 0."""
+    if dof > MANY_DOF:          # the difference below would be of rounding alone
+        return -HALF_LOG_2PI - 0.25 / dof
+    return lgamma(0.5 * (dof + 1.0)) - lgamma(0.5 * dof) - 0.5 * log(dof * M_PI)
 
 
 # What all have in common.

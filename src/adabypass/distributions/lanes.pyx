@@ -1,21 +1,21 @@
-"""One forecast laid out for evaluation: its distribution function (47), density and quantiles.
+"""One forecast laid out for evaluation: its distribution function (47) and density.
 
 However a forecast is kept, as components, as a record (packing.pyx) or as a pool of several of these, its components
 are sorted here into lanes, one kind of each, which vector instructions sum up.
 """
 
-from libc.math cimport INFINITY, M_PI, M_SQRT1_2, NAN, erfc, exp, fabs, isinf, isnan, lgamma, log, log1p, sqrt, tan
+from libc.math cimport INFINITY, M_SQRT1_2, erfc, exp, fabs, isinf, log, log1p, sqrt
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, malloc
-from scipy.special.cython_special cimport ndtri, stdtr, stdtrit
+from libc.stdlib cimport malloc
+from scipy.special.cython_special cimport stdtr
 
 from adabypass.distributions.component cimport (
     IDENTITY, LOG, N_TARGETS, ROOT, Component, has_target, log_slope, to_target,
 )
-from adabypass.distributions.families cimport FLEXIBLE_NORMALS, STUDENT, Noise, is_normal, noise_of, part_sd, total_sd
-from adabypass.distributions.component_sums cimport is_known, mix_log_density
+from adabypass.distributions.families cimport (
+    FLEXIBLE_NORMALS, STUDENT, Noise, is_normal, noise_of, part_sd, student_log_height, total_sd,
+)
 from adabypass.distributions.packing cimport Packing, Record
-from adabypass.distributions.search cimport Search, find_quantile
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, MOST_NORMALS, MixtureLanes, TailValues
 
@@ -26,18 +26,8 @@ cdef double LARGEST_LOG = limits.LARGEST_LOG
 cdef double LARGEST_SD = sqrt(1.0 / limits.SMALLEST_SIGNAL)
 cdef double HUGE_SD = 1e140         # beyond it squares could overflow,
 cdef double TINY_SD = 1e-140        # and below this one underflow
-cdef double SETTLED = 1e-4          # miss, as a normal deviate, after which a step is the last; it is cubed by that
-cdef double SEEN = 1e-9             # the same where a root's density may be infinite: no step tells how good it is
-cdef double ROUGHLY_SETTLED = 0.2
-cdef double STUDENT_SETTLED = 1e-2  # of a search with a rough distribution function, before the exact one
 cdef double LARGE_WEIGHT = 1e-3     # of a component that takes part in the first steps of a search from nowhere
 cdef double MIN_DOF_OF_HILL = 5.0   # from it on Hill's approximation is right to 2e-7
-
-
-cdef struct Part:
-    # What of a forecast is searched: all of it, or the components of large weight.
-    const Mix* mix
-    const MixtureLanes* lanes   # of the components about y
 
 
 # Room for a forecast.
@@ -63,6 +53,7 @@ cdef int make_room(Mix* mix, Py_ssize_t n_components, Py_ssize_t n_transformed, 
     memory = _place(&mix.largest, memory, n_components)
     memory = _place(&mix.lanes[LOG], memory, n_transformed)
     _place(&mix.lanes[ROOT], memory, n_transformed)
+    mix.student_room = n_students
     mix.atom_share, mix.low, mix.high = 0.0, -INFINITY, INFINITY
     return 0
 
@@ -89,7 +80,7 @@ cdef double* _place(MixtureLanes* lanes, double* memory, Py_ssize_t n) noexcept 
 
 # Components into lanes.
 
-cdef void _empty(Mix* mix) noexcept nogil:
+cdef void empty_mix(Mix* mix) noexcept nogil:
     """Begin with no component."""
     cdef int target
     mix.center = mix.unit = 0.0
@@ -102,7 +93,7 @@ cdef void _empty(Mix* mix) noexcept nogil:
 cdef inline void _add_normal(MixtureLanes* lanes, double weight, double mean, double var) noexcept nogil:
     """Add a normal; a negative number for the variance is the inverse standard deviation of an extreme one."""
     cdef Py_ssize_t k = lanes.n_normals
-    lanes.weight[k], lanes.mean[k], lanes.inverse_sd[k] = weight, mean, var     # for `_finish`
+    lanes.weight[k], lanes.mean[k], lanes.inverse_sd[k] = weight, mean, var     # for `finish_mix`
     lanes.n_normals = k + 1
 
 
@@ -122,7 +113,7 @@ cdef void _add_student(Mix* mix, const Component* part, double weight) noexcept 
     if mix.n_students > 0 and last.dof == n:        # as a rule
         height = last.log_height + log(last.scale)
     else:
-        height = lgamma(0.5 * (n + 1.0)) - lgamma(0.5 * n) - 0.5 * log(n * M_PI)
+        height = student_log_height(n)
     mix.students[mix.n_students] = Student(
         weight, part.mean, part.noise_scale, n, height - log(part.noise_scale), part.target == LOG
     )
@@ -138,7 +129,7 @@ cdef inline double _normal_var(Mix* mix, const Component* part, double noise_var
     return -1.0 / sd
 
 
-cdef void _add_components(const Component* parts, Py_ssize_t n, double share, Mix* mix) noexcept nogil:
+cdef void add_components(const Component* parts, Py_ssize_t n, double share, Mix* mix) noexcept nogil:
     """Sort components into students, normals and others, each in lanes of its own."""
     cdef MixtureLanes* lanes
     cdef const Noise* noise
@@ -151,7 +142,8 @@ cdef void _add_components(const Component* parts, Py_ssize_t n, double share, Mi
         if weight == 0.0:
             continue
         if part.family == STUDENT:
-            _add_student(mix, part, weight)
+            if mix.n_students < mix.student_room:       # whatever somebody has written to a record
+                _add_student(mix, part, weight)
             continue
         lanes = &mix.lanes[part.target]
         noise = noise_of(part.family)
@@ -182,7 +174,7 @@ cdef inline void _add_center(Mix* mix, int64_t target, double weight, double mea
     mix.unit += weight * smaller(sd * slope, LARGEST)
 
 
-cdef void _finish(Mix* mix) noexcept nogil:
+cdef void finish_mix(Mix* mix) noexcept nogil:
     """Fill the lanes up to whole blocks, with what has no weight, and invert the normals' standard deviations."""
     cdef int target
     if mix.n_students > 0:
@@ -221,12 +213,12 @@ cdef void _center_on_likeliest(Mix* mix) noexcept nogil:
     for k in range(mix.n_students):
         if mix.students[k].weight > part.weight:
             part = mix.students + k
-    mix.center = _value_of(part, 0.0)
+    mix.center = value_of(part, 0.0)
     unit = part.scale * (mix.center if part.is_log else 1.0)
     mix.unit = larger(unit, 1e-12 * fabs(mix.center))
 
 
-cdef void _drop_negligible(Mix* mix, double negligible) noexcept nogil:
+cdef void drop_negligible(Mix* mix, double negligible) noexcept nogil:
     """Leave out what has less weight than this: there are many such components, and they cost as much as others."""
     cdef MixtureLanes* lanes
     cdef Py_ssize_t i, k
@@ -256,17 +248,60 @@ cdef void _drop_negligible(Mix* mix, double negligible) noexcept nogil:
     mix.n_students = i
 
 
+cdef bint choose_largest(Mix* mix) noexcept nogil:
+    """Copy the components of large weight, as a mixture of their own; return whether it is worth a search."""
+    cdef MixtureLanes* lanes = &mix.lanes[IDENTITY]
+    cdef MixtureLanes* large = &mix.largest
+    cdef double total = 0.0
+    cdef Py_ssize_t k
+    if mix.is_transformed or mix.n_students > 0:
+        return False
+    large.n_normals = large.n_shaped = 0
+    for k in range(lanes.n_normals):
+        if lanes.weight[k] > LARGE_WEIGHT:
+            _add_normal(large, lanes.weight[k], lanes.mean[k], lanes.inverse_sd[k])
+            total += lanes.weight[k]
+    for k in range(lanes.n_shaped):
+        if lanes.shaped_weight[k] > LARGE_WEIGHT:
+            _add_shaped(
+                large, lanes.shaped_weight[k], lanes.shaped_mean[k], 1.0 / lanes.shaped_inverse_scale[k],
+                lanes.shaped_epsilon[k], lanes.shaped_signal_sd[k],
+            )
+            total += lanes.shaped_weight[k]
+    if total < 0.5 or 2 * (large.n_normals + large.n_shaped) > lanes.n_normals + lanes.n_shaped:
+        return False
+    for k in range(large.n_normals):
+        large.weight[k] /= total
+    for k in range(large.n_shaped):
+        large.shaped_weight[k] /= total
+    _fill_up(large, mix.center, mix.unit)
+    return True
+
+
+cdef double value_of(const Student* part, double z) noexcept nogil:
+    """The value that lies z scales from a component's centre."""
+    cdef double value = part.location + z * part.scale
+    if part.is_log:
+        return exp(smaller(value, LARGEST_LOG))
+    return larger(smaller(value, LARGEST), -LARGEST)
+
+
 # Records into lanes.
+
+cdef Py_ssize_t count_transformed(Packing packing) noexcept:
+    """Count the components of a record that may be about the log of y."""
+    return packing.transformed.n_components if packing.transformed is not None else 0
+
 
 cdef void lay_out_record(const double* memory, Packing packing, Mix* mix) noexcept nogil:
     """Make a record the forecast that is evaluated."""
-    _empty(mix)
-    _add_record(memory, packing, 1.0, mix)
-    _finish(mix)
+    empty_mix(mix)
+    add_record(memory, packing, 1.0, mix)
+    finish_mix(mix)
 
 
-cdef void _add_record(const double* memory, Packing packing, double share, Mix* mix) noexcept nogil:
-    """Do as `_add_components`, with a record."""
+cdef void add_record(const double* memory, Packing packing, double share, Mix* mix) noexcept nogil:
+    """Do as `add_components`, with a record."""
     cdef const double* transformed
     cdef int target
     cdef bint is_plain = _is_plain(memory, packing)
@@ -276,7 +311,7 @@ cdef void _add_record(const double* memory, Packing packing, double share, Mix* 
             is_plain = is_plain and (transformed == NULL or _is_plain(transformed, packing.transformed))
     if not is_plain:
         packing.expand_one(memory, mix.parts, packing.transformed is not None)
-        _add_components(mix.parts, packing.n_components, share, mix)
+        add_components(mix.parts, packing.n_components, share, mix)
         return
     _add_target(memory, packing, IDENTITY, share, mix)
     if packing.transformed is not None:
@@ -338,6 +373,8 @@ cdef void _add_flexible(const Record* record, Packing packing, double share, Mix
     cdef double* mean
     cdef double* var
     cdef Py_ssize_t j, k, n = packing.n_flexible
+    if n == 0:          # then a record has no shares of normals
+        return
     for j in range(MOST_FLEXIBLE):
         center += record.normal_share[j] * FLEXIBLE_NORMALS.center[j]
     for j in range(MOST_FLEXIBLE):
@@ -436,375 +473,3 @@ cdef double _rough_student(double dof, double z) noexcept nogil:
     deviate = (((-0.4 * square - 3.3) * square - 24.0) * square - 85.5) / (0.8 * square * square + 100.0 + b)
     deviate = larger(((deviate + square + 3.0) / b + 1.0) * sqrt(square), 0.0)
     return 0.5 * erfc((deviate if z < 0.0 else -deviate) * M_SQRT1_2)
-
-
-# Quantiles.
-
-cdef double quantile_of(const Mix* mix, double q, double* deviate, double settled) noexcept nogil:
-    """Solve P(Y <= y) = q for the whole forecast, from a deviate on: see `find_quantile`."""
-    cdef double inner = _inner_probability(mix, q)
-    if isnan(inner) and not isnan(q):
-        return larger(smaller(0.0, mix.high), mix.low)
-    if mix.n_students > 0 and settled <= SETTLED:
-        _search(mix, &mix.lanes[IDENTITY], inner, deviate, STUDENT_SETTLED, True)
-    return _within(mix, _search(mix, &mix.lanes[IDENTITY], inner, deviate, settled, False))
-
-
-cdef double quantile_cold_start(Mix* mix, double q, bint has_largest, double* deviate) noexcept nogil:
-    """Solve P(Y <= y) = q: first for the components of large weight alone, which is soon done."""
-    deviate[0] = larger(smaller(ndtri(q), 8.0), -8.0)
-    if has_largest:
-        _search(mix, &mix.largest, q, deviate, ROUGHLY_SETTLED, False)
-    return quantile_of(mix, q, deviate, SETTLED)
-
-
-cdef double rough_quantile(const Mix* mix, double q) noexcept nogil:
-    """A value near the quantile of the components, without the atom."""
-    cdef double deviate = 0.0
-    return _within(mix, _search(mix, &mix.lanes[IDENTITY], q, &deviate, ROUGHLY_SETTLED, True))
-
-
-cdef double inner_quantile(const Mix* mix, double q) noexcept nogil:
-    """The quantile of the components, without the atom."""
-    cdef double deviate = 0.0
-    return _within(mix, _search(mix, &mix.lanes[IDENTITY], q, &deviate, SETTLED, False))
-
-
-cdef inline double _within(const Mix* mix, double y) noexcept nogil:
-    """The value within the bounds; a log has none below 0."""
-    return smaller(larger(y, mix.low), mix.high)
-
-
-cdef double _inner_probability(const Mix* mix, double q) noexcept nogil:
-    """The probability that the components leave below the quantile; nan if the atom is the quantile."""
-    cdef double below
-    if mix.atom_share == 0.0:
-        return q
-    below = (1.0 - mix.atom_share) * tail_of(mix, &mix.lanes[IDENTITY], 0.0, True, False).tail
-    if below <= q <= below + mix.atom_share:
-        return NAN
-    return smaller(larger((q if q < below else q - mix.atom_share) / (1.0 - mix.atom_share), 0.0), 1.0)
-
-
-cdef double _search(
-    const Mix* mix, const MixtureLanes* lanes, double q, double* deviate, double settled, bint is_rough
-) noexcept nogil:
-    """Solve P(Y < y) = q for the components: see `find_quantile`."""
-    cdef Part part
-    cdef Search search
-    part.mix, part.lanes = mix, lanes
-    search.distribution, search.bracket = &part, _bracket
-    search.tail = _rough_tail_of_part if is_rough else _tail_of_part
-    search.center, search.unit, search.grain, search.has_logs = mix.center, mix.unit, mix.unit, mix.has_log_students
-    if settled <= SETTLED:
-        search.grain = _grain(mix, lanes)
-        settled = SEEN if mix.is_transformed else settled
-    return find_quantile(&search, q, deviate, settled)
-
-
-cdef TailValues _tail_of_part(const void* part, double y, bint lower) noexcept nogil:
-    return tail_of((<const Part*>part).mix, (<const Part*>part).lanes, y, lower, False)
-
-
-cdef TailValues _rough_tail_of_part(const void* part, double y, bint lower) noexcept nogil:
-    return tail_of((<const Part*>part).mix, (<const Part*>part).lanes, y, lower, True)
-
-
-cdef void _bracket(const void* part, double wanted, bint lower, double* low, double* high) noexcept nogil:
-    """A mixture's quantile lies between the least and the largest of its components'."""
-    cdef const Mix* mix = (<const Part*>part).mix
-    cdef double reach
-    cdef Py_ssize_t k
-    cdef int target
-    low[0], high[0] = LARGEST, -LARGEST
-    _bracket_lanes((<const Part*>part).lanes, IDENTITY, wanted, lower, low, high)
-    if mix.is_transformed:
-        for target in range(LOG, N_TARGETS):
-            _bracket_lanes(&mix.lanes[target], target, wanted, lower, low, high)
-    for k in range(mix.n_students):
-        reach = _student_reach(mix.students[k].dof, wanted)
-        _widen(IDENTITY, _value_of(mix.students + k, 0.0), low, high)
-        _widen(IDENTITY, _value_of(mix.students + k, -reach if lower else reach), low, high)
-
-
-cdef void _bracket_lanes(
-    const MixtureLanes* lanes, int target, double wanted, bint lower, double* low, double* high
-) noexcept nogil:
-    """Widen a bracket by the quantiles of components about y, its log or its root."""
-    cdef double sign = -1.0 if lower else 1.0, deviate = -ndtri(wanted), half = -ndtri(0.5 * wanted), reach
-    cdef Py_ssize_t k
-    for k in range(lanes.n_normals):
-        if lanes.weight[k] > 0.0:
-            _widen(target, lanes.mean[k] + sign * deviate / lanes.inverse_sd[k], low, high)
-    for k in range(lanes.n_shaped):
-        if lanes.shaped_weight[k] > 0.0:
-            # P(N + E > a + b) <= P(N > a) + P(E > b), each at most half of what is wanted; both are symmetric.
-            reach = lanes.shaped_signal_sd[k] * half + lanes.shaped_epsilon[k] - log(wanted)
-            _widen(target, lanes.shaped_mean[k], low, high)
-            _widen(target, lanes.shaped_mean[k] + sign * reach / lanes.shaped_inverse_scale[k], low, high)
-
-
-cdef inline void _widen(int target, double value, double* low, double* high) noexcept nogil:
-    """Let a bracket hold a value of y, its log or its root."""
-    if target == LOG:
-        value = exp(smaller(value, LARGEST_LOG))
-    elif target == ROOT:
-        value *= fabs(value)
-    low[0] = smaller(larger(value, -LARGEST), low[0])
-    high[0] = larger(smaller(value, LARGEST), high[0])
-
-
-cdef double _student_reach(double dof, double wanted) noexcept nogil:
-    """At least the distance of a quantile from the centre: the fewer degrees of freedom, the farther it is."""
-    if dof >= 2.0:
-        return (1.0 - 2.0 * wanted) / sqrt(2.0 * wanted * (1.0 - wanted))
-    return 1.0 / tan(M_PI * wanted) if dof >= 1.0 else -stdtrit(dof, wanted)
-
-
-cdef double _value_of(const Student* part, double z) noexcept nogil:
-    """The value that lies z scales from a component's centre."""
-    cdef double value = part.location + z * part.scale
-    if part.is_log:
-        return exp(smaller(value, LARGEST_LOG))
-    return larger(smaller(value, LARGEST), -LARGEST)
-
-
-cdef double _grain(const Mix* mix, const MixtureLanes* lanes) noexcept nogil:
-    """About how wide the narrowest component is, in units of y."""
-    cdef double grain = mix.unit
-    cdef const Student* part
-    cdef Py_ssize_t k
-    cdef int target
-    _refine(lanes, IDENTITY, &grain)
-    if mix.is_transformed:
-        for target in range(LOG, N_TARGETS):
-            _refine(&mix.lanes[target], target, &grain)
-    for k in range(mix.n_students):
-        part = mix.students + k
-        grain = smaller(part.scale * (_value_of(part, -2.0) if part.is_log else 1.0), grain)
-    return grain
-
-
-cdef void _refine(const MixtureLanes* lanes, int target, double* grain) noexcept nogil:
-    cdef double sd, slope = 1.0
-    cdef Py_ssize_t k
-    for k in range(lanes.n_normals):
-        if lanes.weight[k] == 0.0:
-            continue
-        sd = 1.0 / lanes.inverse_sd[k]
-        if target == LOG:
-            slope = exp(smaller(lanes.mean[k] - 2.0 * sd, LARGEST_LOG))
-        elif target == ROOT:
-            slope = 2.0 * fabs(lanes.mean[k]) + sd
-        grain[0] = smaller(sd * slope, grain[0])
-    for k in range(lanes.n_shaped):
-        if lanes.shaped_weight[k] > 0.0:
-            grain[0] = smaller(lanes.shaped_signal_sd[k] / lanes.shaped_inverse_scale[k], grain[0])
-
-
-cdef bint choose_largest(Mix* mix) noexcept nogil:
-    """Copy the components of large weight, as a mixture of their own; return whether it is worth a search."""
-    cdef MixtureLanes* lanes = &mix.lanes[IDENTITY]
-    cdef MixtureLanes* large = &mix.largest
-    cdef double total = 0.0
-    cdef Py_ssize_t k
-    if mix.is_transformed or mix.n_students > 0:
-        return False
-    large.n_normals = large.n_shaped = 0
-    for k in range(lanes.n_normals):
-        if lanes.weight[k] > LARGE_WEIGHT:
-            _add_normal(large, lanes.weight[k], lanes.mean[k], lanes.inverse_sd[k])
-            total += lanes.weight[k]
-    for k in range(lanes.n_shaped):
-        if lanes.shaped_weight[k] > LARGE_WEIGHT:
-            _add_shaped(
-                large, lanes.shaped_weight[k], lanes.shaped_mean[k], 1.0 / lanes.shaped_inverse_scale[k],
-                lanes.shaped_epsilon[k], lanes.shaped_signal_sd[k],
-            )
-            total += lanes.shaped_weight[k]
-    if total < 0.5 or 2 * (large.n_normals + large.n_shaped) > lanes.n_normals + lanes.n_shaped:
-        return False
-    for k in range(large.n_normals):
-        large.weight[k] /= total
-    for k in range(large.n_shaped):
-        large.shaped_weight[k] /= total
-    _fill_up(large, mix.center, mix.unit)
-    return True
-
-
-# Many forecasts.
-
-cdef Py_ssize_t count_transformed(Packing packing) noexcept:
-    """Count the components of a record that may be about the log of y."""
-    return packing.transformed.n_components if packing.transformed is not None else 0
-
-
-cdef class Forecasts:
-    """Many forecasts, whichever way they are kept, and the room in which one of them is evaluated.
-
-    Parameters
-    ----------
-    forecasts : array of `COMPONENT` (n, n_components), or records (n, size) of a packing
-    packing : Packing or None
-    extras : MixtureExtras or None
-        Atoms at 0, bounds, and other forecasts with which these are pooled.
-    """
-
-    def __cinit__(self, forecasts, Packing packing, extras=None):
-        cdef Py_ssize_t n_transformed = 0, n_students = 0
-        cdef Forecasts each
-        self.packing, self.pool = packing, []
-        self.low, self.high = -INFINITY, INFINITY
-        self.atom_share = self.share = self.pooled_at = None       # a view that was never set is not None
-        if packing is None:
-            self.parts = forecasts
-            self.n, self.n_room = self.parts.shape[0], self.parts.shape[1]
-            n_transformed = self.n_room if _any_target(self.parts, &n_students) else 0
-        else:
-            self.records = forecasts
-            self.n, self.n_room = self.records.shape[0], packing.n_components
-            if self.records.shape[1] != packing.size:
-                raise ValueError(f"a record of this packing has {packing.size} numbers")
-            n_transformed = count_transformed(packing)
-        if extras is not None:
-            self._take(extras)
-            for each in self.pool:
-                self.n_room += each.n_room
-                n_transformed += each.n_transformed
-                n_students += each.n_students
-        self.n_transformed, self.n_students = n_transformed, n_students
-        make_room(&self.mix, self.n_room, n_transformed, n_students)
-
-    def __dealloc__(self):
-        free(self.mix.memory)
-
-    def _take(self, extras):
-        """Keep what a forecast may have besides its own components."""
-        cdef Py_ssize_t t
-        self.low, self.high = extras.support
-        self.atom_share = extras.zero_share
-        if self.atom_share.shape[0] != self.n:
-            raise ValueError("as many atoms as forecasts are needed")
-        if extras.share is None:
-            return
-        self.share, self.pooled_at = extras.share, extras.pooled_at
-        self.pool = [Forecasts(part._table, part.packing) for part in extras.parts]
-        if self.share.shape[1] != 1 + len(self.pool) or self.pooled_at.shape[0] != self.n:
-            raise ValueError("every forecast of a pool needs a share")
-        if any((<Forecasts>each).n != self.share.shape[0] for each in self.pool):
-            raise ValueError("the parts of a pool need as many forecasts as it has")
-        for t in range(self.n):
-            if not -1 <= self.pooled_at[t] < self.share.shape[0]:
-                raise IndexError(f"there is no pooled forecast {self.pooled_at[t]}")
-
-    cdef bint lay_out(self, Py_ssize_t t, double negligible) noexcept nogil:
-        """Make forecast t the one that is evaluated; return whether anything is known about it.
-
-        Components of no more than the negligible weight are left out.
-        """
-        cdef Py_ssize_t row = self.pooled_at[t] if self.share is not None else -1
-        _empty(&self.mix)
-        if not self._add(t, self.share[row, 0] if row >= 0 else 1.0, &self.mix):
-            return False
-        if row >= 0:
-            with gil:
-                self._add_pool(row)
-        if negligible > 0.0:
-            _drop_negligible(&self.mix, negligible)
-        _finish(&self.mix)
-        if self.atom_share is not None:
-            self.mix.atom_share, self.mix.low, self.mix.high = self.atom_share[t], self.low, self.high
-        return True
-
-    cdef bint _add(self, Py_ssize_t t, double share, Mix* mix) noexcept nogil:
-        """Add the components of forecast t to a mixture, in which they have a share; return whether any are known."""
-        if self.packing is None:
-            if is_known(&self.parts[t, 0]):
-                _add_components(&self.parts[t, 0], self.parts.shape[1], share, mix)
-                return True
-        elif not isnan(self.packing.open(&self.records[t, 0]).mean[0]):
-            _add_record(&self.records[t, 0], self.packing, share, mix)
-            return True
-        return False
-
-    cdef void _add_pool(self, Py_ssize_t row) noexcept:
-        """Add what the others in the pool say."""
-        cdef Py_ssize_t k
-        for k in range(len(self.pool)):
-            if self.share[row, 1 + k] > 0.0:
-                (<Forecasts>self.pool[k])._add(row, self.share[row, 1 + k], &self.mix)
-
-    cdef double log_density(self, Py_ssize_t t, double y) noexcept nogil:
-        """Log density of forecast t at y; of a value that has a probability of its own, the log of that.
-
-        nan if nothing is known.
-        """
-        cdef double atom, found = 0.0, low = self.low, high = self.high
-        if self.atom_share is None:
-            return self._pooled_log_density(t, y)
-        if (self.packing is None and not is_known(&self.parts[t, 0])):
-            return NAN
-        atom = larger(smaller(0.0, high), low)
-        if y <= low or y >= high or (y == atom and self.atom_share[t] > 0.0):
-            if y < low or y > high or not self.lay_out(t, 0.0):
-                return -LARGEST
-            if y == low:
-                found = tail_of(&self.mix, &self.mix.lanes[IDENTITY], y, True, False).tail
-            elif y == high:
-                found = tail_of(&self.mix, &self.mix.lanes[IDENTITY], y, False, False).tail
-            found = (1.0 - self.atom_share[t]) * found + self.atom_share[t] * (y == atom)
-            return log(found) if found > 0.0 else -LARGEST
-        return larger(self._pooled_log_density(t, y) + log1p(-self.atom_share[t]), -LARGEST)
-
-    cdef double _pooled_log_density(self, Py_ssize_t t, double y) noexcept nogil:
-        """Log density of the components of forecast t, and of those it is pooled with."""
-        cdef Py_ssize_t row = self.pooled_at[t] if self.share is not None else -1
-        cdef double found = self._own_log_density(t, y, self.mix.parts)
-        if row >= 0:
-            with gil:
-                found = self._pool_log_density(row, y, found)
-        return found
-
-    cdef double _own_log_density(self, Py_ssize_t t, double y, Component* room) noexcept nogil:
-        if self.packing is None:
-            if not is_known(&self.parts[t, 0]):
-                return NAN
-            return mix_log_density(&self.parts[t, 0], self.parts.shape[1], y)
-        if isnan(self.packing.open(&self.records[t, 0]).mean[0]):
-            return NAN
-        self.packing.expand_one(&self.records[t, 0], room, self.packing.transformed is not None)
-        return mix_log_density(room, self.packing.n_components, y)
-
-    cdef double _pool_log_density(self, Py_ssize_t row, double y, double own) noexcept:
-        """log Σ share p(y), the sum carried relative to the largest term so far."""
-        cdef double top = own, total = self.share[row, 0], each
-        cdef Py_ssize_t k
-        if total == 0.0:
-            top = -INFINITY
-        for k in range(len(self.pool)):
-            if self.share[row, 1 + k] == 0.0:
-                continue
-            each = (<Forecasts>self.pool[k])._own_log_density(row, y, self.mix.parts)
-            if each > top:
-                total *= exp(top - each)
-                top = each
-            total += self.share[row, 1 + k] * exp(each - top)
-        return larger(top + log(total), -LARGEST)
-
-
-cdef bint _any_target(const Component[:, ::1] parts, Py_ssize_t* n_students):
-    """Whether any component is about the log or the root of y; each must be about y or one of these.
-
-    If any is a Student's t distribution, all may be.
-    """
-    cdef Py_ssize_t t, k
-    cdef bint found = False
-    for t in range(parts.shape[0]):
-        for k in range(parts.shape[1]):
-            if not IDENTITY <= parts[t, k].target < N_TARGETS:
-                raise ValueError(f"there is no target {parts[t, k].target}")
-            if parts[t, k].family == STUDENT:
-                n_students[0] = parts.shape[1]
-            else:
-                found = found or parts[t, k].target != IDENTITY
-    return found

@@ -96,6 +96,8 @@ class Mixture(Distribution, MixtureMoments):
             raise ShapeError(f"the fields have the shapes {shapes}, but must have one shape, or be numbers.") from error
         components = np.empty(fields[0].shape, COMPONENT)
         for name, values in zip(names, fields, strict=True):
+            if name in ("family", "target") and (values != np.floor(values)).any():
+                raise ParameterError(f"{name} is {shown(values)}, but must be one of {name.capitalize()}.")
             components[name] = values
         atoms = check_array(zero_share, "zero_share")
         if not atoms.any() and tuple(support) == UNBOUNDED:
@@ -143,7 +145,7 @@ class Mixture(Distribution, MixtureMoments):
     def made(components: Components) -> "Mixture":
         """Return the mixture of components that a model forecasts: nothing is checked.
 
-        A component of hardly any share does not carry its mean and variance away: equation (230).
+        A component of hardly any share does not carry its mean and variance away: equation (249).
         """
         forecast = Mixture.__new__(Mixture)
         forecast._fill_from(components)
@@ -157,7 +159,7 @@ class Mixture(Distribution, MixtureMoments):
         self._fill_components(components, *((mean, var) if many else (mean[0], var[0])))
 
     def _keep_moments_near(self) -> None:
-        """Keep means near where the forecasts are: equation (230)."""
+        """Keep means near where the forecasts are: equation (249)."""
         table = np.atleast_2d(self.components)
         likeliest = np.take_along_axis(table, table["weight"].argmax(axis=1)[:, None], axis=1)
         mean, var = np.atleast_1d(self.mean, self.var)
@@ -212,7 +214,13 @@ class Mixture(Distribution, MixtureMoments):
         """Whether anything is known about the observation; if not, the mean is nan and the variance infinite."""
         if self.extras is None:
             return super().is_known
-        return plain_flag(~np.isnan(self.components["mean"][..., 0]))
+        known = ~np.isnan(np.atleast_2d(self.components)["mean"][:, 0])
+        if self.extras.share is not None and self.extras.pooled_at is not None:
+            at = np.flatnonzero(self.extras.pooled_at >= 0)
+            row = self.extras.pooled_at[at]
+            for share, part in _pairs(self.extras.share.T, self.extras.parts):
+                known[at] &= (share[row] == 0.0) | np.atleast_1d(part.is_known)[row]
+        return bool(known[0]) if self._is_single else known
 
     def __repr__(self) -> str:
         if not self._is_single:
@@ -257,7 +265,8 @@ class Mixture(Distribution, MixtureMoments):
     def crps(self, y: Number) -> Any:
         """Return the continuous ranked probability score at `y`: smaller is better, in the units of y.
 
-        It is an integral, right to 1e-4 of itself, as a rule to 1e-6. Tails of components of the log count up to 10,000
+        It is an integral, as a rule right to 1e-6 of itself, and to 1e-4 where components differ by many orders of
+        magnitude. Tails of components of the log count up to 10,000
         times the width between the quantiles of 0.01 and 99.99 %: the log of Student's t distribution would make any
         score infinite.
         """
@@ -323,11 +332,6 @@ class Mixture(Distribution, MixtureMoments):
         return plain(found.reshape(values.shape)) if is_single else found
 
 
-def plain_flag(value: Any) -> Any:
-    """Return a Python bool for a single flag, an array for many."""
-    return bool(value) if np.ndim(value) == 0 else value
-
-
 def _pairs(shares: Any, parts: Any, first: int = 1) -> Any:
     """Return the shares of a pool, from the first or the second on, with what they belong to."""
     return zip(shares[first:], parts, strict=True)
@@ -345,7 +349,7 @@ def _bounded_moments(table: Components, support: tuple[float, float]) -> tuple[F
 def _component_moments(table: Components, support: tuple[float, float]) -> tuple[Floats, Floats]:
     """Return mean and variance of each component, moved to the bounds where it lies beyond them."""
     if support == UNBOUNDED:
-        flat = np.ascontiguousarray(table.reshape(-1, 1))
+        flat = table.reshape(-1, 1).copy()
         flat["weight"] = 1.0
         mean, var = component_sums.moments(flat)
         return mean.reshape(table.shape), var.reshape(table.shape)

@@ -31,5 +31,5 @@ def keep_near(forecasts: Any, mean: Floats, var: Floats, likeliest_var: Floats) 
     mean, var = mean.copy(), var.copy()
     mean[is_far] = np.clip(mean[is_far], low, high)
     with np.errstate(over="ignore"):
-        var[is_far] = np.minimum(var[is_far], (0.5 * (high - low)) ** 2)  # (230)
+        var[is_far] = np.minimum(var[is_far], (0.5 * (high - low)) ** 2)  # (249)
     return mean, var

@@ -55,6 +55,8 @@ cdef class Packing:
         self.n_flexible = self.families.count(Family.FLEXIBLE)
         if self.n_linears == 0 or any(each is not Family.FLEXIBLE for each in self.families[:self.n_flexible]):
             raise ValueError("a forecast needs families of noise, those that are flexible before the others")
+        if Family.STUDENT in self.families:
+            raise ValueError("a record has no room for the degrees of freedom of Student's t distributions")
         self.n_signals = self.n_linears if n_signals is None else n_signals
         if not 1 <= self.n_signals <= self.n_linears:
             raise ValueError(f"{self.n_linears} linear models cannot have {n_signals} signals")

@@ -102,7 +102,7 @@ cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, L
             drift[at - 1 - i] = saturate(-q * center * prec * smaller(unit[i] * unit[0], LARGEST))
     if bank.intercept:
         drift[0] = saturate(q * of_intercept * smaller(unit[0] * unit[0], LARGEST))
-    if bank.walk_strikes[walk] >= bank.constants[MAX_STRIKES]:
+    if bank.walk_strikes[walk] >= bank.constants[MAX_STRIKES] and setting(bank, JUMP_VAR)[walk] > 0.0:
         jump = setting(bank, JUMP_VAR)[walk] / setting(bank, DRIFT_VAR)[walk]
         for at in range(bank.n_packed):
             cov[at] = saturate(cov[at] + jump * drift[at])                                                  # (116)

@@ -94,8 +94,8 @@ cdef class Cell(RowCell):
 
     def predict(self, x):
         """Return the forecast of the observation at `x`."""
-        record = self.factory.new_record(self.may_mix(NULL, 0))
         self.load(x)
+        record = self.factory.new_record(self.may_mix(NULL, 0))     # which runs no Python code
         self.forecast()
         if record is not None:
             self.describe(record)
@@ -112,9 +112,9 @@ cdef class Cell(RowCell):
     def step(self, x, y):
         """Forecast `y` at `x` as `predict` does, then learn from it."""
         cdef double target = as_target(y), mean, var
-        record = self.factory.new_record(self.may_mix(NULL, 0))
         self.load(x)
         check_idle(self.state)
+        record = self.factory.new_record(self.may_mix(NULL, 0))     # which runs no Python code
         self.forecast()
         mean, var = self.newest.mean, self.newest.var
         if record is not None:

@@ -3,7 +3,7 @@
 from adabypass.kernels.step cimport WeightsView, StepContext, Weights
 
 
-cdef enum:      # the row's head (model/series.py)
+cdef enum:      # the row's head (state/series.py)
     N_FILLED = 0        # values that are there, until n_values are
     LARGEST_VALUE = 1   # largest observation so far, in absolute value
     N_UNKNOWN = 2       # values whose observations are missing
