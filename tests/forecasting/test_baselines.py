@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -222,3 +224,47 @@ def test_reset_forgets() -> None:
     assert model.n_seen == 0
     assert not model.is_ready
     assert repr(learned(SeasonalNaive(4))) == "SeasonalNaive(period=4, n_seen=36)"
+
+
+class Stopped(BaseException):
+    """Raised in the middle of a call, as Ctrl-C is."""
+
+
+def stop_after(n_opcodes: int, work: Callable[[], object]) -> bool:
+    """Do some work, and stop it before one of its bytecodes; return whether it came to its end."""
+    left = n_opcodes
+
+    def trace(frame: Any, event: str, argument: object) -> Any:
+        nonlocal left
+        frame.f_trace_opcodes = "adabypass" in frame.f_code.co_filename
+        if event == "opcode":
+            left -= 1
+            if left < 0:
+                raise Stopped
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    except Stopped:
+        return False
+    finally:
+        sys.settrace(before)
+    return True
+
+
+@pytest.mark.parametrize("name", ["update", "step", "run", "reset"])
+def test_a_call_that_is_stopped_anywhere_leaves_no_lock_and_nothing_half_learned(name: str) -> None:
+    fresh, given = Drift(), {"update": (5.0,), "step": (5.0,), "run": ([5.0, 6.0, 4.0],), "reset": ()}[name]
+    fresh.run([1.0, 2.5, 3.0, 4.5, 5.0, 7.0])
+    whole = fresh.copy()
+    getattr(whole, name)(*given)
+    for n_opcodes in range(100_000):
+        model = fresh.copy()
+        is_done = stop_after(n_opcodes, lambda model=model: getattr(model, name)(*given))  # type: ignore[misc]
+        assert model.to_bytes() in (fresh.to_bytes(), whole.to_bytes())
+        assert not model._lock.locked()
+        if is_done:
+            break
+    assert n_opcodes > 20

@@ -11,6 +11,7 @@ from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS
 from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.forecasting.random_walks import FEWEST_DOF, LAYOUT, N_SEEN, Walks
 from adabypass.forecasting.settings import Method, check_method
+from adabypass.kernels.running import hold
 from adabypass.regressors.state import check_row
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Trace
@@ -62,15 +63,18 @@ class Baseline(Savable):
 
     def reset(self) -> None:
         """Forget everything that was seen."""
-        with self._lock:
-            self._row = self._walks.new_row()
+        row = self._walks.new_row()
+        hold(self._lock, lambda: self._put(row))
+
+    def _put(self, row: Floats) -> None:
+        """Let another row be the model's: rows are replaced and never change, so that readers need no lock."""
+        self._row = row
 
     def copy(self) -> Self:
         """Return a baseline that has learned the same, and is independent from here on."""
         twin = type(self).__new__(type(self))
         twin._set_up(self.period)
-        with self._lock:
-            twin._row = self._row.copy()
+        twin._row = self._row
         return twin
 
     def __repr__(self) -> str:
@@ -79,15 +83,17 @@ class Baseline(Savable):
 
     def predict(self, exog: object = None) -> StudentT:
         """Forecast the next observation; exogenous values are not used."""
-        with self._lock:
-            self._check_ready()
-            return StudentT(*self._walks.predict(self._row))
+        return StudentT(*self._walks.predict(self._ready_row()))
 
     def update(self, y: object, exog: object = None) -> None:
         """Learn the next observation; nan if it is missing. Exogenous values are not used."""
         value = check_target(y)
-        with self._lock:
-            self._walks.update(self._row, value)
+        hold(self._lock, lambda: self._learn(value))
+
+    def _learn(self, value: float) -> None:
+        row = self._row.copy()
+        self._walks.update(row, value)
+        self._put(row)  # last, so that an error leaves all as it was
 
     def step(self, y: object, exog: object = None) -> StudentT | None:
         """Forecast the next observation, then learn that it was `y`.
@@ -98,9 +104,11 @@ class Baseline(Savable):
             The forecast that was made before; None while too little is known.
         """
         value = check_target(y)
-        with self._lock:
-            ahead = StudentT(*self._walks.predict(self._row)) if self.is_ready else None
-            self._walks.update(self._row, value)
+        return hold(self._lock, lambda: self._step(value))
+
+    def _step(self, value: float) -> StudentT | None:
+        ahead = StudentT(*self._walks.predict(self._row)) if self.is_ready else None
+        self._learn(value)
         return ahead
 
     def run(self, y: object, exog: object = None, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
@@ -125,23 +133,25 @@ class Baseline(Savable):
         series = check_series(y)
         if exog is not None:
             check_exog(exog, len(series), None, None, "mean")
-        with self._lock:
-            row, first = self._row.copy(), len(series)
-            parts = np.empty((len(series), 3))
-            for t, value in enumerate(series.tolist()):
-                if self._walks.is_ready(row):
-                    first = min(first, t)
-                    parts[t] = self._walks.predict(row)
-                self._walks.update(row, value)
-            if first == len(series):
-                raise NotEnoughDataError(
-                    f"y has {len(series)} observations, but the forecasts of {type(self).__name__} begin after "
-                    f"{self.period + FEWEST_DOF + self._has_drift} that are not missing; give a longer series."
-                )
-            mean, scale, dof = parts[first:].T
-            forecasts = StudentT(mean.copy(), scale.copy(), dof.copy())
-            trace = Trace(series[first:].copy(), forecasts, {}, first=first)
-            self._row = row  # last, so that an error leaves all as it was
+        return hold(self._lock, lambda: self._run(series))
+
+    def _run(self, series: Floats) -> Trace:
+        row, first = self._row.copy(), len(series)
+        parts = np.empty((len(series), 3))
+        for t, value in enumerate(series.tolist()):
+            if self._walks.is_ready(row):
+                first = min(first, t)
+                parts[t] = self._walks.predict(row)
+            self._walks.update(row, value)
+        if first == len(series):
+            raise NotEnoughDataError(
+                f"y has {len(series)} observations, but the forecasts of {type(self).__name__} begin after "
+                f"{self.period + FEWEST_DOF + self._has_drift} that are not missing; give a longer series."
+            )
+        mean, scale, dof = parts[first:].T
+        forecasts = StudentT(mean.copy(), scale.copy(), dof.copy())
+        trace = Trace(series[first:].copy(), forecasts, {}, first=first)
+        self._put(row)  # last, so that an error leaves all as it was
         return trace
 
     def forecast(
@@ -170,24 +180,24 @@ class Baseline(Savable):
         check_method(method)
         draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS) if method == "paths" else None
         generator = as_rng(rng)
-        with self._lock:
-            self._check_ready()
-            row: Floats = self._row.copy()
+        row = self._ready_row()
         if draws is None:
             return Forecast(self._walks.forecast(row, steps))
         return Forecast.from_paths(self._walks.paths(row, steps, draws, generator))
 
-    def _check_ready(self) -> None:
-        if not self.is_ready:
+    def _ready_row(self) -> Floats:
+        """Return the row, if enough was seen to make a forecast."""
+        row = self._row
+        if not self._walks.is_ready(row):
             needed = FEWEST_DOF + self._has_drift
             raise NotReadyError(
                 f"the forecasts of {type(self).__name__} begin when {needed} changes of the value were seen, and "
                 f"{self.n_seen} were; update with more first."
             )
+        return row
 
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        with self._lock:
-            row = self._row.copy()
+        row = self._row
         shapes = LAYOUT.shapes(period=self.period)
         header = heading(type(self).__name__) | {"period": self.period, "n_seen": int(row[N_SEEN]), "layout": shapes}
         return header, {"row": row}

@@ -96,6 +96,19 @@ cdef class RunGuard:
         setattr(model, self.place, cell)
 
 
+def hold(lock, work):
+    """Call `work` while the lock is held.
+
+    Compiled, since a `with` statement may be stopped, as by Ctrl-C, between the end of its block and letting go of the
+    lock, which nobody would get any more.
+    """
+    lock.acquire()
+    try:
+        return work()
+    finally:
+        lock.release()
+
+
 cdef int refuse(State state) except -1:
     """Raise the error about a row that does not change, or no longer."""
     if state == RUNNING:
