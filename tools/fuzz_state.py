@@ -54,7 +54,7 @@ def _n_exog(forecaster: Any) -> int:
     """Return how many exogenous values a forecaster expects."""
     if isinstance(forecaster, AutoForecaster):
         return forecaster._n_columns() or 2
-    return int(forecaster._cell.n_exog) if forecaster._cell else 2
+    return int(forecaster._runner.n_inputs) if forecaster._runner else 2
 
 
 class Fuzzer:

@@ -134,7 +134,7 @@ def test_a_feature_that_comes_later_starts_at_its_prior() -> None:
     twin.add_features(1, were_zero=True)
     assert twin.predict([*rows[100].values(), 7.0]).var == with_it.var
     unit = with_it.components["signal_var"] - without.components["signal_var"]
-    y_scale = twin._spec.layout.scalar(twin._cell.row, "y_scale")  # type: ignore[union-attr]
+    y_scale = twin._spec.layout.scalar(twin._runner.row, "y_scale")  # type: ignore[union-attr]
     assert unit.min() == approx(twin._spec.prior_var * y_scale**2, rel=1e-3)  # of filters whose slopes hardly drift
 
 

@@ -156,9 +156,9 @@ def test_the_forecast_of_predict_is_indeed_not_made_again() -> None:
         model = trained(SequentialKalman)
         if ask_first:
             model.predict(x)
-        cell = model._cell
-        assert cell is not None
-        model._spec.layout.view(cell.row, "mean", n_features=3)[:] += 10.0
+        runner = model._runner
+        assert runner is not None
+        model._spec.layout.view(runner.row, "mean", n_features=3)[:] += 10.0
         model.update(x, 4.0)
         errors.append(model.parameters["drift_var"])  # grows with the square of the forecast's error
     assert errors[0] < errors[1]

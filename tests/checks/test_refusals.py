@@ -159,5 +159,5 @@ def test_a_refused_observation_does_not_fix_the_columns_of_a_forecaster() -> Non
     with pytest.raises(AdabypassError):
         forecaster.update(np.inf, [1.0, 2.0])
     forecaster.update(1.0, [1.0])
-    assert forecaster._cell is not None
-    assert forecaster._cell.n_exog == 1
+    assert forecaster._runner is not None
+    assert forecaster._runner.n_inputs == 1

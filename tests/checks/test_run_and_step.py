@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass.errors import NotFiniteError
-from adabypass.kernels.cell import Cell
+from adabypass.kernels.runner import DenseRunner
 from tests.checks.regressors import Make, bits, every_regressor, row_of, trained
 from tests.strategies import Stream, powers, streams
 
@@ -107,14 +107,14 @@ def test_run_lets_other_threads_work(make: Make) -> None:
     X = np.random.default_rng(0).normal(size=(50_000, 8))
     y = X[:, 0].copy()
     model = make()
-    cell = Cell(model._kernel, model._spec, model._spec.new_row(8), 8)
+    runner = DenseRunner(model._kernel, model._spec, model._spec.new_row(8), 8)
     turns, taken = 0, 0
 
     def run() -> None:
         nonlocal taken
         for _ in range(200):  # a busy machine may run nothing else beside this thread's fast runs at first
             before = turns
-            cell.run(X, y, False, False)
+            runner.run(X, y, False, False)
             taken = turns - before
             if taken:
                 break

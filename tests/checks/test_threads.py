@@ -93,7 +93,7 @@ def test_what_would_overtake_a_run_is_refused(make: Callable[[], Regressor]) -> 
     before = model.predict(X[0]).mean
     running = threading.Thread(target=lambda: model.run(X, y, keep_predictive=False))
     running.start()
-    while running.is_alive() and not model._cell.is_running:  # type: ignore[union-attr]
+    while running.is_alive() and not model._runner.is_running:  # type: ignore[union-attr]
         time.sleep(0.0005)
     calls: list[Callable[[], Any]] = [
         lambda: model.update(X[0], 1.0),
@@ -106,7 +106,7 @@ def test_what_would_overtake_a_run_is_refused(make: Callable[[], Regressor]) -> 
     for call in calls:
         if not running.is_alive():
             break
-        if model._cell is not None and model._cell.is_running:
+        if model._runner is not None and model._runner.is_running:
             assert model.predict(X[0]).mean == before
             try:
                 call()
@@ -271,7 +271,7 @@ def test_what_threads_tell_of_exogenous_columns_is_all_learned() -> None:
         each.start()
     for each in threads:
         each.join()
-    bank: Any = forecaster._bank  # type: ignore[attr-defined]
+    bank: Any = forecaster._runner
     assert bank.spec.structures.view(bank.row, "exog_count") == [100.0]
 
 

@@ -17,8 +17,8 @@ from adabypass.validation import Floats
 
 def row_of(forecaster: Forecaster) -> Floats:
     """Return the row of a forecaster that has seen something."""
-    assert forecaster._cell is not None
-    row: Floats = forecaster._cell.row
+    assert forecaster._runner is not None
+    row: Floats = forecaster._runner.row
     return row
 
 

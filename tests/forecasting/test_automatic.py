@@ -309,7 +309,7 @@ def test_the_first_step_of_a_forecast_is_that_of_predict() -> None:
 def test_evidence_above_zero_is_refused() -> None:
     forecaster = AutoForecaster(period=4)
     forecaster.run(SEASONAL)
-    bank = forecaster._bank
+    bank = forecaster._runner
     assert bank is not None
     row = bank.row.copy()
     bank.spec.check_row(row)

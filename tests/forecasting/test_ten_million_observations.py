@@ -25,7 +25,7 @@ def test_ten_million_observations_stay_sound() -> None:
         low, high = forecast.interval(0.9)
         assert (low < high).all()
     assert forecaster.n_seen == 10_000_000 - 10 * 500
-    bank = forecaster._bank
+    bank = forecaster._runner
     assert bank is not None
     spec, row = bank.structures.spec, bank.row
     assert np.isfinite(row).all()

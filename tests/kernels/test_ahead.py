@@ -26,14 +26,14 @@ def assert_equals_reference(forecaster: Forecaster, exog: Floats, rounding: floa
 
     Shares are compared at the first step: those of later ones may follow other evidence (test_drift_evidence.py).
     """
-    cell = forecaster._cell
-    assert cell is not None
+    runner = forecaster._runner
+    assert runner is not None
     spec, (horizon, n_exog) = forecaster._spec, exog.shape
     features = np.zeros((horizon, spec.n_features(n_exog)))
     features[:, : int(spec.design.bias)] = 1.0
     features[:, spec.design.lag_columns.stop :] = exog
-    expected = steps_ahead(forecaster.model.linear_mixture(), spec.design, spec.past(cell.row, n_exog), features)
-    found = cell.forecast_steps(exog)
+    expected = steps_ahead(forecaster.model.linear_mixture(), spec.design, spec.past(runner.row, n_exog), features)
+    found = runner.forecast_steps(exog)
     found, expected = (each[:, each["weight"][0] > 0] for each in (found, expected))
     sd = np.sqrt(np.nanmax(expected["signal_var"], initial=0.0))
     assert found["weight"][0] == approx(expected["weight"][0], rel=rounding)

@@ -211,6 +211,6 @@ def test_covariances_begin_at_a_cache_line_whatever_the_row_came_from(n_features
     model.run(X, y)
     place, _ = model._spec.layout.places(**model._spec.dims(n_features))["walk_cov"]
     for each in (model, model.copy(), pickle.loads(pickle.dumps(model))):
-        assert each._cell is not None
-        assert each._cell.row[place.start :].ctypes.data % 64 == 0
-        assert np.array_equal(each._cell.row, model.__getstate__()["row"])
+        assert each._runner is not None
+        assert each._runner.row[place.start :].ctypes.data % 64 == 0
+        assert np.array_equal(each._runner.row, model.__getstate__()["row"])

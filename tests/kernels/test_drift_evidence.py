@@ -18,8 +18,8 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def field(forecaster: Forecaster, name: str) -> np.ndarray:
-    assert forecaster._cell is not None
-    return LAYOUT.view(forecaster._cell.row, name, **forecaster._spec.dims(0))
+    assert forecaster._runner is not None
+    return LAYOUT.view(forecaster._runner.row, name, **forecaster._spec.dims(0))
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -33,14 +33,14 @@ def test_the_kernel_matches_the_reference(options: dict[str, Any]) -> None:
     pending: dict[int, tuple[int, np.ndarray]] = {}
     for t, value in enumerate(y):
         forecaster.update(value)
-        if not forecaster.is_ready or forecaster._cell is None:
+        if not forecaster.is_ready or forecaster._runner is None:
             continue
         for j, h in enumerate(HORIZONS):
             due, expected = pending.get(h, (t, np.empty(0)))
             if due == t and len(expected) and not np.isnan(value):
                 horizons[j] = reference.judge(horizons[j], expected, value)
             if due == t and field(forecaster, "horizon_time")[j] == h:
-                past = spec.past(forecaster._cell.row, 0)
+                past = spec.past(forecaster._runner.row, 0)
                 mixture = forecaster.model.linear_mixture()
                 pending[h] = (t + h, reference.means(mixture, spec.design, past, groups, h))
                 found = field(forecaster, "pending_mean").reshape(len(HORIZONS), -1)[j]
@@ -51,19 +51,19 @@ def test_the_kernel_matches_the_reference(options: dict[str, Any]) -> None:
             found = field(forecaster, f"horizon_{name}").reshape(len(HORIZONS), -1)[j]
             np.testing.assert_allclose(found, getattr(expected_horizon, name), rtol=1e-5, atol=1e-5)
         assert field(forecaster, "horizon_count")[j] == pytest.approx(expected_horizon.n_judged)
-    assert forecaster._cell is not None
+    assert forecaster._runner is not None
     share = forecaster.model.linear_mixture().share
     for step in (2, 8, 20, 64, 100):
         expected_shares = reference.shares(horizons, share, groups, min(step, HORIZONS[-1]))
-        np.testing.assert_allclose(forecaster._cell.step_shares(step), expected_shares, rtol=1e-5, atol=1e-9)
-    assert (forecaster._cell.step_shares(1) == share).all()
+        np.testing.assert_allclose(forecaster._runner.step_shares(step), expected_shares, rtol=1e-5, atol=1e-9)
+    assert (forecaster._runner.step_shares(1) == share).all()
 
 
 def test_shares_add_up_at_every_step() -> None:
     forecaster = Forecaster(lags=1)
     forecaster.run(np.random.default_rng(2).normal(size=300).cumsum())
-    assert forecaster._cell is not None
-    parts = forecaster._cell.forecast_steps(np.empty((100, 0)))
+    assert forecaster._runner is not None
+    parts = forecaster._runner.forecast_steps(np.empty((100, 0)))
     np.testing.assert_allclose(parts["weight"].sum(axis=1), 1.0, rtol=1e-9)
 
 

@@ -14,12 +14,12 @@ from tests.cli.one_by_one import row_of
 
 def call(panel: Panel, y: Any, watched: Any, learned: Any) -> None:
     """Learn observations of the first row."""
-    (cell,), rows = panel._workers(1), panel._rows
+    (runner,), rows = panel._workers(1), panel._rows
     assert rows is not None
     n = len(y)
     step_rows(
-        cell, rows.store, np.array([0]), np.array([0, n]), np.arange(n), np.array(y), np.empty((n, 0)), NO_ROWS[:, :0],
-        np.empty((0, cell.n_record)), np.zeros(1, np.intp), watched, learned,
+        runner, rows.store, np.array([0]), np.array([0, n]), np.arange(n), np.array(y), np.empty((n, 0)),
+        NO_ROWS[:, :0], np.empty((0, runner.n_record)), np.zeros(1, np.intp), watched, learned,
     )  # fmt: skip
 
 

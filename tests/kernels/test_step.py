@@ -13,7 +13,7 @@ from adabypass.kernels import bypass as bypass_kernel
 from adabypass.kernels import evidence as evidence_kernel
 from adabypass.kernels import kalman as kalman_kernel
 from adabypass.kernels import passive_aggressive as pa_kernel
-from adabypass.kernels.cell import Cell
+from adabypass.kernels.runner import DenseRunner
 from adabypass.kernels.step import Kernel
 from adabypass.numerics import noise
 from adabypass.reference import bypass, evidence, exact_gradient, kalman, passive_aggressive
@@ -48,8 +48,8 @@ def close(ours: Floats, theirs: Floats, cancelled: float = 1e-12) -> bool:
     return bool(np.abs(ours - theirs).max() <= max(RELATIVE * np.abs(theirs).max(), ROUNDING * cancelled))
 
 
-def cell(kernel: Kernel, spec: Spec, n_features: int) -> Cell:
-    return Cell(kernel, spec, spec.new_row(n_features), n_features)
+def new_runner(kernel: Kernel, spec: Spec, n_features: int) -> DenseRunner:
+    return DenseRunner(kernel, spec, spec.new_row(n_features), n_features)
 
 
 def moments(forecast: Predictive) -> tuple[float, float]:
@@ -62,7 +62,7 @@ def blocks(row: Floats, sizes: list[int]) -> list[Floats]:
 
 @given(streams(), passive_aggressive_specs)
 def test_passive_aggressive_kernel_equals_reference(stream: Stream, spec: PassiveAggressiveSpec) -> None:
-    model = cell(pa_kernel.KERNEL, spec, stream.X.shape[1])
+    model = new_runner(pa_kernel.KERNEL, spec, stream.X.shape[1])
     weights = np.zeros(stream.X.shape[1])
     for x, y in zip(stream.X, stream.y, strict=True):
         assert model.predict(x).mean == approx(passive_aggressive.predict(weights, x), rel=RELATIVE, abs=RELATIVE)
@@ -74,7 +74,7 @@ def test_passive_aggressive_kernel_equals_reference(stream: Stream, spec: Passiv
 @given(streams(), kalman_specs)
 def test_kalman_kernel_equals_reference(stream: Stream, spec: SequentialKalmanSpec) -> None:
     n = stream.X.shape[1]
-    model = cell(kalman_kernel.KERNEL, spec, n)
+    model = new_runner(kalman_kernel.KERNEL, spec, n)
     for x, y in zip(stream.X, stream.y, strict=True):
         n_seen, drift_var, noise_var, *_ = model.row
         cov = spec.layout.matrix(model.row, "cov", n_features=n)
@@ -89,7 +89,7 @@ def test_kalman_kernel_equals_reference(stream: Stream, spec: SequentialKalmanSp
         assert close(model.row[3 + n :], pack(belief.weights.cov), cancelled=cov.max() + belief.drift_var)
 
 
-def bypass_belief(model: Cell, spec: BypassSpec) -> bypass.Belief:
+def bypass_belief(model: DenseRunner, spec: BypassSpec) -> bypass.Belief:
     row, layout, n = model.row, spec.layout, model.n_features
     gradient = bypass.Gradient(np.zeros(n), np.eye(n))
     if isinstance(spec, AdaBypassSpec):
@@ -122,7 +122,7 @@ def moves_on(before: bypass.Belief, x: Floats, y: float, after: bypass.Belief, s
 
 def check_bypass(kernel: Kernel, stream: Stream, spec: BypassSpec) -> None:
     """Compare every step, each from the kernel's own belief: chaos, where there is any, cannot hide or fake a fault."""
-    model = cell(kernel, spec, stream.X.shape[1])
+    model = new_runner(kernel, spec, stream.X.shape[1])
     for x, y in zip(stream.X, stream.y, strict=True):
         belief = bypass_belief(model, spec)
         assert moments(model.predict(x)) == approx(bypass.predict(belief, x), rel=RELATIVE, abs=1e-12)
@@ -169,7 +169,7 @@ def test_corrected_ada_bypass_kernel_equals_reference(case: tuple[Stream, Bypass
     check_bypass(bypass_kernel.CORRECTED_ADA_BYPASS, *case)
 
 
-def exact_slopes(model: Cell, spec: AdaBypassSpec) -> exact_gradient.Slopes:
+def exact_slopes(model: DenseRunner, spec: AdaBypassSpec) -> exact_gradient.Slopes:
     row, layout, n = model.row, spec.layout, model.n_features
     return exact_gradient.Slopes(
         layout.view(row, "theta_gradient", n_features=n).copy(),
@@ -178,7 +178,7 @@ def exact_slopes(model: Cell, spec: AdaBypassSpec) -> exact_gradient.Slopes:
     )
 
 
-def exact_belief(model: Cell, spec: AdaBypassSpec) -> bypass.Belief:
+def exact_belief(model: DenseRunner, spec: AdaBypassSpec) -> bypass.Belief:
     row, layout, n = model.row, spec.layout, model.n_features
     weights = Weights(layout.view(row, "mean", n_features=n).copy(), layout.matrix(row, "cov", n_features=n))
     nothing = bypass.Gradient(np.zeros(n), np.eye(n))
@@ -197,7 +197,7 @@ def test_exact_ada_bypass_kernel_equals_reference(
     stream: Stream, named: set[str], a: float, b: float, epsilon: float, aggressiveness: float
 ) -> None:
     spec = AdaBypassSpec(a, b, epsilon, tol=1e-13, aggressiveness=aggressiveness, corrections=(*named, "E5"))
-    model = cell(bypass_kernel.EXACT_ADA_BYPASS, spec, stream.X.shape[1])
+    model = new_runner(bypass_kernel.EXACT_ADA_BYPASS, spec, stream.X.shape[1])
     for x, y in zip(stream.X, stream.y, strict=True):
         belief, slopes = exact_belief(model, spec), exact_slopes(model, spec)
         assert moments(model.predict(x)) == approx(bypass.predict(belief, x), rel=RELATIVE, abs=1e-12)
@@ -218,7 +218,7 @@ def test_exact_ada_bypass_kernel_equals_reference(
 @given(streams(), evidence_specs)
 def test_evidence_kernel_equals_reference(stream: Stream, spec: EvidenceBypassSpec) -> None:
     n = stream.X.shape[1]
-    model = cell(evidence_kernel.KERNEL, spec, n)
+    model = new_runner(evidence_kernel.KERNEL, spec, n)
     for x, y in zip(stream.X, stream.y, strict=True):
         belief = Weights(
             spec.layout.view(model.row, "mean", n_features=n).copy(), spec.layout.matrix(model.row, "cov", n_features=n)
@@ -245,7 +245,7 @@ def follow(update: Callable[..., Any], belief: Any, stream: Stream, spec: Spec) 
 def test_whole_streams_equal_the_reference_at_the_defaults(stream: Stream) -> None:
     n = stream.X.shape[1]
     spec = AdaBypassSpec()
-    model = cell(bypass_kernel.ADA_BYPASS, spec, n)
+    model = new_runner(bypass_kernel.ADA_BYPASS, spec, n)
     model.run(stream.X, stream.y, False, False)
     expected = follow(bypass.update, bypass.start(spec, n), stream, spec)
     assert close(bypass_belief(model, spec).weights.mean, expected.weights.mean)

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adabypass.kernels.structure import StructureCell
+from adabypass.kernels.structure import StructureRunner
 from adabypass.reference import structure as reference
 from adabypass.reference import structure_horizons as horizons
 from adabypass.state import structures as design
 from adabypass.state.layout import triangle, unpack
+from adabypass.state.structure_forecasts import read_records
 from adabypass.state.structure_row import LAYOUT, StructureSpec
 
 ROUNDING: dict[str, Any] = dict(rtol=1e-7, atol=1e-9)  # some thousand double-precision operations
@@ -96,38 +97,38 @@ def limits(judge: Judge, y: np.ndarray, is_log: bool) -> tuple[float, float]:
     return (low - judge.center) / judge.unit, (high - judge.center) / judge.unit
 
 
-def states(cell: StructureCell) -> list[tuple[np.ndarray, np.ndarray]]:
+def states(runner: StructureRunner) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return mean and covariance of every structure's state."""
-    spec, mean_at, cov_at, found = cell.spec, 0, 0, []
+    spec, mean_at, cov_at, found = runner.spec, 0, 0, []
     for size in spec.sizes.tolist():
-        mean = spec.view(cell.row, "mean")[mean_at : mean_at + size]
-        found.append((mean, unpack(spec.view(cell.row, "cov")[cov_at : cov_at + triangle(size)])))
+        mean = spec.view(runner.row, "mean")[mean_at : mean_at + size]
+        found.append((mean, unpack(spec.view(runner.row, "cov")[cov_at : cov_at + triangle(size)])))
         mean_at, cov_at = mean_at + size, cov_at + triangle(size)
     return found
 
 
-def trained(spec: StructureSpec, y: np.ndarray, exog: np.ndarray | None = None) -> StructureCell:
-    cell = StructureCell(spec, spec.new_row())
-    cell.run(y, np.empty((len(y), 0)) if exog is None else exog, False)
-    return cell
+def trained(spec: StructureSpec, y: np.ndarray, exog: np.ndarray | None = None) -> StructureRunner:
+    runner = StructureRunner(spec, spec.new_row())
+    runner.run(np.empty((len(y), 0)) if exog is None else exog, y, False, False)
+    return runner
 
 
 @settings(max_examples=40, deadline=None)
 @given(series())
 def test_the_kernel_matches_the_reference(given_series: tuple[StructureSpec, np.ndarray, np.ndarray]) -> None:
     spec, y, exog = given_series
-    cell, judge = trained(spec, y, exog), Judge(spec, y, exog)
-    for (mean, cov), belief, structure in zip(states(cell), judge.beliefs, spec.structures, strict=True):
+    runner, judge = trained(spec, y, exog), Judge(spec, y, exog)
+    for (mean, cov), belief, structure in zip(states(runner), judge.beliefs, spec.structures, strict=True):
         if structure.is_log and not judge.is_positive:
             continue
         np.testing.assert_allclose(mean, belief.mean, **ROUNDING)
         np.testing.assert_allclose(cov, belief.cov, **ROUNDING)
-    dof = spec.view(cell.row, "dof")
+    dof = spec.view(runner.row, "dof")
     kept = [k for k, each in enumerate(spec.structures) if judge.is_positive or not each.is_log]
     np.testing.assert_allclose(dof[kept], [judge.beliefs[k].dof for k in kept], **ROUNDING)
-    squares = spec.view(cell.row, "square_sum")[kept]
+    squares = spec.view(runner.row, "square_sum")[kept]
     np.testing.assert_allclose(squares, [judge.beliefs[k].square_sum for k in kept], **ROUNDING)
-    evidence = spec.view(cell.row, "evidence")[kept]
+    evidence = spec.view(runner.row, "evidence")[kept]
     np.testing.assert_allclose(evidence - evidence.max(), judge.evidence[kept] - judge.evidence[kept].max(), **ROUNDING)
 
 
@@ -139,10 +140,10 @@ def test_many_steps_ahead_match_the_reference(
     spec, y, exog = given_series
     y = y[~np.isnan(y)]
     exog = exog[: len(y)]
-    cell, judge = trained(spec, y, exog), Judge(spec, y, exog)
+    runner, judge = trained(spec, y, exog), Judge(spec, y, exog)
     known = np.zeros((horizon, spec.n_exog))
-    share = cell.shares_ahead(1)
-    means, variances = cell.moments_ahead(known)
+    share = runner.shares_ahead(1)
+    means, variances = runner.moments_ahead(known)
     season = np.array([reference.waves(spec.harmonics, len(y) + h) for h in range(horizon)])
     for k, structure in enumerate(spec.structures):
         if share[k] == 0.0 or structure.lags:  # damped lag weights are tested below
@@ -162,9 +163,9 @@ def test_regressions_on_lags_ahead_match_the_reference(periods: tuple[int, ...])
     y[:2] = 50.0
     for t in range(2, 80):  # far from exploding, so that no weight is damped
         y[t] = 50.0 + 0.5 * (y[t - 1] - 50.0) - 0.3 * (y[t - 2] - 50.0) + rng.normal()
-    cell, judge = trained(spec, y), Judge(spec, y, np.empty((80, 0)))
-    share = cell.shares_ahead(1)
-    means, variances = cell.moments_ahead(np.empty((30, 0)))
+    runner, judge = trained(spec, y), Judge(spec, y, np.empty((80, 0)))
+    share = runner.shares_ahead(1)
+    means, variances = runner.moments_ahead(np.empty((30, 0)))
     season = np.array([reference.waves(spec.harmonics, 80 + h) for h in range(30)])
     compared = 0
     for k, structure in enumerate(spec.structures):
@@ -184,9 +185,9 @@ def test_forecasts_at_their_limits_match_the_reference() -> None:
     """A trend runs into the limit of the means, hardly known lags into that of the variance."""
     y = np.array([1.0, 1.3, 2.0, 2.6, 4.1, 5.0, 8.2, 10.9, 16.0, 22.0, 33.0, 44.0, 65.0, 90.0])
     spec = StructureSpec()
-    cell, judge = trained(spec, y), Judge(spec, y, np.empty((len(y), 0)))
-    share, horizon = cell.shares_ahead(1), 60
-    means, variances = cell.moments_ahead(np.empty((horizon, 0)))
+    runner, judge = trained(spec, y), Judge(spec, y, np.empty((len(y), 0)))
+    share, horizon = runner.shares_ahead(1), 60
+    means, variances = runner.moments_ahead(np.empty((horizon, 0)))
     at_limit = 0
     for k, structure in enumerate(spec.structures):
         stable = np.abs(judge.beliefs[k].mean[-len(structure.lags) :]).sum() <= 1 if structure.lags else True
@@ -208,18 +209,19 @@ def test_run_equals_updates_bit_for_bit() -> None:
     spec = StructureSpec((7,), 1)
     y, exog = rng.normal(size=60).cumsum(), rng.normal(size=(60, 1))
     y[[0, 5, 30, 31]] = np.nan
-    whole, single = trained(spec, y, exog), StructureCell(spec, spec.new_row())
+    whole, single = trained(spec, y, exog), StructureRunner(spec, spec.new_row())
     for each, known in zip(y, exog, strict=True):
-        single.update(each, known)
+        single.update(known, each)
     assert whole.row.tobytes() == single.row.tobytes()
 
 
 def test_the_forecast_of_one_step_is_the_first_of_many() -> None:
     rng = np.random.default_rng(5)
-    cell = trained(StructureSpec((4,)), 20.0 + rng.normal(size=50))
-    share, mean, scale, dof = cell.describe(np.empty(0))
-    shares, dofs, means, scales = cell.ahead(np.empty((1, 0)))
-    kept = [k for k, each in enumerate(cell.spec.structures) if not each.lags]  # others may be damped
+    runner = trained(StructureSpec((4,)), 20.0 + rng.normal(size=50))
+    found = read_records(runner.spec, runner.predict(None)[None])
+    share, mean, scale, dof = (each[0] for each in found[:4])
+    shares, dofs, means, scales = runner.ahead(np.empty((1, 0)))
+    kept = [k for k, each in enumerate(runner.spec.structures) if not each.lags]  # others may be damped
     np.testing.assert_allclose(mean[kept], means[0, kept], rtol=1e-12)
     np.testing.assert_allclose(scale[kept], scales[0, kept], rtol=1e-12)
     assert (share == shares[0]).all()
@@ -227,22 +229,22 @@ def test_the_forecast_of_one_step_is_the_first_of_many() -> None:
 
 
 class HorizonJudge:
-    """The reference's evidence many steps ahead, of the forecasts that a cell makes."""
+    """The reference's evidence many steps ahead, of the forecasts that a runner makes."""
 
-    def __init__(self, cell: StructureCell) -> None:
-        self.cell, self.spec = cell, cell.spec
-        self.horizons = [horizons.new(len(cell.spec.structures)) for _ in design.HORIZONS]
+    def __init__(self, runner: StructureRunner) -> None:
+        self.runner, self.spec = runner, runner.spec
+        self.horizons = [horizons.new(len(runner.spec.structures)) for _ in design.HORIZONS]
         self.pending: list[horizons.Pending | None] = [None] * len(design.HORIZONS)
-        self.is_log = np.array([each.is_log for each in cell.spec.structures])
-        self.lags = np.array([bool(each.lags) for each in cell.spec.structures])
+        self.is_log = np.array([each.is_log for each in runner.spec.structures])
+        self.lags = np.array([bool(each.lags) for each in runner.spec.structures])
 
     def step(self, y: float) -> None:
-        """Judge what has come, let the cell learn it, and take its forecasts of what is to come."""
-        spec, cell = self.spec, self.cell
-        was_missing = LAYOUT.scalar(cell.row, "n_missing") > 0
-        cell.update(y, np.empty(0))
-        t = int(LAYOUT.scalar(cell.row, "n_steps"))
-        is_positive = LAYOUT.scalar(cell.row, "is_positive") == 1
+        """Judge what has come, let the runner learn it, and take its forecasts of what is to come."""
+        spec, runner = self.spec, self.runner
+        was_missing = LAYOUT.scalar(runner.row, "n_missing") > 0
+        runner.update(None, y)
+        t = int(LAYOUT.scalar(runner.row, "n_steps"))
+        is_positive = LAYOUT.scalar(runner.row, "is_positive") == 1
         for j, h in enumerate(design.HORIZONS):
             if t % h:
                 continue
@@ -250,16 +252,16 @@ class HorizonJudge:
             if pending is not None and not np.isnan(y):
                 z, slope = self.in_units(y, is_positive)
                 z = np.where(self.lags & was_missing, np.nan, z)
-                self.horizons[j] = horizons.judge(self.horizons[j], pending, spec.view(cell.row, "dof"), z, slope)
-            means, variances = cell.moments_ahead(np.empty((h, 0)))
-            known = cell.shares_ahead(1) > 0
-            scale_var = spec.view(cell.row, "square_sum") / spec.view(cell.row, "dof")
+                self.horizons[j] = horizons.judge(self.horizons[j], pending, spec.view(runner.row, "dof"), z, slope)
+            means, variances = runner.moments_ahead(np.empty((h, 0)))
+            known = runner.shares_ahead(1) > 0
+            scale_var = spec.view(runner.row, "square_sum") / spec.view(runner.row, "dof")
             self.pending[j] = horizons.Pending(
                 np.where(known, means[:, -1], np.nan), variances[:, -1].copy(), scale_var
             )
 
     def in_units(self, y: float, is_positive: bool) -> tuple[np.ndarray, np.ndarray]:
-        of = {name: LAYOUT.scalar(self.cell.row, name) for name in ("center", "unit", "log_center", "log_unit")}
+        of = {name: LAYOUT.scalar(self.runner.row, name) for name in ("center", "unit", "log_center", "log_unit")}
         z = np.full(len(self.is_log), (y - of["center"]) / of["unit"])
         slope = np.zeros(len(z))
         if is_positive:
@@ -276,38 +278,38 @@ def test_evidence_many_steps_ahead_matches_the_reference(periods: tuple[float, .
     spec, y = StructureSpec(periods), offset + rng.normal(size=150).cumsum() + rng.normal(size=150)
     if gap:
         y[[40, 41, 64, 96]] = np.nan
-    cell = trained(spec, y[: design.N_START])
-    spec.view(cell.row, "horizon_count")[:] = spec.view(cell.row, "horizon_dof")[:] = 0.0
+    runner = trained(spec, y[: design.N_START])
+    spec.view(runner.row, "horizon_count")[:] = spec.view(runner.row, "horizon_dof")[:] = 0.0
     for name in ("horizon_evidence", "horizon_square_sum", "pending_var"):
-        spec.view(cell.row, name)[:] = 0.0  # the judge begins here too
-    judge = HorizonJudge(cell)
+        spec.view(runner.row, name)[:] = 0.0  # the judge begins here too
+    judge = HorizonJudge(runner)
     for each in y[design.N_START :]:
         judge.step(each)
     n = len(spec.structures)
     for j, expected in enumerate(judge.horizons):
         assert expected.n_judged > 2
-        assert spec.view(cell.row, "horizon_count")[j] == pytest.approx(expected.n_judged, rel=1e-12)
+        assert spec.view(runner.row, "horizon_count")[j] == pytest.approx(expected.n_judged, rel=1e-12)
         for name in ("evidence", "square_sum"):
-            found = spec.view(cell.row, f"horizon_{name}").reshape(-1, n)[j]
+            found = spec.view(runner.row, f"horizon_{name}").reshape(-1, n)[j]
             np.testing.assert_allclose(found, getattr(expected, name), rtol=1e-6, atol=1e-7)
-    evidence = horizons.evidence(judge.horizons, spec.view(cell.row, "evidence"))
-    dof = spec.view(cell.row, "dof")
-    scale_var = spec.view(cell.row, "square_sum") / dof
+    evidence = horizons.evidence(judge.horizons, spec.view(runner.row, "evidence"))
+    dof = spec.view(runner.row, "dof")
+    scale_var = spec.view(runner.row, "square_sum") / dof
     scales = [(scale_var, dof), *(horizons.scale(each, scale_var, dof) for each in judge.horizons)]
     logs, dofs = np.log([each for each, _ in scales]), np.array([each for _, each in scales])
-    noise_vars, noise_dofs = cell.scales_ahead(50)
-    awake = cell.shares_ahead(1) > 0
+    noise_vars, noise_dofs = runner.scales_ahead(50)
+    awake = runner.shares_ahead(1) > 0
     for step in (1, 2, 3, 7, 24, 32, 50):
         share = reference.shares(np.where(awake, horizons.at_step(evidence, step), -np.inf))
-        np.testing.assert_allclose(cell.shares_ahead(step), share, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(runner.shares_ahead(step), share, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(np.log(noise_vars[step - 1]), horizons.at_step(logs, step), rtol=1e-6, atol=1e-7)
         np.testing.assert_allclose(noise_dofs[step - 1], horizons.at_step(dofs, step), rtol=1e-9)
 
 
 def test_with_exogenous_columns_shares_are_those_of_one_step() -> None:
     rng = np.random.default_rng(12)
-    cell = trained(StructureSpec((), 1), rng.normal(size=200), rng.normal(size=(200, 1)))
-    assert (cell.shares_ahead(1) == cell.shares_ahead(30)).all()
+    runner = trained(StructureSpec((), 1), rng.normal(size=200), rng.normal(size=(200, 1)))
+    assert (runner.shares_ahead(1) == runner.shares_ahead(30)).all()
 
 
 def test_many_steps_ahead_the_shares_follow_what_forecasts_so_far_ahead_were_worth() -> None:
@@ -315,9 +317,9 @@ def test_many_steps_ahead_the_shares_follow_what_forecasts_so_far_ahead_were_wor
     y = np.zeros(3000)
     for t in range(1, 3000):  # one step ahead all but a random walk; far ahead it returns to its mean
         y[t] = 0.97 * y[t - 1] + rng.normal()
-    cell = trained(StructureSpec(), y)
-    walks = [k for k, each in enumerate(cell.spec.structures) if each.gain == 1.0 and not each.is_log]
-    assert cell.shares_ahead(32)[walks].sum() < 0.7 * cell.shares_ahead(1)[walks].sum()
+    runner = trained(StructureSpec(), y)
+    walks = [k for k, each in enumerate(runner.spec.structures) if each.gain == 1.0 and not each.is_log]
+    assert runner.shares_ahead(32)[walks].sum() < 0.7 * runner.shares_ahead(1)[walks].sum()
 
 
 wild = st.floats(allow_nan=True, allow_infinity=False, width=64)
@@ -326,8 +328,8 @@ wild = st.floats(allow_nan=True, allow_infinity=False, width=64)
 @settings(max_examples=150, deadline=None)
 @given(st.lists(wild, min_size=1, max_size=40), st.sampled_from(PERIODS))
 def test_any_finite_input_gives_finite_answers(values: list[float], periods: tuple[float, ...]) -> None:
-    cell = trained(StructureSpec(periods), np.array(values))
-    assert np.isfinite(cell.row[np.r_[: LAYOUT.position("n_counted") + 1]]).all()
+    runner = trained(StructureSpec(periods), np.array(values))
+    assert np.isfinite(runner.row[np.r_[: LAYOUT.position("n_counted") + 1]]).all()
     for name in (
         "evidence",
         "square_sum",
@@ -339,8 +341,8 @@ def test_any_finite_input_gives_finite_answers(values: list[float], periods: tup
         "horizon_square_sum",
         "pending_mean",
     ):
-        assert np.isfinite(cell.spec.view(cell.row, name)).all(), name
-    for table in cell.ahead(np.empty((20, 0))):
+        assert np.isfinite(runner.spec.view(runner.row, name)).all(), name
+    for table in runner.ahead(np.empty((20, 0))):
         assert np.isfinite(table).all()
 
 
@@ -349,27 +351,28 @@ def test_covariances_stay_positive_over_many_steps() -> None:
     n = 100_000
     y = 10.0 * np.sin(2 * np.pi * np.arange(n) / 12) + rng.normal(size=n).cumsum()
     y[50_000:60_000] = np.nan
-    cell = trained(StructureSpec((12,)), y)
-    for _, cov in states(cell):
+    runner = trained(StructureSpec((12,)), y)
+    for _, cov in states(runner):
         values = np.linalg.eigvalsh(cov)
         assert values[0] > -1e-10 * values[-1]
-    assert np.isfinite(cell.row[np.isfinite(cell.row)]).all()
+    assert np.isfinite(runner.row[np.isfinite(runner.row)]).all()
 
 
 def test_a_far_value_starts_the_units_anew() -> None:
     rng = np.random.default_rng(7)
     y = np.concatenate([5.0 + 1e-9 * rng.normal(size=30), 1000.0 + rng.normal(size=40)])
-    cell = trained(StructureSpec(), y)
-    assert LAYOUT.scalar(cell.row, "unit") > 0.1
-    share, mean, _, _ = cell.describe(np.empty(0))
-    is_log = np.array([each.is_log for each in cell.spec.structures])
+    runner = trained(StructureSpec(), y)
+    assert LAYOUT.scalar(runner.row, "unit") > 0.1
+    found = read_records(runner.spec, runner.predict(None)[None])
+    share, mean = found.share[0], found.mean[0]
+    is_log = np.array([each.is_log for each in runner.spec.structures])
     assert share @ np.where(is_log, np.exp(np.where(is_log, mean, 0.0)), mean) == pytest.approx(1000.0, abs=3.0)
 
 
 def test_rows_of_another_size_are_refused() -> None:
     spec = StructureSpec()
     with pytest.raises(ValueError, match="row has"):
-        StructureCell(spec, np.zeros(spec.row_size + 1))
-    cell = StructureCell(spec, spec.new_row())
-    with pytest.raises(ValueError, match="exog"):
-        cell.update(1.0, np.zeros(1))
+        StructureRunner(spec, np.zeros(spec.row_size + 1))
+    runner = StructureRunner(spec, spec.new_row())
+    with pytest.raises(ValueError, match="inputs"):
+        runner.update(np.zeros(1), 1.0)

@@ -9,7 +9,7 @@ from scipy import integrate
 
 from adabypass import AutoBypass, Mixture
 from adabypass.distributions.component import Target
-from adabypass.kernels.series import SeriesCell
+from adabypass.kernels.series import SeriesRunner
 from adabypass.kernels.transformed import KERNEL
 from adabypass.reference import bank as reference_bank
 from adabypass.reference import transformed as reference
@@ -267,15 +267,15 @@ def test_unknown_features_widen_every_bank_by_its_own_slope() -> None:
     rng = np.random.default_rng(0)
     y = np.exp(0.3 * np.cumsum(rng.normal(size=150)) / np.sqrt(np.arange(1, 151)) + 0.1 * rng.normal(size=150))
     spec = SeriesSpec(AutoBypassSpec(), Design((1,)), is_judged=False)
-    cell = SeriesCell(KERNEL, spec, spec.new_row(0), 0)
+    runner = SeriesRunner(KERNEL, spec, spec.new_row(0), 0)
     for value in y:
-        cell.step(value, None)
-    before = cell.predict(None)
+        runner.step(None, value)
+    before = runner.predict(None)
     assert isinstance(before, Mixture)
     filled = before.mean
-    cell.step(np.nan, None)
-    known = AutoBypass()._from_row(cell.row[-spec.model.row_size(1) :], 1).predict([filled]).components
-    after = cell.predict(None)
+    runner.step(None, np.nan)
+    known = AutoBypass()._from_row(runner.row[-spec.model.row_size(1) :], 1).predict([filled]).components
+    after = runner.predict(None)
     assert isinstance(after, Mixture)
     unknown = after.components
     assert np.array_equal(unknown["mean"], known["mean"])

@@ -137,7 +137,7 @@ def test_any_finite_input_gives_finite_numbers(make: Callable[..., Regressor], n
     assert np.isfinite(trace.mean).all()
     assert np.isfinite(trace.var).all()
     assert (trace.var >= 0).all()
-    assert np.isfinite(model._cell.row).all()  # type: ignore[union-attr]
+    assert np.isfinite(model._runner.row).all()  # type: ignore[union-attr]
     assert model.weights_var is not None
     assert (model.weights_var >= 0).all()
 

@@ -34,8 +34,8 @@ class Learned(NamedTuple):
 
 def learned(model: AdaBypass) -> Learned:
     """Read a model's row."""
-    cell: Any = model._cell
-    layout, row, n = model._spec.layout, cell.row, cell.n_features
+    runner: Any = model._runner
+    layout, row, n = model._spec.layout, runner.row, runner.n_features
     psi, zeta = (layout.view(row, name, n_features=n).copy() for name in ("mean_gradient", "var_gradient"))
     omega = np.array([model.parameters[name] for name in ("a", "b", "epsilon")])
     return Learned(omega, model.weights.mean, psi, zeta)
@@ -82,7 +82,7 @@ def test_they_are_exact_where_features_are_never_together(n_features: int, aggre
     truth, trace = full.run(X, y), model.run(X, y)
     assert trace.mean == approx(truth.mean, rel=1e-9, abs=1e-9)
     assert trace.var == approx(truth.var, rel=1e-9)
-    row: Any = full._cell.row  # type: ignore[union-attr]
+    row: Any = full._runner.row  # type: ignore[union-attr]
     G = full._spec.layout.matrix(row, "cov_gradient", n_features=n_features)
     found = learned(model)
     assert found.var_gradient == approx(G.diagonal(), rel=1e-9, abs=1e-150)
@@ -97,7 +97,7 @@ def test_the_first_two_observations_are_exact() -> None:
     full, model = (AdaBypass(aggressiveness=0.1, covariance=each) for each in FORMS)
     full.run(X[:1], [2.0])
     model.run(X[:1], [2.0])
-    psi = full._spec.layout.view(full._cell.row, "mean_gradient", n_features=4)  # type: ignore[union-attr]
+    psi = full._spec.layout.view(full._runner.row, "mean_gradient", n_features=4)  # type: ignore[union-attr]
     assert learned(model).mean_gradient == approx(psi, rel=1e-12)
     full.update(X[1], -1.0)
     model.update(X[1], -1.0)
@@ -133,7 +133,7 @@ def test_any_finite_input_gives_finite_numbers(name: str) -> None:
         assert np.isfinite(trace.mean).all()
         assert np.isfinite(trace.var).all()
         assert (trace.var >= 0).all()
-        assert np.isfinite(model._cell.row).all()  # type: ignore[union-attr]
+        assert np.isfinite(model._runner.row).all()  # type: ignore[union-attr]
         assert model.weights_var is not None
         assert (model.weights_var >= 0).all()
 

@@ -1,6 +1,7 @@
 """The forecaster that needs no choices: structures of a series, weighted by their evidence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,21 +11,20 @@ from adabypass.distributions.predictive import Mixture
 from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError, ShapeError
 from adabypass.forecasting import structure_state
 from adabypass.forecasting.components import Explanation, explain
-from adabypass.forecasting.exog_filling import fill_ahead, fill_missing
+from adabypass.forecasting.exog_filling import fill_ahead
 from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS, Forecaster
-from adabypass.forecasting.observations import check_exog, check_series, too_short
+from adabypass.forecasting.observations import check_exog, check_exog_row, check_series, too_short
 from adabypass.forecasting.periods import find_period
 from adabypass.forecasting.settings import Method, check_method, check_missing, check_names
-from adabypass.forecasting.structure_mixtures import last_value, mixture_of, mixtures_of_run, pooled
-from adabypass.forecasting.structure_paths import draw_paths
-from adabypass.kernels.pool import PoolCell
-from adabypass.kernels.structure import StructureCell
+from adabypass.forecasting.structure_paths import draw_paths, mixture_ahead
+from adabypass.kernels.pool import PoolRunner
+from adabypass.kernels.structure import StructureRunner
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
-from adabypass.state.pool import pool_spec
+from adabypass.state.pool import PoolSpec, pool_spec
 from adabypass.state.series import Missing
-from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target
+from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target
 
 LEAST_VAR = 1e-300
 """Variance of a normal in the place of a forecast that has none: of a series of zeros."""
@@ -33,7 +33,7 @@ LEAST_VAR = 1e-300
 class AutoForecaster(Forecaster):
     """Forecasts a series with nothing to choose: what `Forecaster()` makes.
 
-    A bank of filters, each with a structure of its own: a level that moves more or less fast, with no, a steady or a
+    A runner of filters, each with a structure of its own: a level that moves more or less fast, with no, a steady or a
     damped slope, with or without a season; regressions on lags; each for the series and, as long as all values are
     above 0, for its log. Each has a share in the forecast by how well it has forecast so far. One step ahead
     `AutoBypass` models on several sets of lags join them, whose shares are earned likewise; not where `support` is
@@ -61,8 +61,6 @@ class AutoForecaster(Forecaster):
     True
     """
 
-    _place = "_bank"
-
     def __init__(
         self,
         model: None = None,
@@ -79,7 +77,7 @@ class AutoForecaster(Forecaster):
         self._settings = structure_state.Settings(
             structure_state.check_period(period), structure_state.check_support(support), check_missing(missing), names
         )
-        self._bank: PoolCell | None = None
+        self._runner = None
 
     @property
     def lags(self) -> tuple[int, ...]:
@@ -111,8 +109,8 @@ class AutoForecaster(Forecaster):
     @property
     def period(self) -> tuple[float, ...] | None:
         """The periods of the season; None before they are known."""
-        bank = self._bank
-        return self._settings.period if bank is None else bank.spec.periods
+        runner = self._runner
+        return self._settings.period if runner is None else runner.spec.periods
 
     @property
     def model(self) -> Any:
@@ -131,7 +129,7 @@ class AutoForecaster(Forecaster):
     @property
     def n_seen(self) -> int:
         """How many observations were seen."""
-        return 0 if self._bank is None else int(self._bank.row[0])
+        return 0 if self._runner is None else int(self._runner.row[0])
 
     def reset(self) -> None:
         """Forget everything that was seen."""
@@ -140,14 +138,14 @@ class AutoForecaster(Forecaster):
     def copy(self) -> Self:
         """Return a forecaster that has learned the same, and is independent from here on."""
         twin = type(self).__new__(type(self))
-        twin._settings, bank = self._settings, self._bank
-        twin._bank = None if bank is None else PoolCell(bank.spec, bank.row.copy())
+        twin._settings, runner = self._settings, self._runner
+        twin._runner = None if runner is None else new_runner(runner.spec, runner.row.copy(), self.exog)
         return twin
 
     def with_period(self, period: Sequence[float]) -> Self:
         """Return a forecaster that has seen nothing, with these periods where none were chosen."""
         twin = self.copy()
-        twin._bank = None
+        twin._runner = None
         if self._settings.period is None:
             twin._settings = self._settings._replace(period=structure_state.check_period(period))
         return twin
@@ -165,13 +163,9 @@ class AutoForecaster(Forecaster):
         exog : array (n_exog,), optional
             The exogenous values that go with it.
         """
-        known = self._check_row(exog)
-        bank = self._ready_bank()
-        filled = fill_missing(known[None], bank.spec.structures, bank.row.copy(), self.missing)[0]
-        (share, mean, scale, dof), *beside = bank.describe(filled)
-        parts = share[None], mean[None], scale[None], dof[None]
-        structures = mixture_of(bank.structures, *parts, self.support)
-        return self._with_regressions(bank, structures, beside, is_single=True)
+        runner = self._ready_runner()
+        forecast: Mixture = runner.predict(exog)
+        return forecast
 
     def update(self, y: object, exog: object = None) -> None:
         """Learn the next observation; nan if it is missing.
@@ -182,12 +176,7 @@ class AutoForecaster(Forecaster):
         exog : array (n_exog,), optional
             The exogenous values that go with it.
         """
-        known, target = self._check_row(exog), check_target(y)
-        self._guard.meet(
-            self,
-            lambda bank: self._fitting_bank(bank, len(known)),
-            lambda bank: bank.update(target, known, self.missing),
-        )
+        self._act(y, exog, lambda runner, known, target: runner.update(known, target))
 
     def step(self, y: object, exog: object = None) -> Mixture | None:
         """Forecast the next observation, then learn that it was `y`: `predict` and `update` in one call.
@@ -197,10 +186,18 @@ class AutoForecaster(Forecaster):
         Mixture
             The forecast that was made before; None if nothing had been seen.
         """
-        known, target = self._check_row(exog), check_target(y)
-        forecast = self.predict(known) if self.is_ready else None
-        self.update(target, known)
+        forecast: Mixture | None = self._act(y, exog, lambda runner, known, target: runner.step(known, target))
         return forecast
+
+    def _act(self, y: object, exog: object, act: Callable[..., Any]) -> Any:
+        """Act on the runner, or on the first, which is kept if that succeeds."""
+        runner = self._runner
+        if runner is not None:
+            return act(runner, exog, y)
+        known, target = self._check_row(exog), check_target(y)  # a refused y must not fix the number of columns
+        return self._guard.meet(
+            self, lambda runner: self._fitting_pool(runner, len(known)), lambda runner: act(runner, known, target)
+        )
 
     def run(self, y: object, exog: object = None, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every observation in turn.
@@ -229,34 +226,24 @@ class AutoForecaster(Forecaster):
         series = check_series(y)
         known = check_exog(exog, len(series), self._n_columns(), self.exog, self.missing)
 
-        def work(before: PoolCell | None) -> tuple[PoolCell, Trace]:
-            last = None if before is None or before.row[0] == 0 else last_value(before.structures)
-            if last is None and np.count_nonzero(~np.isnan(series)) < 2:
+        def work(before: PoolRunner | None) -> tuple[PoolRunner, Trace]:
+            is_fresh = before is None or before.row[0] == 0
+            if is_fresh and np.count_nonzero(~np.isnan(series)) < 2:
                 raise too_short(series, 1)
-            bank, teller, answer = self._learn(before, series, known, keep=True)
-            return bank, self._trace_of(teller, answer, series, last, keep_predictive)
+            runner, first, forecasts = self._learn(before, series, known, keep=True)
+            parts = forecasts.components
+            spread = {"noise_scale": np.sqrt(np.sum(parts["weight"] * parts["noise_scale"] ** 2, axis=1))}
+            kept = forecasts if keep_predictive else Normal(forecasts.mean, np.maximum(forecasts.var, LEAST_VAR))
+            return runner, Trace(series[first:], kept, spread, first=first)
 
         return self._guard.run(self, work)
-
-    def _trace_of(
-        self, teller: PoolCell, answer: Any, series: Floats, last: float | None, keep_predictive: bool
-    ) -> Trace:
-        """Return the trace of a run: of the bank that made the forecasts, what `PoolCell.run` returned of them."""
-        tables, share, mean, var, records = answer
-        first = 0 if last is not None else int(np.argmax(~np.isnan(series))) + 1
-        inner = mixtures_of_run(teller.spec.structures, tables, series, last, self.support)[first:]
-        forecasts = pooled(inner, teller.spec, share[first:], mean[first:], var[first:], records[:, first:])
-        parts = inner.components
-        spread = {"noise_scale": np.sqrt(np.sum(parts["weight"] * parts["noise_scale"] ** 2, axis=1))}
-        kept = forecasts if keep_predictive else Normal(forecasts.mean, np.maximum(forecasts.var, LEAST_VAR))
-        return Trace(series[first:], kept, spread, first=first)
 
     def learn(self, y: object, exog: object = None) -> None:
         """Learn every observation in turn, as `run` does, without a trace: twice as fast."""
         series = check_series(y)
         known = check_exog(exog, len(series), self._n_columns(), self.exog, self.missing)
 
-        def work(before: PoolCell | None) -> tuple[PoolCell, None]:
+        def work(before: PoolRunner | None) -> tuple[PoolRunner, None]:
             return self._learn(before, series, known, keep=False)[0], None
 
         self._guard.run(self, work)
@@ -291,16 +278,17 @@ class AutoForecaster(Forecaster):
         steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
         check_method(method)
         known = check_exog(exog, steps, self._n_columns(), self.exog, self.missing)
-        bank = self._ready_bank()
-        mean, last = (bank.spec.structures.view(bank.row, name) for name in ("exog_mean", "exog_last"))
+        runner = self._ready_runner()
+        spec = runner.spec
+        mean, last = (spec.structures.view(runner.row, name) for name in ("exog_mean", "exog_last"))
         known = fill_ahead(known, mean, last, self.missing)
-        row, (_, *beside) = bank.freeze(known[0])  # so that no other thread moves it meanwhile
-        structures = StructureCell(bank.spec.structures, row)
+        row, record = runner.freeze(known[0])  # so that no other thread moves it meanwhile
+        assert record is not None
+        structures = StructureRunner(spec.structures, row)
         if method == "paths" and steps > 1:
             draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
             return Forecast.from_paths(draw_paths(structures, known, draws, as_rng(rng), self.support))
-        share, dof, means, scales = structures.ahead(known)
-        found = self._with_regressions(bank, mixture_of(structures, share, means, scales, dof, self.support), beside)
+        found = spec.with_regressions(mixture_ahead(structures, known, self.support), record[None])
         if method == "paths":
             draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
             return Forecast.from_paths(found.sample(as_rng(rng), draws))
@@ -317,47 +305,46 @@ class AutoForecaster(Forecaster):
             The forecast so many steps ahead: what carries the next one need not carry those far ahead.
         """
         steps = check_int(step, "step", minimum=1, maximum=LONGEST_HORIZON)
-        bank = self._ready_bank()
-        share = bank.shares if steps == 1 and self.support == (-np.inf, np.inf) else np.ones(1)
-        return explain(bank.structures, level, steps, dict(zip(bank.spec.names, share, strict=False)))
+        runner = self._ready_runner()
+        share = runner.shares if steps == 1 and self.support == (-np.inf, np.inf) else np.ones(1)
+        return explain(runner.structures, level, steps, dict(zip(runner.spec.names, share, strict=False)))
 
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        bank = self._bank
-        row = None if bank is None else bank.row.copy()
-        spec = None if bank is None else bank.spec
+        runner = self._runner
+        row = None if runner is None else runner.row.copy()
+        spec = None if runner is None else runner.spec
         return structure_state.describe(self._settings, spec, row), {} if row is None else {"row": row}
 
     def _restore(self, snapshot: Snapshot) -> None:
         settings, spec, row = structure_state.check_snapshot(snapshot)
-        self._guard.put(self, None if spec is None or row is None else PoolCell(spec, row))
+        self._guard.put(self, None if spec is None or row is None else new_runner(spec, row, settings.exog))
         self._settings = settings
 
     def _learn(
-        self, before: PoolCell | None, series: Floats, known: Floats, *, keep: bool
-    ) -> tuple[PoolCell, PoolCell, Any]:
-        """Run a copy of the bank, or the first one; return it, what made the forecasts, and these.
+        self, before: PoolRunner | None, series: Floats, known: Floats, *, keep: bool
+    ) -> tuple[PoolRunner, int, Mixture]:
+        """Run a copy of the runner, or the first one; return it, the number of the first forecast, and the forecasts.
 
         A period that was found in this very series was not known while it came in: the forecasts are then those of a
-        bank without a season.
+        forecaster without a season.
         """
         if before is None and np.isnan(series).all():
             raise too_short(series, 1)
-        bank = self._fitting_bank(before, known.shape[1], series)
-        if bank is before:
-            bank = PoolCell(bank.spec, bank.row.copy())
-        filled = fill_missing(known, bank.spec.structures, bank.row, self.missing)
-        is_hindsight = before is None and self._settings.period is None and len(bank.spec.periods) > 0
+        runner = self._fitting_pool(before, known.shape[1], series)
+        if runner is before:
+            runner = new_runner(runner.spec, runner.row.copy(), self.exog)
+        is_hindsight = before is None and self._settings.period is None and len(runner.spec.periods) > 0
         if not (keep and is_hindsight):
-            return bank, bank, bank.run(series, filled, keep)
-        blind = pool_spec((), known.shape[1])
-        teller = PoolCell(blind, blind.new_row())
-        answer = teller.run(series, fill_missing(known, blind.structures, teller.row, self.missing), keep)
-        bank.run(series, filled, False)
-        return bank, teller, answer
+            first, _, _, records = runner.run(known, series, False, keep)
+            return runner, first, runner.spec.predictive(records)
+        blind = self._spec_of((), known.shape[1])
+        first, _, _, records = new_runner(blind, blind.new_row(), self.exog).run(known, series, False, keep)
+        runner.run(known, series, False, False)
+        return runner, first, blind.predictive(records)
 
-    def _fitting_bank(self, bank: PoolCell | None, n_exog: int, series: Floats | None = None) -> PoolCell:
-        """Return the forecaster's bank, or a new one for as many exogenous columns."""
-        if bank is None:
+    def _fitting_pool(self, runner: PoolRunner | None, n_exog: int, series: Floats | None = None) -> PoolRunner:
+        """Return the forecaster's runner, or a new one for this number of exogenous columns."""
+        if runner is None:
             if n_exog > structure_state.MOST_EXOG:
                 raise ShapeError(
                     f"{n_exog} exogenous columns are too many; at most {structure_state.MOST_EXOG} will do."
@@ -366,31 +353,32 @@ class AutoForecaster(Forecaster):
             if period is None:
                 found = None if series is None else find_period(series)
                 period = () if found is None else (found,)
-            spec = pool_spec(period, n_exog)
-            return PoolCell(spec, spec.new_row())
-        if bank.spec.n_exog != n_exog:
+            spec = self._spec_of(period, n_exog)
+            return new_runner(spec, spec.new_row(), self.exog)
+        if runner.spec.n_exog != n_exog:
             raise ConcurrentUseError("this forecaster was changed while its arguments were read; call it again.")
-        return bank
+        return runner
 
-    def _ready_bank(self) -> PoolCell:
-        bank = self._bank
-        if bank is None or not self.is_ready:
+    def _spec_of(self, periods: tuple[float, ...], n_exog: int) -> PoolSpec:
+        return pool_spec(periods, n_exog, self.missing, self.support)
+
+    def _ready_runner(self) -> PoolRunner:
+        runner: PoolRunner | None = self._runner
+        if runner is None or not self.is_ready:
             raise NotReadyError("forecasts begin when an observation was seen; update with one first.")
-        return bank
-
-    def _with_regressions(self, bank: PoolCell, found: Mixture, beside: Any, *, is_single: bool = False) -> Mixture:
-        """Mix the first forecast with those of the regressions, as `PoolCell.describe` tells of them."""
-        share, mean, var, records = beside
-        return pooled(found, bank.spec, share[None], mean[None], var[None], records[:, None], is_single=is_single)
+        return runner
 
     def _n_columns(self) -> int | None:
         """Return the number of exogenous columns, None until it is known."""
-        if self._bank is not None:
-            return int(self._bank.spec.n_exog)
+        if self._runner is not None:
+            return int(self._runner.spec.n_exog)
         return None if self.exog is None else len(self.exog)
 
     def _check_row(self, exog: object) -> Floats:
         """Return a checked copy of the exogenous values of one observation."""
-        rows = None if exog is None else [np.atleast_1d(check_array(exog, "exog"))]
-        row: Floats = check_exog(rows, 1, self._n_columns(), self.exog, self.missing)[0]
-        return row
+        return check_exog_row(exog, self._n_columns(), self.exog, self.missing)
+
+
+def new_runner(spec: PoolSpec, row: Floats, names: tuple[str, ...] | None) -> PoolRunner:
+    """Return the runner of an automatic forecaster, which takes over the row."""
+    return PoolRunner(spec, row, partial(check_exog_row, names=names, missing=spec.missing))

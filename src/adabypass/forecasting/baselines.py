@@ -11,7 +11,7 @@ from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS
 from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.forecasting.random_walks import FEWEST_DOF, LAYOUT, N_SEEN, Walks
 from adabypass.forecasting.settings import Method, check_method
-from adabypass.kernels.running import hold
+from adabypass.kernels.runner import hold
 from adabypass.regressors.state import check_row
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Trace

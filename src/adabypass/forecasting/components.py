@@ -9,10 +9,10 @@ from adabypass.distributions.extras import UNBOUNDED
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.protocol import check_level
 from adabypass.errors import NotReadyError
-from adabypass.forecasting.structure_mixtures import students
-from adabypass.kernels.structure import StructureCell
+from adabypass.kernels.structure import StructureRunner
 from adabypass.numerics.limits import LARGEST
 from adabypass.state.layout import triangle, unpack
+from adabypass.state.structure_forecasts import students
 from adabypass.state.structure_row import LAYOUT, StructureSpec
 from adabypass.state.structures import Structure
 from adabypass.tables import frames
@@ -65,7 +65,7 @@ class Explanation(NamedTuple):
         )
 
 
-def explain(bank: StructureCell, level: float, step: int, pool: dict[str, float]) -> Explanation:
+def explain(bank: StructureRunner, level: float, step: int, pool: dict[str, float]) -> Explanation:
     """Return what the structures of a bank say, with their shares so many steps ahead.
 
     Parameters

@@ -1,7 +1,8 @@
 """Forecasts of a series from its own past: lags, exogenous features, missing values, many steps ahead."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,19 +11,19 @@ from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError, 
 from adabypass.forecasting.by_arguments import ByArguments
 from adabypass.forecasting.exog_filling import fill_series_ahead
 from adabypass.forecasting.horizon import draw_paths
-from adabypass.forecasting.observations import check_exog, check_series, too_short
+from adabypass.forecasting.observations import check_exog, check_exog_row, check_series, too_short
 from adabypass.forecasting.settings import Method, check_method, check_names, check_settings
 from adabypass.forecasting.state import check_snapshot, describe
-from adabypass.kernels.running import RunGuard
-from adabypass.kernels.series import SeriesCell
+from adabypass.kernels.runner import RunGuard
+from adabypass.kernels.series import SeriesRunner
 from adabypass.regressors import AutoBypass, Regressor
 from adabypass.regressors.base import MOST_FEATURES
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.savable import Savable
-from adabypass.state.series import LAYOUT, Missing
-from adabypass.validation import Floats, as_rng, check_array, check_flag, check_int, check_target
+from adabypass.state.series import LAYOUT, Missing, SeriesSpec
+from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target
 
 LONGEST_HORIZON = 100_000
 MOST_PATHS = 10_000_000
@@ -67,14 +68,14 @@ class Forecaster(Savable, metaclass=ByArguments):
     array([11.2, 11.4, 11.5])
     """
 
-    _place: ClassVar[str] = "_cell"
-    """Name of the attribute that holds the cell."""
+    _runner: Any
+    """The row and what moves it; None until something was seen."""
     _guard: RunGuard
-    """What replaces the cell."""
+    """Replaces the runner."""
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         forecaster = super().__new__(cls)
-        forecaster._guard = RunGuard(cls._place)
+        forecaster._guard = RunGuard()
         return forecaster
 
     def __init__(
@@ -101,7 +102,7 @@ class Forecaster(Savable, metaclass=ByArguments):
         self._untrained = type(model)._of_spec(self._spec.model)
         if self._names is not None:
             self._check_features(len(self._names))
-        self._cell: SeriesCell | None = None
+        self._runner = None
 
     @property
     def lags(self) -> tuple[int, ...]:
@@ -131,10 +132,10 @@ class Forecaster(Savable, metaclass=ByArguments):
     @property
     def model(self) -> Regressor:
         """The model as it is now: a copy, so that what is done to it does not change the forecaster."""
-        cell = self._cell
-        if cell is None:
+        runner = self._runner
+        if runner is None:
             return self._untrained.copy()
-        return self._untrained._from_row(self._spec.model_row(cell.row, cell.n_exog), cell.n_features)
+        return self._untrained._from_row(self._spec.model_row(runner.row, runner.n_inputs), runner.n_features)
 
     @property
     def is_point(self) -> bool:
@@ -144,14 +145,14 @@ class Forecaster(Savable, metaclass=ByArguments):
     @property
     def is_ready(self) -> bool:
         """Whether every lag is there, so that a forecast can be made."""
-        cell = self._cell
-        return self._spec.design.n_values == 0 if cell is None else bool(cell.is_ready)
+        runner = self._runner
+        return self._spec.design.n_values == 0 if runner is None else bool(runner.is_ready)
 
     @property
     def n_seen(self) -> int:
         """How many observations the model has learned from."""
-        cell = self._cell
-        return 0 if cell is None else int(self._spec.model_row(cell.row, cell.n_exog)[0])
+        runner = self._runner
+        return 0 if runner is None else int(self._spec.model_row(runner.row, runner.n_inputs)[0])
 
     def reset(self) -> None:
         """Forget everything that was seen."""
@@ -160,10 +161,10 @@ class Forecaster(Savable, metaclass=ByArguments):
     def copy(self) -> Self:
         """Return a forecaster that has learned the same, and is independent from here on."""
         twin = type(self).__new__(type(self))
-        twin._untrained, twin._spec, twin._names, twin._cell = self._untrained, self._spec, self._names, None
-        cell = self._cell
-        if cell is not None:
-            twin._cell = twin._new_cell(cell.row.copy(), cell.n_exog)
+        twin._untrained, twin._spec, twin._names, twin._runner = self._untrained, self._spec, self._names, None
+        runner = self._runner
+        if runner is not None:
+            twin._runner = twin._new_runner(runner.row.copy(), runner.n_inputs)
         return twin
 
     def __repr__(self) -> str:
@@ -180,12 +181,13 @@ class Forecaster(Savable, metaclass=ByArguments):
         exog : array (n_exog,), optional
             The exogenous values that go with it.
         """
-        cell = self._cell
-        forecast: Predictive | None = NotImplemented if cell is None else cell.predict(exog)
-        if forecast is NotImplemented:  # the arguments are to be converted, which may run any code, even of ours
+        runner = self._runner
+        if runner is None:
             known = self._check_row(exog)
             self._check_ready()
-            forecast = self._meet(known, lambda cell: cell.predict(known, is_checked=True), changes=False)
+            forecast: Predictive | None = self._meet(known, lambda runner: runner.predict(known), changes=False)
+        else:
+            forecast = runner.predict(exog)
         if forecast is None:
             raise self._not_ready()
         return forecast
@@ -199,9 +201,12 @@ class Forecaster(Savable, metaclass=ByArguments):
         exog : array (n_exog,), optional
             The exogenous values that go with it.
         """
-        cell = self._cell
-        if cell is None or cell.step(y, exog, want_forecast=False) is NotImplemented:
-            self._step(y, exog)
+        runner = self._runner
+        if runner is not None:
+            runner.update(exog, y)
+            return
+        known, target = self._check_row(exog), check_target(y)  # a refused y must not fix the number of columns
+        self._meet(known, lambda runner: runner.update(known, target))
 
     def step(self, y: object, exog: object = None) -> Predictive | None:
         """Forecast the next observation, then learn that it was `y`: `predict` and `update` in one call.
@@ -211,9 +216,13 @@ class Forecaster(Savable, metaclass=ByArguments):
         Predictive
             The forecast that was made before; None while the lags are still to be filled.
         """
-        cell = self._cell
-        forecast: Predictive | None = NotImplemented if cell is None else cell.step(y, exog)
-        return self._step(y, exog) if forecast is NotImplemented else forecast
+        runner = self._runner
+        if runner is not None:
+            forecast: Predictive | None = runner.step(exog, y)
+        else:
+            known, target = self._check_row(exog), check_target(y)
+            forecast = self._meet(known, lambda runner: runner.step(known, target))
+        return forecast
 
     def run(self, y: object, exog: object = None, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
         """Predict, then update, for every observation in turn.
@@ -239,13 +248,13 @@ class Forecaster(Savable, metaclass=ByArguments):
         check_flag(keep_weights, "keep_weights")
         check_flag(keep_predictive, "keep_predictive")
         series = check_series(y)
-        known = check_exog(exog, len(series), self._n_exog(self._cell), self._names, self.missing)
+        known = check_exog(exog, len(series), self._n_exog(self._runner), self._names, self.missing)
 
-        def work(before: SeriesCell | None) -> tuple[SeriesCell, Trace]:
-            cell = self._fitting(before, known.shape[1])
-            if cell is before:
-                cell = self._new_cell(cell.row.copy(), cell.n_exog)
-            return cell, self._run(cell, before, series, known, keep_weights, keep_predictive)
+        def work(before: SeriesRunner | None) -> tuple[SeriesRunner, Trace]:
+            runner = self._fitting(before, known.shape[1])
+            if runner is before:
+                runner = self._new_runner(runner.row.copy(), runner.n_inputs)
+            return runner, self._run(runner, before, series, known, keep_weights, keep_predictive)
 
         return self._guard.run(self, work)
 
@@ -282,68 +291,58 @@ class Forecaster(Savable, metaclass=ByArguments):
         check_method(method, has_lags=True)
         if method == "paths" and self.is_point:
             raise ParameterError(f"{type(self._untrained).__name__} forecasts points: it has no paths to draw.")
-        known = check_exog(exog, steps, self._n_exog(self._cell), self._names, self.missing)
+        known = check_exog(exog, steps, self._n_exog(self._runner), self._names, self.missing)
         self._check_ready()
         twin = self.copy()  # so that no other thread moves it meanwhile
-        cell = twin._cell
-        if cell is None:
+        runner = twin._runner
+        if runner is None:
             raise NotReadyError("this forecaster has learned nothing yet; let it see an observation after its lags.")
-        known = fill_series_ahead(known, self._spec, cell.row)
+        known = fill_series_ahead(known, self._spec, runner.row)
         if method == "iterated":
-            one_step = (cell.step(np.nan, row, is_checked=True) for row in known)
+            one_step = (runner.step(row, np.nan) for row in known)
             return Forecast(concatenate([each for each in one_step if each is not None]))
         if method == "moments":
-            return Forecast(from_components(cell.forecast_steps(known), type(self._untrained).__name__))
+            return Forecast(from_components(runner.forecast_steps(known), type(self._untrained).__name__))
         draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
-        share = cell.step_shares(steps)
-        return draw_paths(twin.model, self._spec, cell.row, share, known, draws, as_rng(rng))
+        share = runner.step_shares(steps)
+        return draw_paths(twin.model, self._spec, runner.row, share, known, draws, as_rng(rng))
 
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        cell = self._cell
-        row, n_exog = (None, None) if cell is None else (cell.row.copy(), int(cell.n_exog))
+        runner = self._runner
+        row, n_exog = (None, None) if runner is None else (runner.row.copy(), int(runner.n_inputs))
         return describe(self._untrained, self._spec, self._names, row, n_exog), {} if row is None else {"row": row}
 
     def _restore(self, snapshot: Snapshot) -> None:
         untrained, spec, names, row, n_exog = check_snapshot(snapshot)
-        cell = (
-            None if row is None or n_exog is None else SeriesCell(untrained._kernel_of(spec.model), spec, row, n_exog)
+        self._guard.put(
+            self, None if row is None or n_exog is None else new_runner(untrained, spec, names, row, n_exog)
         )
-        self._guard.put(self, cell)
         self._untrained, self._spec, self._names = untrained, spec, names
-
-    def _step(self, y: object, exog: object) -> Predictive | None:
-        """Convert the arguments, which may run any code, then take the step."""
-        known, target = self._check_row(exog), check_target(y)  # a refused y must not fix the number of columns
-        forecast: Predictive | None = self._meet(known, lambda cell: cell.step(target, known, is_checked=True))
-        return forecast
 
     def _run(
         self,
-        cell: SeriesCell,
-        before: SeriesCell | None,
+        runner: SeriesRunner,
+        before: SeriesRunner | None,
         series: Floats,
         known: Floats,
         keep_weights: bool,
         keep_predictive: bool,
     ) -> Trace:
-        """Run a series with a cell that is not the forecaster's yet."""
-        first, history, weights, records = cell.run(series, known, keep_weights, keep_predictive)
+        """Run a series with a runner that is not the forecaster's yet."""
+        first, history, weights, records = runner.run(known, series, keep_weights, keep_predictive)
         if first == len(series):
             there = 0 if before is None else int(LAYOUT.scalar(before.row, "n_filled"))
             raise too_short(series, self._spec.design.n_values - there)
         kept = records if keep_predictive else None
         return self._untrained._trace(self._spec.model, series[first:].copy(), history, weights, kept, first)
 
-    def _n_exog(self, cell: SeriesCell | None) -> int | None:
+    def _n_exog(self, runner: SeriesRunner | None) -> int | None:
         """Return the number of exogenous columns, None until it is known."""
-        return cell.n_exog if cell is not None else None if self._names is None else len(self._names)
+        return runner.n_inputs if runner is not None else None if self._names is None else len(self._names)
 
     def _check_row(self, exog: object) -> Floats:
         """Return a checked copy of the exogenous values of one observation."""
-        n_columns = self._n_exog(self._cell)
-        rows = None if exog is None else [np.atleast_1d(check_array(exog, "exog"))]
-        row: Floats = check_exog(rows, 1, n_columns, self._names, self.missing)[0]
-        return row
+        return check_exog_row(exog, self._n_exog(self._runner), self._names, self.missing)
 
     def _check_features(self, n_exog: int) -> None:
         if self._spec.n_features(n_exog) == 0:
@@ -356,25 +355,33 @@ class Forecaster(Savable, metaclass=ByArguments):
             raise self._not_ready()
 
     def _not_ready(self) -> NotReadyError:
-        cell = self._cell
-        there = 0 if cell is None else int(LAYOUT.scalar(cell.row, "n_filled"))
+        runner = self._runner
+        there = 0 if runner is None else int(LAYOUT.scalar(runner.row, "n_filled"))
         return NotReadyError(
             f"forecasts begin when {self._spec.design.n_values} observations are there, and {there} are; "
             "update with more first."
         )
 
-    def _meet(self, known: Floats, act: Callable[[SeriesCell], Any], *, changes: bool = True) -> Any:
-        """Act on the cell, or on the first, for as many exogenous columns as `known` has, if there is none yet."""
-        return self._guard.meet(self, lambda cell: self._fitting(cell, len(known)), act, changes)
+    def _meet(self, known: Floats, act: Callable[[SeriesRunner], Any], *, changes: bool = True) -> Any:
+        """Act on the runner, or on the first, for as many exogenous columns as `known` has, if there is none yet."""
+        return self._guard.meet(self, lambda runner: self._fitting(runner, len(known)), act, changes)
 
-    def _fitting(self, cell: SeriesCell | None, n_exog: int) -> SeriesCell:
-        """Return the forecaster's cell, or a new one."""
-        if cell is None:
+    def _fitting(self, runner: SeriesRunner | None, n_exog: int) -> SeriesRunner:
+        """Return the forecaster's runner, or a new one."""
+        if runner is None:
             self._check_features(n_exog)
-            return self._new_cell(self._spec.new_row(n_exog), n_exog)
-        if cell.n_exog != n_exog:  # another call came between the check of the columns and this
+            return self._new_runner(self._spec.new_row(n_exog), n_exog)
+        if runner.n_inputs != n_exog:  # another call came between the check of the columns and this
             raise ConcurrentUseError("this forecaster was changed while its arguments were read; call it again.")
-        return cell
+        return runner
 
-    def _new_cell(self, row: Floats, n_exog: int) -> SeriesCell:
-        return SeriesCell(self._untrained._kernel_of(self._spec.model), self._spec, row, n_exog)
+    def _new_runner(self, row: Floats, n_exog: int) -> SeriesRunner:
+        return new_runner(self._untrained, self._spec, self._names, row, n_exog)
+
+
+def new_runner(
+    untrained: Regressor, spec: SeriesSpec, names: tuple[str, ...] | None, row: Floats, n_exog: int
+) -> SeriesRunner:
+    """Return the runner of a forecaster, which takes over the row."""
+    check = partial(check_exog_row, names=names, missing=spec.missing)
+    return SeriesRunner(untrained._kernel_of(spec.model), spec, row, n_exog, check)

@@ -40,6 +40,13 @@ def check_exog(
     return table
 
 
+def check_exog_row(exog: object, n_columns: int | None, names: tuple[str, ...] | None, missing: Missing) -> Floats:
+    """Return a checked copy of the exogenous values of one observation, shape (n_exog,)."""
+    rows = None if exog is None else [np.atleast_1d(check_array(exog, "exog"))]
+    row: Floats = check_exog(rows, 1, n_columns, names, missing)[0]
+    return row
+
+
 def check_series(y: object, name: str = "y") -> Floats:
     """Return a checked copy of a series, which errors call `name`."""
     series = check_array(y, name, copy=True)

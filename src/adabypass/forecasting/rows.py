@@ -8,7 +8,7 @@ from adabypass.validation import Floats
 def with_row(template: Forecaster, row: Floats, n_exog: int) -> Forecaster:
     """Return a forecaster with the settings of `template` whose memory is `row`, which was checked."""
     twin = template.copy()
-    twin._cell = twin._new_cell(row, n_exog)
+    twin._runner = twin._new_runner(row, n_exog)
     return twin
 
 

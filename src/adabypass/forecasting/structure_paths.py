@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from adabypass.distributions.mixture import Mixture
 from adabypass.forecasting.multistep import growth_factor
-from adabypass.forecasting.structure_mixtures import mixture_of
-from adabypass.kernels.structure import StructureCell
+from adabypass.kernels.structure import StructureRunner
 from adabypass.numerics.limits import LARGEST
 from adabypass.state import structures as design
 from adabypass.state.layout import triangle, unpack
+from adabypass.state.structure_forecasts import StructureForecasts, structure_mixture
 from adabypass.state.structure_row import LAYOUT, SETTINGS, StructureSpec
 from adabypass.validation import Floats
 
@@ -17,8 +18,15 @@ MAX_DEVIATION = 10.0
 """Standard deviations of a structure's forecast within which its paths stay."""
 
 
+def mixture_ahead(bank: StructureRunner, exog: Floats, support: tuple[float, float]) -> Mixture:
+    """Return the structures' forecasts of a step for each row of `exog`."""
+    share, dof, mean, scale = bank.ahead(exog)
+    alike = (np.full(len(exog), each) for each in (bank.zero_share, bank.is_scaled, bank.last_value))
+    return structure_mixture(bank.spec, StructureForecasts(share, mean, scale, dof, *alike), support)
+
+
 def draw_paths(
-    bank: StructureCell, exog: Floats, n_paths: int, rng: np.random.Generator, support: tuple[float, float]
+    bank: StructureRunner, exog: Floats, n_paths: int, rng: np.random.Generator, support: tuple[float, float]
 ) -> Floats:
     """Draw what may come, shape (n_paths, horizon).
 
@@ -29,8 +37,7 @@ def draw_paths(
     """
     horizon = len(exog)
     if not bank.is_scaled:
-        share, dof, means, scales = bank.ahead(exog)
-        return np.asarray(mixture_of(bank, share, means, scales, dof, support).sample(rng, n_paths))
+        return np.asarray(mixture_ahead(bank, exog, support).sample(rng, n_paths))
     share = bank.shares_ahead(horizon)
     counts = rng.multinomial(n_paths, share / share.sum())
     waves, columns = bank.regressors_ahead(exog)

@@ -113,7 +113,7 @@ def check_snapshot(snapshot: Snapshot) -> tuple[Settings, PoolSpec | None, Float
     n_exog = header.whole("n_exog", maximum=MOST_EXOG)
     if names is not None and len(names) != n_exog:
         header.refuse(f"it has {n_exog} exogenous columns, but {len(names)} names for them")
-    spec = pool_spec(periods, n_exog)
+    spec = pool_spec(periods, n_exog, settings.missing, settings.support)
     if header.value("design") != _design(spec):
         header.refuse(f"its {KIND} was saved by a version of adabypass with other constants; train it anew")
     row = check_row(snapshot, header, spec.row_size, spec.shapes())

@@ -1,27 +1,22 @@
-"""The automatic forecaster's row, and the way in for Python: structures, and regressions beside them one step ahead.
+"""The automatic forecaster's row: the structures of a series, and regressions beside them one step ahead."""
 
-Memory stays safe as in cell.pyx: what comes in is copied and checked before the kernel runs.
-"""
-
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport NAN, exp, isnan
+from libc.stdlib cimport malloc
+from libc.string cimport memcpy, memset
 
 cimport numpy as cnp
 
-from adabypass.kernels.arguments cimport is_vector
-from adabypass.kernels.cell cimport rows_between_signals
-from adabypass.kernels.row_cell cimport RowCell, OneStepForecast
-from adabypass.kernels.running cimport Running, check_idle
+from adabypass.kernels.runner cimport OneStepForecast, Runner
+from adabypass.kernels.structure cimport StructureRunner
 from adabypass.kernels.structure_shares cimport weigh
+from adabypass.kernels.structure_bank cimport is_counted
 from adabypass.numerics.special cimport larger
 
 import numpy as np
 
-from adabypass.kernels.series import SeriesCell
-from adabypass.kernels.structure import StructureCell
+from adabypass.kernels.series import SeriesRunner
 from adabypass.kernels.transformed import KERNEL
 from adabypass.state import structures as design
-from adabypass.state.layout import aligned
 from adabypass.state.structure_row import LAYOUT
 
 cnp.import_array()
@@ -32,220 +27,196 @@ cdef enum:
     MOST = 8  # members of a pool: the structures together, and regressions
 
 
-cdef class PoolCell(Running):
-    """The row of an automatic forecaster, and the models that move it.
+cdef class Regression:
+    """A regression of a pool, and the next one: without the interpreter's lock no list can be gone through."""
+
+    cdef Runner runner
+    cdef Regression next
+    cdef Py_ssize_t start               # where its row begins in that of the pool,
+    cdef Py_ssize_t n_seen_at           # and the count of what it has learned from
+    cdef double min_seen                # the count from which on it has a share
+    cdef const double* n_seen
+    cdef OneStepForecast seen
+    cdef bint was_forecast, is_awake    # whether its newest forecast is there, and has a share
+
+    cdef bint has_share(self) noexcept nogil:
+        return self.n_seen[0] >= self.min_seen
+
+    cdef void bind(self, double* row) noexcept nogil:
+        self.n_seen = row + self.n_seen_at
+        self.runner.bind(row + self.start)
+        if self.next is not None:
+            self.next.bind(row)
+
+    cdef void forecast(self, const double* x) noexcept nogil:
+        self.was_forecast = self.runner.forecast_row(x, &self.seen, NULL)
+        self.is_awake = self.was_forecast and self.has_share() and not isnan(self.seen.mean)
+        if self.next is not None:
+            self.next.forecast(x)
+
+    cdef void learn(self, double y, double* scores) noexcept nogil:
+        """Learn `y`, and write its log density in the forecasts of this one and those after it; nan of one asleep."""
+        self.runner.learn(y)
+        scores[0] = NAN
+        if self.is_awake and not isnan(y):
+            scores[0] = self.runner.head[self.runner.log_score_at]
+        if self.next is not None:
+            self.next.learn(y, scores + 1)
+
+    cdef void find_awake(self, bint* out) noexcept nogil:
+        """Write whether this one and those after it have a share."""
+        out[0] = self.is_awake
+        if self.next is not None:
+            self.next.find_awake(out + 1)
+
+    cdef void describe(self, double* record) noexcept nogil:
+        """Write mean, variance and record of the forecasts of this one and those after it."""
+        record[0] = record[1] = NAN
+        memset(record + 2, 0, self.runner.n_record * sizeof(double))
+        if self.is_awake:
+            record[0], record[1] = self.seen.mean, self.seen.var
+            self.runner.newest.is_plain = False
+            self.runner.describe(record + 2)
+        if self.next is not None:
+            self.next.describe(record + 2 + self.runner.n_record)
+
+
+cdef class PoolRunner(Runner):
+    """The row of an automatic forecaster.
+
+    Its record of a forecast is that of the structures; the shares of the structures together and of each regression;
+    then mean, variance and record of each regression's forecast, which says nothing where the share is 0.
 
     Parameters
     ----------
     spec : PoolSpec
     row : float64 array
         Taken over, or copied to a better address.
+    check : function, optional
+        Converts and checks exogenous values: see `SeriesRunner`.
     """
 
-    cdef readonly cnp.ndarray row
-    cdef readonly object spec
-    cdef readonly object structures     # the StructureCell of the row's beginning
-    cdef list regressions               # a RowCell each, bound to its part of the row
-    cdef Py_ssize_t n_regressions, n_exog
-    cdef double* evidence               # of the structures together, then of each regression
-    cdef double* start                  # of the row
-    cdef double* exog_mean              # of each exogenous column,
-    cdef double* exog_last              # its last value,
-    cdef double* exog_count             # and how many were not missing
-    cdef Py_ssize_t[MOST] n_seen_at     # where each regression's row says from how many observations it has learned,
-    cdef double[MOST] fewest_seen       # and with how many it has a share
+    cdef readonly StructureRunner structures
+    cdef Regression first
+    cdef Py_ssize_t n_regressions, evidence_at, exog_mean_at, exog_last_at, exog_count_at
+    cdef bint fills, by_mean            # whether missing exogenous values are filled, and by the mean of their column
+    cdef double* exog                   # exogenous values, the missing ones filled
 
-    def __cinit__(self, spec, cnp.ndarray row not None):
-        cdef Py_ssize_t k
-        cdef RowCell cell
-        if not is_vector(row) or not cnp.PyArray_ISWRITEABLE(row):
-            raise TypeError("row must be a contiguous, writeable vector of float64")
-        if row.shape[0] != spec.row_size or len(spec.regressions) >= MOST:
-            raise ValueError(f"row has {row.shape[0]} numbers, but this forecaster needs {spec.row_size}")
-        self.spec, self.row = spec, aligned(row, 0)
-        self.n_regressions, self.n_exog = len(spec.regressions), spec.n_exog
-        self.structures = StructureCell(spec.structures, self.row[: spec.structures.row_size])
-        self.start = <double*>cnp.PyArray_DATA(self.row)
-        self.evidence = self.start + <Py_ssize_t>spec.evidence.start
+    def __cinit__(self, spec, cnp.ndarray row not None, check=None):
+        cdef Regression each
+        if len(spec.regressions) >= MOST:
+            raise ValueError(f"a pool has up to {MOST} members")
+        self.use_row(spec, row, spec.row_size, 0)
+        self.n_inputs, self.n_record, self.check = spec.n_exog, spec.n_record, check
+        self.n_own, self.n_regressions, self.evidence_at = self.n_record, len(spec.regressions), spec.evidence.start
+        self.fills, self.by_mean = spec.missing != "raise", spec.missing == "mean"
         places = LAYOUT.places(**spec.structures.dims)
-        self.exog_mean = self.start + <Py_ssize_t>places["exog_mean"][0].start
-        self.exog_last = self.start + <Py_ssize_t>places["exog_last"][0].start
-        self.exog_count = self.start + <Py_ssize_t>places["exog_count"][0].start
-        self.regressions = []
-        for k in range(self.n_regressions):
-            part = spec.parts[k]
-            cell = SeriesCell(KERNEL, spec.regressions[k], self.row[part.start:part.stop], self.n_exog)
-            cell.bind(self.start + <Py_ssize_t>part.start)
-            self.regressions.append(cell)
-            self.n_seen_at[k], self.fewest_seen[k] = part.model, spec.fewest_seen[k]
+        self.exog_mean_at, self.exog_last_at = places["exog_mean"][0].start, places["exog_last"][0].start
+        self.exog_count_at = places["exog_count"][0].start
+        self.memory = <double*>malloc((3 * self.n_inputs + 1) * sizeof(double))
+        if self.memory == NULL:
+            raise MemoryError()
+        self.given, self.inputs = self.memory, self.memory + self.n_inputs
+        self.exog = self.inputs + self.n_inputs
+        self.structures = StructureRunner(spec.structures, self._row[: spec.structures.row_size])
+        for part, regression, min_seen in reversed(list(zip(spec.parts, spec.regressions, spec.fewest_seen))):
+            each = Regression.__new__(Regression)
+            each.runner = SeriesRunner(KERNEL, regression, self._row[part.start:part.stop], self.n_inputs)
+            each.next, each.start, each.n_seen_at, each.min_seen = self.first, part.start, part.model, min_seen
+            self.first = each
+        self.bind(self.head)
 
     @property
     def shares(self):
         """Shares of the structures together and of each regression in the forecast of the next observation."""
-        cdef Py_ssize_t k
-        cdef bint[MOST] is_awake
+        cdef Regression each = self.first
         found = np.empty(1 + self.n_regressions)
         cdef double[::1] share = found
-        for k in range(self.n_regressions):
-            is_awake[k] = self._has_share(k)
-        self._fill_shares(is_awake, self.structures.is_counted, &share[0])
+        while each is not None:
+            each.is_awake = each.has_share()
+            each = each.next
+        self.is_current = False
+        self._fill_shares(&share[0])
         return found
 
-    def describe(self, const double[::1] exog):
-        """Describe the forecast of the next observation; no other thread changes the row meanwhile.
+    def freeze(self, exog):
+        """Return a copy of the structures' row and the record of the next forecast, both of the same moment.
 
-        Returns
-        -------
-        structures
-            What `StructureCell.describe` returns.
-        shares : array (1 + n_regressions,)
-            Of the structures together, and of each regression.
-        means, variances : arrays (n_regressions,)
-        records : array (n_regressions, n_record)
-            Of each regression's forecast, which says nothing where its share is 0.
+        None instead of the record before anything was seen.
         """
-        cdef Py_ssize_t k
-        cdef OneStepForecast seen
-        cdef bint[MOST] is_awake
-        cdef const double* x = self._inputs(exog)
-        tables = [np.empty(1 + self.n_regressions), np.empty(self.n_regressions), np.empty(self.n_regressions)]
-        records = np.zeros((self.n_regressions, (<RowCell>self.regressions[0]).n_record))
-        cdef double[::1] share = tables[0], mean = tables[1], var = tables[2]
-        cdef double[:, ::1] record = records
-        for k in range(self.n_regressions):
-            mean[k] = var[k] = NAN
-            is_awake[k] = False
-            if self._has_share(k) and (<RowCell>self.regressions[k]).forecast_row(x, &seen, &record[k, 0]):
-                mean[k], var[k], is_awake[k] = seen.mean, seen.var, not isnan(seen.mean)
-        self._fill_shares(is_awake, self.structures.is_counted, &share[0])
-        return self.structures.describe(exog), *tables, records
+        self.read(exog)
+        record = np.empty(self.n_record)
+        if not self.forecast_read():
+            return self.structures.row.copy(), None
+        self.describe(<double*>cnp.PyArray_DATA(record))
+        return self.structures.row.copy(), record
 
-    def freeze(self, const double[::1] exog):
-        """Return a copy of the structures' row and what `describe` says, both of the same moment."""
-        return self.structures.row.copy(), self.describe(exog)
+    cdef void bind(self, double* row) noexcept nogil:
+        self.is_current = False
+        self.head = row
+        self.structures.bind(row)
+        self.first.bind(row)
 
-    def update(self, double y, const double[::1] exog, str missing="raise"):
-        """Learn the next observation; nan if it is missing. Both are checked.
+    cdef bint forecast(self) noexcept nogil:
+        self._fill_exog(False)
+        self.structures.x = self.exog
+        self.first.forecast(self.exog)
+        self.seen.mean = self.seen.var = NAN        # which the record has to be asked for
+        return self.structures.forecast()
 
-        Parameters
-        ----------
-        missing : str
-            How exogenous values that are nan are filled: by the "mean" or the "last" of their column; "raise" if there
-            are none.
-        """
-        cdef Py_ssize_t k
-        cdef OneStepForecast seen
+    cdef void describe(self, double* record) noexcept nogil:
+        self.structures.describe(record)
+        record += self.structures.n_record
+        self._fill_shares(record)
+        self.first.describe(record + 1 + self.n_regressions)
+
+    cdef void learn(self, double y) noexcept nogil:
+        """Learn from `y`; log scores are added to the evidence: equation (215)."""
         cdef double[MOST] scores
-        cdef const double* x = self._inputs(exog)
-        check_idle(self.state)
-        if self.n_exog and missing != "raise":
-            exog = self._filled(exog, missing == "mean")
-            x = &exog[0]
-        scores[0] = self.structures.update(y, exog)
-        for k in range(self.n_regressions):
-            scores[1 + k] = seen.log_score if self._step(self.regressions[k], k, x, y, &seen, NULL) else NAN
-        self._weigh(scores)
+        self._fill_exog(True)
+        self.structures.learn(y)
+        scores[0] = self.structures.seen.log_score
+        self.first.learn(y, scores + 1)
+        if not isnan(scores[0]):
+            weigh(self.head + self.evidence_at, scores, 1 + self.n_regressions, POOL_DISCOUNT)
 
-    def run(self, const double[::1] y, const double[:, ::1] exog, bint keep):
-        """Forecast, then learn, every observation. Cell, y and exog are this call's own, and checked.
+    cdef object make(self, double mean, double var, object record):
+        return self.spec.predictive(record)
 
-        Returns
-        -------
-        tables
-            What `StructureCell.run` returns.
-        shares, means, variances, records
-            As `describe` returns them, with a row for each observation before the last axis of each; without `keep`
-            there are no records.
-        """
-        cdef Py_ssize_t t, k, n = y.shape[0], m = self.n_regressions
-        cdef bint[MOST] awake_now
-        tables = self.structures.run(y, exog, keep)
-        shares, scores, is_awake = np.zeros((n, 1 + m)), np.empty((n, 1 + m)), np.zeros((n, m), np.uint8)
-        means, variances = np.full((n, m), np.nan), np.full((n, m), np.nan)
-        records = np.zeros((m, n if keep else 0, self.regressions[0].n_record))
-        scores[:, 0] = tables[6]
-        for k in range(m):
-            self._run_one(k, y, exog, scores, is_awake, means, variances, records[k])
-        cdef const unsigned char[::1] counted = tables[7].view(np.uint8)
-        cdef const unsigned char[:, ::1] awake = is_awake
-        cdef double[:, ::1] share = shares, score = scores
-        for t in range(n):
-            for k in range(m):
-                awake_now[k] = awake[t, k]
-            self._fill_shares(awake_now, counted[t], &share[t, 0])
-            self._weigh(&score[t, 0])
-        return tables, shares, means, variances, records
-
-    cdef int _run_one(self, Py_ssize_t k, y, exog, scores, is_awake, means, variances, records) except -1:
-        """Take `_step` for every observation with one regression."""
-        cdef const double[::1] given = y
-        cdef const double[:, ::1] columns = exog
-        cdef double[:, ::1] score = scores, mean = means, var = variances, record = records
-        cdef unsigned char[:, ::1] awake = is_awake
-        cdef Py_ssize_t t = 0, stop, n = given.shape[0]
-        cdef bint keep = record.shape[0] > 0
-        cdef RowCell cell = self.regressions[k]
-        cdef const double* x
-        cdef OneStepForecast seen
-        while t < n:
-            stop = min(t + rows_between_signals(self.row.shape[0]), n)
-            with nogil:
-                while t < stop:
-                    x = &columns[t, 0] if self.n_exog else NULL
-                    awake[t, k] = self._step(cell, k, x, given[t], &seen, &record[t, 0] if keep else NULL)
-                    score[t, 1 + k] = NAN
-                    if awake[t, k]:
-                        mean[t, k], var[t, k], score[t, 1 + k] = seen.mean, seen.var, seen.log_score
-                    t += 1
-            PyErr_CheckSignals()
-        return 0
-
-    cdef const double* _inputs(self, const double[::1] exog) except? NULL:
-        if exog.shape[0] != self.n_exog:
-            raise ValueError("exog must have a number for each exogenous column")
-        return &exog[0] if self.n_exog else NULL
-
-    cdef const double[::1] _filled(self, const double[::1] exog, bint by_mean):
-        """Fill missing exogenous values, and learn the others: fill_missing in forecasting/exog_filling.py."""
+    cdef void _fill_exog(self, bint learn) noexcept nogil:
+        """Fill the missing exogenous values of the observation at hand, and learn the others if asked to."""
+        cdef double* mean = self.head + self.exog_mean_at
+        cdef double* last = self.head + self.exog_last_at
+        cdef double* count = self.head + self.exog_count_at
         cdef Py_ssize_t i
-        cdef double[::1] filled = np.array(exog)
-        for i in range(self.n_exog):
-            if isnan(filled[i]):
-                filled[i] = self.exog_mean[i] if by_mean else self.exog_last[i]
-                continue
-            self.exog_count[i] += 1.0
-            self.exog_mean[i] += filled[i] / self.exog_count[i] - self.exog_mean[i] / self.exog_count[i]
-            self.exog_last[i] = filled[i]
-        return filled
+        if self.n_inputs:
+            memcpy(self.exog, self.x, self.n_inputs * sizeof(double))
+        if not self.fills:
+            return
+        for i in range(self.n_inputs):
+            if isnan(self.exog[i]):
+                self.exog[i] = mean[i] if self.by_mean else last[i]
+            elif learn:
+                count[i] += 1.0
+                mean[i] += self.exog[i] / count[i] - mean[i] / count[i]
+                last[i] = self.exog[i]
 
-    cdef bint _has_share(self, Py_ssize_t k) noexcept nogil:
-        """Whether a regression has seen enough to have a share in the forecast."""
-        return self.start[self.n_seen_at[k]] >= self.fewest_seen[k]
-
-    cdef bint _step(
-        self, RowCell cell, Py_ssize_t k, const double* x, double y, OneStepForecast* seen, double* record
-    ) noexcept nogil:
-        """Let a regression forecast and learn; return whether its forecast has a share."""
-        cdef bint has_share = self._has_share(k)
-        return cell.step_row(x, y, seen, record) and has_share and not isnan(seen.mean)
-
-    cdef void _fill_shares(self, const bint* is_awake, bint is_counted, double* out) noexcept:
+    cdef void _fill_shares(self, double* out) noexcept nogil:
         """Write the shares: equation (216). While structures do not count, they are alone."""
+        cdef const double* evidence = self.head + self.evidence_at
+        cdef bint[MOST] is_awake
+        cdef bint is_alone = not is_counted(&self.structures.bank)
         cdef Py_ssize_t k
-        cdef double best = self.evidence[0], total
+        cdef double best = evidence[0], total
+        self.first.find_awake(is_awake)
         for k in range(self.n_regressions):
             if is_awake[k]:
-                best = larger(best, self.evidence[1 + k])
-        total = out[0] = exp(self.evidence[0] - best)
+                best = larger(best, evidence[1 + k])
+        total = out[0] = exp(evidence[0] - best)
         for k in range(self.n_regressions):
-            out[1 + k] = exp(self.evidence[1 + k] - best) if is_awake[k] and is_counted else 0.0
+            out[1 + k] = exp(evidence[1 + k] - best) if is_awake[k] and not is_alone else 0.0
             total += out[1 + k]
-        if not is_counted:
+        if is_alone:
             total = out[0] = 1.0
         for k in range(1 + self.n_regressions):
             out[k] /= total
-
-    cdef void _weigh(self, const double* scores) noexcept:
-        """Add log scores to the evidence: equation (215)."""
-        if not isnan(scores[0]):
-            weigh(self.evidence, scores, 1 + self.n_regressions, POOL_DISCOUNT)

@@ -1,5 +1,5 @@
 from adabypass.distributions.component import Components
-from adabypass.kernels.row_cell import RowCell
+from adabypass.kernels.runner import Runner
 from adabypass.validation import Floats, Integers
 
 class RowStore:
@@ -15,7 +15,7 @@ class RowStore:
     def row(self, index: int) -> Floats: ...
 
 def step_rows(
-    cell: RowCell,
+    runner: Runner,
     rows: RowStore,
     which: Integers,
     begin: Integers,
@@ -28,5 +28,7 @@ def step_rows(
     watched: Integers,
     learned: Floats,
 ) -> None: ...
-def forecast_rows(cell: RowCell, rows: RowStore, which: Integers, X: Floats, seen: Floats, records: Floats) -> None: ...
-def forecast_rows_ahead(cell: RowCell, rows: RowStore, which: Integers, X: Floats, parts: Components) -> None: ...
+def forecast_rows(
+    runner: Runner, rows: RowStore, which: Integers, X: Floats, seen: Floats, records: Floats
+) -> None: ...
+def forecast_rows_ahead(runner: Runner, rows: RowStore, which: Integers, X: Floats, parts: Components) -> None: ...

@@ -1,7 +1,7 @@
 """The rows of many series, and the loops that go through them without the interpreter's lock.
 
 Rows are kept in blocks that never move, so adding a series copies none of the others. Each thread goes through series
-of its own with a cell of its own: what is computed depends neither on the number of threads nor on the order of series.
+of its own with a runner of its own: results depend neither on the number of threads nor on the order of series.
 """
 
 from libc.math cimport INFINITY, NAN
@@ -11,8 +11,7 @@ from libc.string cimport memcpy
 cimport numpy as cnp
 
 from adabypass.kernels.ahead cimport MultistepForecaster
-from adabypass.kernels.arguments cimport is_vector
-from adabypass.kernels.row_cell cimport RowCell, OneStepForecast
+from adabypass.kernels.runner cimport OneStepForecast, Runner, is_vector
 from adabypass.kernels.step cimport LINE
 from adabypass.distributions.component cimport Component
 from adabypass.distributions.families cimport GAUSSIAN
@@ -93,11 +92,11 @@ cdef class RowStore:
         return self.starts[index // self.rows_per_block] + (index % self.rows_per_block) * self.stride
 
 
-cdef int _check(RowCell cell, RowStore rows, const Py_ssize_t[::1] which) except -1:
-    """Check that the cell moves rows of this size, and that these rows are there."""
+cdef int _check(Runner runner, RowStore rows, const Py_ssize_t[::1] which) except -1:
+    """Check that the runner moves rows of this size, and that these rows are there."""
     cdef Py_ssize_t i, n_rows = rows.n_rows
-    if cell.row_size != rows.row_size:
-        raise ValueError(f"the cell moves rows of {cell.row_size} numbers, but these have {rows.row_size}")
+    if runner.row_size != rows.row_size:
+        raise ValueError(f"the runner moves rows of {runner.row_size} numbers, but these have {rows.row_size}")
     for i in range(which.shape[0]):
         if not 0 <= which[i] < n_rows:
             raise IndexError(f"there is no row {which[i]}; there are {n_rows}")
@@ -105,7 +104,7 @@ cdef int _check(RowCell cell, RowStore rows, const Py_ssize_t[::1] which) except
 
 
 def step_rows(
-    RowCell cell not None,
+    Runner runner not None,
     RowStore rows not None,
     const Py_ssize_t[::1] which,        # rows, each at most once
     const Py_ssize_t[::1] begin,        # (n + 1,) where in `order` the observations of each begin
@@ -122,17 +121,17 @@ def step_rows(
 
     Where none could be forecast yet, the mean is nan and the variance infinite.
     """
-    cdef Py_ssize_t i, j, t, n = y.shape[0], n_which = which.shape[0], n_inputs = cell.n_inputs
+    cdef Py_ssize_t i, j, t, n = y.shape[0], n_which = which.shape[0], n_inputs = runner.n_inputs
     cdef Py_ssize_t k, n_watched = watched.shape[0]
-    cdef bint keep = seen.shape[0] > 0, keep_records = records.shape[0] > 0 and cell.n_record > 0
+    cdef bint keep = seen.shape[0] > 0, keep_records = records.shape[0] > 0 and runner.n_record > 0
     cdef bint is_sound = begin.shape[0] == n_which + 1 == n_forecast.shape[0] + 1
     cdef OneStepForecast found
     cdef bint could
     cdef double* row
-    _check(cell, rows, which)
+    _check(runner, rows, which)
     if X.shape[0] != n or X.shape[1] != n_inputs or (keep and (seen.shape[0] != n or seen.shape[1] != 3)):
         raise ValueError("every observation needs its inputs, and room for what is forecast of it")
-    if keep_records and (records.shape[0] != n or records.shape[1] != cell.n_record):
+    if keep_records and (records.shape[0] != n or records.shape[1] != runner.n_record):
         raise ValueError("every observation needs room for the record of its forecast")
     if n_watched and (learned.shape[0] != n or learned.shape[1] != n_watched):
         raise ValueError("every observation needs room for the numbers that are watched")
@@ -148,13 +147,13 @@ def step_rows(
     with nogil:
         for i in range(n_which):
             row = rows.at(which[i])
-            cell.bind(row)
+            runner.bind(row)
             n_forecast[i] = 0
             for j in range(begin[i], begin[i + 1]):
                 t = order[j]
                 if not 0 <= t < n:
                     continue
-                could = cell.step_row(
+                could = runner.step_row(
                     &X[t, 0] if n_inputs else NULL, y[t], &found, &records[t, 0] if keep_records else NULL
                 )
                 n_forecast[i] += could
@@ -166,11 +165,11 @@ def step_rows(
                     records[t, :] = NAN
                 for k in range(n_watched):
                     learned[t, k] = row[watched[k]]
-            cell.flush_row()
+            runner.flush()
 
 
 def forecast_rows(
-    RowCell cell not None,
+    Runner runner not None,
     RowStore rows not None,
     const Py_ssize_t[::1] which,
     const double[:, ::1] X,             # (n, n_inputs)
@@ -178,18 +177,20 @@ def forecast_rows(
     double[:, ::1] records,             # out  (n, n_record); or no rows
 ):
     """Forecast the next observation of each row; mean nan and variance infinite where it is not possible yet."""
-    cdef Py_ssize_t i, n = which.shape[0], n_inputs = cell.n_inputs
-    cdef bint keep_records = records.shape[0] > 0 and cell.n_record > 0, could
+    cdef Py_ssize_t i, n = which.shape[0], n_inputs = runner.n_inputs
+    cdef bint keep_records = records.shape[0] > 0 and runner.n_record > 0, could
     cdef OneStepForecast found
-    _check(cell, rows, which)
+    _check(runner, rows, which)
     if X.shape[0] != n or X.shape[1] != n_inputs or seen.shape[0] != n or seen.shape[1] != 3:
         raise ValueError("every row needs its inputs, and room for what is forecast of it")
-    if keep_records and (records.shape[0] != n or records.shape[1] != cell.n_record):
+    if keep_records and (records.shape[0] != n or records.shape[1] != runner.n_record):
         raise ValueError("every row needs room for the record of its forecast")
     with nogil:
         for i in range(n):
-            cell.bind(rows.at(which[i]))
-            could = cell.forecast_row(&X[i, 0] if n_inputs else NULL, &found, &records[i, 0] if keep_records else NULL)
+            runner.bind(rows.at(which[i]))
+            could = runner.forecast_row(
+                &X[i, 0] if n_inputs else NULL, &found, &records[i, 0] if keep_records else NULL
+            )
             seen[i, 0] = found.mean if could else NAN
             seen[i, 1] = found.var if could else INFINITY
             seen[i, 2] = NAN
@@ -198,7 +199,7 @@ def forecast_rows(
 
 
 def forecast_rows_ahead(
-    RowCell cell not None,
+    Runner runner not None,
     RowStore rows not None,
     const Py_ssize_t[::1] which,
     const double[:, :, ::1] X,          # (n, n_steps, n_inputs)
@@ -207,20 +208,20 @@ def forecast_rows_ahead(
     """Forecast many steps of each row; blank components where it is not possible yet."""
     cdef Py_ssize_t i, t, n = which.shape[0], n_steps = X.shape[1]
     cdef MultistepForecaster ahead
-    _check(cell, rows, which)
-    if X.shape[0] != n or X.shape[2] != cell.n_inputs or n_steps < 1:
+    _check(runner, rows, which)
+    if X.shape[0] != n or X.shape[2] != runner.n_inputs or n_steps < 1:
         raise ValueError("every step of a row needs its inputs")
-    if parts.shape[0] != n or parts.shape[1] != n_steps or parts.shape[2] != cell.n_components:
+    if parts.shape[0] != n or parts.shape[1] != n_steps or parts.shape[2] != runner.n_components:
         raise ValueError("every step of a row needs room for the components of its forecast")
-    ahead = cell.new_multistep(n_steps)
+    ahead = runner.new_multistep(n_steps)
     if ahead is None:
         raise ValueError("rows of this kind are not forecast many steps ahead")
     with nogil:
         for i in range(n):
-            cell.bind(rows.at(which[i]))
-            if not cell.forecast_ahead(ahead, &X[i, 0, 0] if cell.n_inputs else NULL, &parts[i, 0, 0]):
+            runner.bind(rows.at(which[i]))
+            if not runner.forecast_ahead(ahead, &X[i, 0, 0] if runner.n_inputs else NULL, &parts[i, 0, 0]):
                 for t in range(n_steps):
-                    _blank(&parts[i, t, 0], cell.n_components)
+                    _blank(&parts[i, t, 0], runner.n_components)
 
 
 cdef void _blank(Component* parts, Py_ssize_t n) noexcept nogil:

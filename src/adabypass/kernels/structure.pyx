@@ -1,27 +1,22 @@
-"""The automatic forecaster's row, and the way in for Python: structures weighted by their evidence.
-
-Memory stays safe as in cell.pyx: what comes in is copied and checked before the kernel runs.
-"""
+"""The row of a series' structures: filters weighted by their evidence, one step and many steps ahead."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport sqrt
+from libc.math cimport NAN, isnan, sqrt
 from libc.stdlib cimport free, malloc
 
 cimport numpy as cnp
 
-from adabypass.kernels.arguments cimport is_vector
-from adabypass.kernels.cell cimport rows_between_signals
-from adabypass.kernels.running cimport Running, check_idle
+from adabypass.kernels.runner cimport Runner
 from adabypass.kernels.step cimport saturate
 from adabypass.kernels.structure_ahead cimport Future, ahead_size, forecast_ahead
 from adabypass.kernels.structure_bank cimport (
-    Table, describe, in_units, is_counted, keep_near, observe, zero_share,
+    Table, describe as describe_bank, in_units, is_counted, keep_near, observe, zero_share,
 )
 from adabypass.kernels.structure_filter cimport Filter
 from adabypass.kernels.structure_horizons cimport evidence_ahead, scale_ahead
 from adabypass.kernels.structure_shares cimport fill_season, fill_shares, has_share
 from adabypass.kernels.structure_state cimport (
-    CENTER, IS_SCALED, LOG_CENTER, LOG_UNIT, N_STEPS, UNIT, Bank, limits_of,
+    CENTER, HIGHEST, IS_SCALED, LOG_CENTER, LOG_UNIT, LOWEST, N_FIRST, N_SEEN, N_STEPS, UNIT, Bank, limits_of,
 )
 from adabypass.numerics.special cimport larger
 
@@ -34,9 +29,19 @@ cnp.import_array()
 
 cdef double RANGES_BEYOND = design.RANGES_BEYOND
 
+FIELDS = (      # of the row, besides its scalars, in the order in which `bind` points at them
+    "start", "values", "log_values", "exog_center", "exog_unit", "horizon_count", "horizon_dof", "horizon_evidence",
+    "horizon_square_sum", "pending_mean", "pending_var", "pending_scale_var", "mean", "cov", "evidence", "square_sum",
+    "dof",
+)
 
-cdef class StructureCell(Running):
-    """The row of an automatic forecaster, and the filters that move it.
+
+cdef class StructureRunner(Runner):
+    """The row of a series' structures.
+
+    Its record of a forecast is: share, mean, scale and degrees of freedom of each structure; the probability that the
+    observation is exactly 0; whether the unit of the series is known; and its last value if not. Its `seen.log_score`
+    is the log density of the newest observation, nan where that does not count.
 
     Parameters
     ----------
@@ -45,20 +50,11 @@ cdef class StructureCell(Running):
         Taken over.
     """
 
-    cdef readonly cnp.ndarray row
-    cdef readonly object spec
-    cdef Py_ssize_t most_states
-    cdef cnp.ndarray settings, lags, priors, waves
-    cdef Bank bank
-    cdef double* memory
-
     def __cinit__(self, spec, cnp.ndarray row not None):
         cdef Bank* bank = &self.bank
-        if not is_vector(row) or not cnp.PyArray_ISWRITEABLE(row):
-            raise TypeError("row must be a contiguous, writeable vector of float64")
-        if row.shape[0] != spec.row_size:
-            raise ValueError(f"row has {row.shape[0]} numbers, but this forecaster needs {spec.row_size}")
-        self.spec, self.row = spec, row
+        self.use_row(spec, row, spec.row_size, None)
+        self.n_inputs, self.n_record = spec.n_exog, spec.n_record
+        self.n_own = self.n_record
         self.settings, self.lags, self.priors = spec.settings, spec.lags, spec.lag_priors
         self.waves = spec.waves
         bank.n_structures, bank.n_exog, bank.n_season = len(spec.structures), spec.n_exog, spec.n_season
@@ -69,12 +65,14 @@ cdef class StructureCell(Running):
         bank.filters = <Filter*>malloc(bank.n_structures * sizeof(Filter))
         farthest = max(spec.horizons, default=1)
         self.memory = <double*>malloc(sizeof(double) * <Py_ssize_t>(
-            (1 + farthest) * bank.n_season + bank.n_exog + 2 * self.most_states + 2 * bank.n_structures + 2 * farthest
-            + max(ahead_size(self.most_states, bank.longest), bank.n_structures)
+            (1 + farthest) * bank.n_season + 3 * bank.n_exog + 2 * self.most_states + 2 * bank.n_structures
+            + 2 * farthest + max(ahead_size(self.most_states, bank.longest), bank.n_structures)
         ))
         if bank.filters == NULL or self.memory == NULL:
             raise MemoryError()
-        bank.season = self.memory
+        self.given = self.memory
+        self.inputs = self.given + bank.n_exog
+        bank.season = self.inputs + bank.n_exog
         bank.exog = bank.season + bank.n_season
         bank.x = bank.exog + bank.n_exog
         bank.cov_x = bank.x + self.most_states
@@ -84,45 +82,45 @@ cdef class StructureCell(Running):
         bank.future_mean = bank.future_season + <Py_ssize_t>farthest * bank.n_season
         bank.future_var = bank.future_mean + <Py_ssize_t>farthest
         bank.future_scratch = bank.future_var + <Py_ssize_t>farthest
-        self._open()
+        self._place_fields()
+        sizes = spec.sizes
+        for k in range(bank.n_structures):
+            self._set(bank.filters + <Py_ssize_t>k, k)
+            bank.filters[<Py_ssize_t>k].n = sizes[k]
+        self.bind(self.head)
 
     def __dealloc__(self):
         free(self.bank.filters)
-        free(self.memory)
 
-    cdef int _open(self) except -1:
-        """Point at the fields of the row."""
+    cdef int _place_fields(self) except -1:
+        """Find where the fields begin in a row."""
+        cdef Py_ssize_t i
+        places = LAYOUT.places(**self.spec.dims)
+        for i in range(N_FIELDS):
+            self.starts[i] = places[FIELDS[i]][0].start
+        return 0
+
+    cdef void bind(self, double* row) noexcept nogil:
         cdef Bank* bank = &self.bank
-        cdef double* row = <double*>cnp.PyArray_DATA(self.row)
-        starts = {name: place.start for name, (place, _) in LAYOUT.places(**self.spec.dims).items()}
-        cdef double* evidence = row + <Py_ssize_t>starts["evidence"]
-        cdef double* square_sum = row + <Py_ssize_t>starts["square_sum"]
-        cdef double* dof = row + <Py_ssize_t>starts["dof"]
-        cdef double* mean = row + <Py_ssize_t>starts["mean"]
-        cdef double* cov = row + <Py_ssize_t>starts["cov"]
+        cdef const Py_ssize_t* starts = self.starts
+        cdef double* mean = row + starts[12]
+        cdef double* cov = row + starts[13]
         cdef Py_ssize_t k
         cdef Filter* f
-        bank.head = row
-        bank.start, bank.values = row + <Py_ssize_t>starts["start"], row + <Py_ssize_t>starts["values"]
-        bank.log_values = row + <Py_ssize_t>starts["log_values"]
-        bank.exog_center = row + <Py_ssize_t>starts["exog_center"]
-        bank.exog_unit = row + <Py_ssize_t>starts["exog_unit"]
-        bank.horizon_count = row + <Py_ssize_t>starts["horizon_count"]
-        bank.horizon_dof = row + <Py_ssize_t>starts["horizon_dof"]
-        bank.horizon_evidence = row + <Py_ssize_t>starts["horizon_evidence"]
-        bank.horizon_square_sum = row + <Py_ssize_t>starts["horizon_square_sum"]
-        bank.pending_mean = row + <Py_ssize_t>starts["pending_mean"]
-        bank.pending_var = row + <Py_ssize_t>starts["pending_var"]
-        bank.pending_scale_var = row + <Py_ssize_t>starts["pending_scale_var"]
-        sizes = self.spec.sizes
+        self.is_current = False
+        self.head = bank.head = row
+        bank.start, bank.values, bank.log_values = row + starts[0], row + starts[1], row + starts[2]
+        bank.exog_center, bank.exog_unit = row + starts[3], row + starts[4]
+        bank.horizon_count, bank.horizon_dof = row + starts[5], row + starts[6]
+        bank.horizon_evidence, bank.horizon_square_sum = row + starts[7], row + starts[8]
+        bank.pending_mean, bank.pending_var = row + starts[9], row + starts[10]
+        bank.pending_scale_var = row + starts[11]
         for k in range(bank.n_structures):
             f = bank.filters + k
-            self._set(f, k)
-            f.n = sizes[k]
-            f.mean, f.cov, f.evidence, f.square_sum, f.dof = mean, cov, evidence + k, square_sum + k, dof + k
+            f.mean, f.cov = mean, cov
+            f.evidence, f.square_sum, f.dof = row + starts[14] + k, row + starts[15] + k, row + starts[16] + k
             mean += f.n
             cov += f.n * (f.n + 1) // 2
-        return 0
 
     cdef int _set(self, Filter* f, Py_ssize_t k) except -1:
         """Read the settings of a structure."""
@@ -154,10 +152,10 @@ cdef class StructureCell(Running):
         """Probability that the next observation is exactly 0."""
         return zero_share(&self.bank)
 
-    def describe(self, const double[::1] exog, bint is_limited=True):
-        """Return shares, means, scales and degrees of freedom of the forecast of the next observation.
+    def components(self, const double[::1] exog):
+        """Return shares, means, scales and degrees of freedom of the next forecast, as evidence judges it: unlimited.
 
-        It stays near the data; without limits it is what evidence judges: equations (226) and (229).
+        What is shown stays near the data: equations (226) and (229).
         """
         cdef Table table
         tables = [np.empty(self.bank.n_structures) for _ in range(4)]
@@ -165,59 +163,43 @@ cdef class StructureCell(Running):
         if exog.shape[0] != self.bank.n_exog:
             raise ValueError("exog must have a number for each exogenous column")
         table.shares, table.means, table.scales, table.dofs = &shares[0], &means[0], &scales[0], &dofs[0]
-        describe(&self.bank, &exog[0] if self.bank.n_exog else NULL, is_limited, &table)
+        describe_bank(&self.bank, &exog[0] if self.bank.n_exog else NULL, False, &table)
         return tuple(tables)
 
-    def update(self, double y, const double[::1] exog):
-        """Learn the next observation; nan if it is missing. Both are checked.
+    @property
+    def last_value(self):
+        """The last observation of a series that has not moved yet; nan if there was none but zeros."""
+        return self._last_value()
 
-        Returns
-        -------
-        float
-            Log density of the observation in the forecast that was made before; nan where it does not count.
-        """
-        check_idle(self.state)
-        if exog.shape[0] != self.bank.n_exog:
-            raise ValueError("exog must have a number for each exogenous column")
-        return observe(&self.bank, y, &exog[0] if self.bank.n_exog else NULL)
+    cdef bint forecast(self) noexcept nogil:
+        self.seen.mean = self.seen.var = NAN        # which the record has to be asked for
+        return self.bank.head[N_SEEN] > 0.0
 
-    def run(self, const double[::1] y, const double[:, ::1] exog, bint keep):
-        """Forecast, then learn, every observation. Cell, y and exog are this call's own, and checked.
+    cdef void describe(self, double* record) noexcept nogil:
+        cdef Py_ssize_t n = self.bank.n_structures
+        cdef Table table = Table(record, record + n, record + 2 * n, record + 3 * n)
+        describe_bank(&self.bank, self.x, True, &table)
+        record += 4 * n
+        record[0], record[1], record[2] = zero_share(&self.bank), self.bank.head[IS_SCALED], NAN
+        if self.bank.head[IS_SCALED] == 0.0:
+            record[2] = self._last_value()
 
-        Returns
-        -------
-        shares, means, scales, dofs : arrays (n, n_structures)
-            Of each forecast; without `keep` of none.
-        is_known, zero_shares, log_scores, are_counted : arrays (n,)
-            Whether structures forecast the observation, since the unit was known before it; the probability that it
-            was exactly 0; its log density, nan where it does not count; and whether forecasts counted before it.
-        """
-        cdef Py_ssize_t t = 0, stop, n = y.shape[0]
-        cdef Table table
-        cdef const double* x
-        if exog.shape[0] != n or exog.shape[1] != self.bank.n_exog:
-            raise ValueError("exog must have a row for each y, and as many columns as the forecaster")
-        tables = [np.empty((n if keep else 0, self.bank.n_structures)) for _ in range(4)]
-        is_known, zero_shares, log_scores, are_counted = (np.zeros(n, dtype) for dtype in ("u1", "f8", "f8", "u1"))
-        cdef double[:, ::1] shares = tables[0], means = tables[1], scales = tables[2], dofs = tables[3]
-        cdef unsigned char[::1] known = is_known, counted = are_counted
-        cdef double[::1] zeros = zero_shares, scores = log_scores
-        while t < n:
-            stop = min(t + rows_between_signals(self.row.shape[0]), n)
-            with nogil:
-                while t < stop:
-                    x = &exog[t, 0] if self.bank.n_exog else NULL
-                    known[t] = self.bank.head[IS_SCALED] != 0.0
-                    zeros[t] = zero_share(&self.bank)
-                    if keep:
-                        table.shares, table.means, table.scales = &shares[t, 0], &means[t, 0], &scales[t, 0]
-                        table.dofs = &dofs[t, 0]
-                        describe(&self.bank, x, True, &table)
-                    counted[t] = is_counted(&self.bank)
-                    scores[t] = observe(&self.bank, y[t], x)
-                    t += 1
-            PyErr_CheckSignals()
-        return (*tables, is_known.astype(bool), zero_shares, log_scores, are_counted.astype(bool))
+    cdef void learn(self, double y) noexcept nogil:
+        self.seen.log_score = observe(&self.bank, y, self.x)
+
+    cdef object make(self, double mean, double var, object record):
+        return record
+
+    cdef double _last_value(self) noexcept nogil:
+        cdef Py_ssize_t i = <Py_ssize_t>self.bank.head[N_FIRST] - 1, width = 1 + self.bank.n_exog
+        while i >= 0:
+            if not isnan(self.bank.start[i * width]):
+                return self.bank.start[i * width]
+            i -= 1
+        # Zeros apart have pushed it out; but until the unit is known, all that were no zeros were equal.
+        if self.bank.head[N_SEEN] == 0.0 or self.bank.head[LOWEST] == self.bank.head[HIGHEST] == 0.0:
+            return NAN
+        return self.bank.head[HIGHEST] if self.bank.head[HIGHEST] != 0.0 else self.bank.head[LOWEST]
 
     def regressors_ahead(self, const double[:, ::1] exog):
         """Return season and exogenous columns, in units, at each step ahead; a column of zeros where there is none."""
@@ -264,7 +246,7 @@ cdef class StructureCell(Running):
         return means, variances
 
     def shares_ahead(self, Py_ssize_t step):
-        """Return the shares of the structures so many steps ahead."""
+        """Return the shares of the structures at a step ahead."""
         cdef double[::1] evidence = np.empty(self.bank.n_structures)
         shares = np.empty(self.bank.n_structures)
         cdef double[::1] share = shares
@@ -287,7 +269,7 @@ cdef class StructureCell(Running):
         return variances, dofs
 
     def ahead(self, const double[:, ::1] exog):
-        """Forecast as many steps as `exog` has rows, at least one.
+        """Forecast a step for each row of `exog`, at least one.
 
         Returns
         -------

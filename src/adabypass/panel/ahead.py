@@ -12,8 +12,8 @@ from adabypass.distributions.component import COMPONENT
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.predictive import Predictive
 from adabypass.errors import ParameterError
-from adabypass.kernels.row_cell import RowCell
 from adabypass.kernels.rows import RowStore, forecast_rows_ahead
+from adabypass.kernels.runner import Runner
 from adabypass.panel.kinds import RowKind
 from adabypass.panel.results import Id, PanelForecast
 from adabypass.panel.threads import work_through
@@ -28,7 +28,7 @@ def forecast_ahead(
     store: RowStore,
     which: "np.ndarray[Any, np.dtype[np.intp]]",
     X: Floats,
-    cells: list[RowCell],
+    runners: list[Runner],
     ids: Sequence[Id],
     levels: tuple[float, ...],
     progress: Callable[[int], None] | None,
@@ -38,13 +38,13 @@ def forecast_ahead(
     moments = np.empty((2, n, n_steps))
     bounds = np.empty((len(levels), 2, n, n_steps))
     is_point = np.zeros(1, bool)
-    n_parts = cells[0].n_components
-    size = max(1, min(PART_BYTES // (n_steps * n_parts * COMPONENT.itemsize), -(-n // len(cells))))
+    n_parts = runners[0].n_components
+    size = max(1, min(PART_BYTES // (n_steps * n_parts * COMPONENT.itemsize), -(-n // len(runners))))
 
-    def work(cell: RowCell, part: slice) -> int:
+    def work(runner: Runner, part: slice) -> int:
         n_here = int(part.stop - part.start)
         parts = np.empty((n_here, n_steps, n_parts), COMPONENT)
-        forecast_rows_ahead(cell, store, which[part], X[part], parts)
+        forecast_rows_ahead(runner, store, which[part], X[part], parts)
         found = kind.predictive_ahead(parts.reshape(-1, n_parts))
         moments[0, part] = np.reshape(found.mean, (n_here, n_steps))
         if found.is_point:
@@ -56,7 +56,7 @@ def forecast_ahead(
         return n_here
 
     parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    work_through(parts, cells, work, progress)
+    work_through(parts, runners, work, progress)
     if is_point[0]:
         return PanelForecast(ids, moments[0], None, {})
     intervals = {level: (bounds[i, 0], bounds[i, 1]) for i, level in enumerate(levels)}

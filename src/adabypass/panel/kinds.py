@@ -1,7 +1,7 @@
 """What a panel is made of: rows of models, or rows of forecasters.
 
-A panel asks nothing of its series but this: how long a row is and how it starts, the compiled cell that moves it, and
-what the numbers that the cell returns amount to.
+A panel asks nothing of its series but this: how long a row is and how it starts, the compiled runner that moves it, and
+what the numbers that the runner returns amount to.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +18,7 @@ from adabypass.forecasting.observations import check_exog
 from adabypass.forecasting.rows import with_row
 from adabypass.forecasting.state import KIND as FORECASTER
 from adabypass.forecasting.state import check_header, describe_settings
-from adabypass.kernels.row_cell import RowCell
+from adabypass.kernels.runner import Runner
 from adabypass.regressors import KINDS, Regressor
 from adabypass.regressors.base import MOST_FEATURES
 from adabypass.regressors.state import check_spec, describe_spec
@@ -55,8 +55,8 @@ class RowKind(ABC):
         """Return which number of a row is best kept at the start of a cache line."""
 
     @abstractmethod
-    def new_cell(self, n_inputs: int) -> RowCell:
-        """Return a cell that moves such rows, with scratch memory of its own."""
+    def new_runner(self, n_inputs: int) -> Runner:
+        """Return a runner that moves such rows, with scratch memory of its own."""
 
     @abstractmethod
     def check_row(self, row: Floats, n_inputs: int) -> None:
@@ -154,8 +154,8 @@ class ModelRows(RowKind):
     def aligned_at(self, n_inputs: int) -> int | None:
         return self._sized(n_inputs)._spec.aligned_at(n_inputs)
 
-    def new_cell(self, n_inputs: int) -> RowCell:
-        return self._sized(n_inputs)._new_cell(self.new_row(n_inputs), n_inputs)
+    def new_runner(self, n_inputs: int) -> Runner:
+        return self._sized(n_inputs)._new_runner(self.new_row(n_inputs), n_inputs)
 
     def check_row(self, row: Floats, n_inputs: int) -> None:
         self._sized(n_inputs)._spec.check_row(row, n_inputs)
@@ -203,7 +203,7 @@ class ForecasterRows(RowKind):
 
     def __init__(self, forecaster: Forecaster) -> None:
         self.template = forecaster.copy()
-        self._n_given = self.template._n_exog(self.template._cell)
+        self._n_given = self.template._n_exog(self.template._runner)
         self.template.reset()
 
     @property
@@ -237,8 +237,8 @@ class ForecasterRows(RowKind):
     def aligned_at(self, n_inputs: int) -> int | None:
         return self.template._spec.aligned_at(n_inputs)
 
-    def new_cell(self, n_inputs: int) -> RowCell:
-        return self.template._new_cell(self.new_row(n_inputs), n_inputs)
+    def new_runner(self, n_inputs: int) -> Runner:
+        return self.template._new_runner(self.new_row(n_inputs), n_inputs)
 
     def check_row(self, row: Floats, n_inputs: int) -> None:
         self.template._spec.check_row(row, n_inputs)
@@ -291,7 +291,7 @@ def described_kind(header: Header) -> RowKind:
     if kind == FORECASTER:
         untrained, spec, names = check_header(header)
         template = Forecaster.__new__(Forecaster)
-        template._untrained, template._spec, template._names, template._cell = untrained, spec, names, None
+        template._untrained, template._spec, template._names, template._runner = untrained, spec, names, None
         return ForecasterRows(template)
     if kind not in KINDS:
         header.refuse(f"its series are of the kind {kind[:40]!r}, which this version does not have")

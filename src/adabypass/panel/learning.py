@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adabypass.errors import NotFiniteError
-from adabypass.kernels.row_cell import RowCell
 from adabypass.kernels.rows import RowStore, forecast_rows, step_rows
+from adabypass.kernels.runner import Runner
 from adabypass.panel.threads import CHUNK, chunks, work_through
 from adabypass.validation import Floats
 
@@ -39,21 +39,21 @@ def new_record(n: int, n_record: int, *, keep: bool, keep_records: bool, watched
     return Record(seen, records, watched, np.empty((n if len(watched) else 0, len(watched))))
 
 
-def forecast_next(store: RowStore, cells: list[RowCell], which: Rows, X: Floats) -> Record:
+def forecast_next(store: RowStore, runners: list[Runner], which: Rows, X: Floats) -> Record:
     """Forecast the next observation of every row."""
-    found = new_record(len(which), cells[0].n_record, keep=True, keep_records=True)
+    found = new_record(len(which), runners[0].n_record, keep=True, keep_records=True)
 
-    def work(cell: RowCell, part: slice) -> int:
-        forecast_rows(cell, store, which[part], X[part], found.seen[part], found.records[part])
+    def work(runner: Runner, part: slice) -> int:
+        forecast_rows(runner, store, which[part], X[part], found.seen[part], found.records[part])
         return int(part.stop - part.start)
 
-    work_through(chunks(np.arange(len(which) + 1), len(cells)), cells, work, None)
+    work_through(chunks(np.arange(len(which) + 1), len(runners)), runners, work, None)
     return found
 
 
 def learn(
     store: RowStore,
-    cells: list[RowCell],
+    runners: list[Runner],
     row_of: Rows,
     y: Floats,
     X: Floats,
@@ -65,17 +65,17 @@ def learn(
     Those of one row are learned in the order in which they came, by one thread.
     """
     if len(row_of) == 1:  # as a stream has it that waits for each row: without the work of sorting
-        learn_sorted(store, cells, row_of, ONE_BEGIN, ONE, y, X, record, finish)
+        learn_sorted(store, runners, row_of, ONE_BEGIN, ONE, y, X, record, finish)
         return
     order = np.argsort(row_of, kind="stable").astype(np.intp)
     which, first = np.unique(row_of[order], return_index=True)
     begin = np.append(first, len(order)).astype(np.intp)
-    learn_sorted(store, cells, which, begin, order, y, X, record, finish)
+    learn_sorted(store, runners, which, begin, order, y, X, record, finish)
 
 
 def learn_sorted(
     store: RowStore,
-    cells: list[RowCell],
+    runners: list[Runner],
     which: Rows,
     begin: Rows,
     order: Rows,
@@ -103,22 +103,22 @@ def learn_sorted(
     seen, records, watched, learned = record
     n_forecast = np.zeros(len(which), np.intp)
 
-    def work(cell: RowCell, part: slice) -> int:
+    def work(runner: Runner, part: slice) -> int:
         bounds = begin[part.start : part.stop + 1]
         step_rows(
-            cell, store, which[part], bounds, order, y, X, seen, records, n_forecast[part], watched, learned
+            runner, store, which[part], bounds, order, y, X, seen, records, n_forecast[part], watched, learned
         )  # fmt: skip
         if finish is not None:
             finish(order[bounds[0] : bounds[-1]])
         return int(bounds[-1] - bounds[0])
 
-    work_through(chunks(begin, len(cells)), cells, work, progress)
+    work_through(chunks(begin, len(runners)), runners, work, progress)
     return n_forecast
 
 
 def learn_rectangle(
     store: RowStore,
-    cells: list[RowCell],
+    runners: list[Runner],
     which: Rows,
     y: Floats,
     X: Floats,
@@ -132,18 +132,18 @@ def learn_rectangle(
     n_series, n_steps = y.shape
     seen = np.empty((y.size if keep else 0, 3))
 
-    def work(cell: RowCell, part: slice) -> int:
+    def work(runner: Runner, part: slice) -> int:
         n = part.stop - part.start
         place = slice(part.start * n_steps, part.stop * n_steps)
         targets = y[part].reshape(-1).copy()
         check_targets(targets)  # again: the caller may have changed them
         step_rows(
-            cell, store, which[part], np.arange(n + 1) * n_steps, np.arange(n * n_steps), targets, X[place],
-            seen[place] if keep else seen, np.empty((0, cell.n_record)), np.empty(n, np.intp), NOTHING, NO_ROWS,
+            runner, store, which[part], np.arange(n + 1) * n_steps, np.arange(n * n_steps), targets, X[place],
+            seen[place] if keep else seen, np.empty((0, runner.n_record)), np.empty(n, np.intp), NOTHING, NO_ROWS,
         )  # fmt: skip
         return int(n * n_steps)
 
-    work_through(chunks(np.arange(n_series + 1) * n_steps, len(cells)), cells, work, progress)
+    work_through(chunks(np.arange(n_series + 1) * n_steps, len(runners)), runners, work, progress)
     return seen
 
 

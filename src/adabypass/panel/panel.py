@@ -146,9 +146,9 @@ class Panel(SeriesRows):
         checked = self._kind.check_inputs(inputs, table.size, self._n_inputs)
         with self._exclusive():
             rows, which = self._rows_of(chosen, checked.shape[1])
-            cells = self._workers(table.size)
+            runners = self._workers(table.size)
             report = rows.releasing(progress, table.shape[1])
-            seen = learning.learn_rectangle(rows.store, cells, which, table, checked, keep_trace, report)
+            seen = learning.learn_rectangle(rows.store, runners, which, table, checked, keep_trace, report)
         return self._trace(chosen, table.copy(), seen, None) if keep_trace else None
 
     def run_frame(
@@ -227,11 +227,11 @@ class Panel(SeriesRows):
         with self._exclusive():
             which = find(self._index, chosen)
             rows, _ = self._started(table.shape[2])
-            cells = self._workers(len(which) * n_steps)
+            runners = self._workers(len(which) * n_steps)
             if np.isnan(table).any():
                 for each, row in zip(table, which.tolist(), strict=True):
                     each[:] = self._kind.fill_ahead(rows.store.row(row), each)
-            return forecast_ahead(self._kind, rows.store, which, table, cells, chosen, wanted, progress)
+            return forecast_ahead(self._kind, rows.store, which, table, runners, chosen, wanted, progress)
 
     def pooled(self) -> Forecaster | Regressor:
         """Return the panel's forecaster, with nothing seen, but starting from what the series have learned on average.
@@ -263,9 +263,9 @@ class Panel(SeriesRows):
     def _learn(self, ids: list[Id], y: Floats, X: Floats, *, keep: bool, keep_records: bool) -> Record:
         with self._exclusive():
             rows, row_of = self._rows_of(ids, X.shape[1])
-            cells = self._workers(len(y))
-            found = learning.new_record(len(y), cells[0].n_record, keep=keep, keep_records=keep_records)
-            learning.learn(rows.store, cells, row_of, y, X, found)
+            runners = self._workers(len(y))
+            found = learning.new_record(len(y), runners[0].n_record, keep=keep, keep_records=keep_records)
+            learning.learn(rows.store, runners, row_of, y, X, found)
             return found
 
     def _step_rows(
@@ -285,10 +285,10 @@ class Panel(SeriesRows):
         table = self._kind.check_inputs(X, len(row_of), self._n_inputs)
         with self._exclusive():
             rows, _ = self._started(table.shape[1])
-            cells = self._workers(len(y))
-            found = learning.new_record(len(y), cells[0].n_record, keep=True, keep_records=True, watched=watched)
+            runners = self._workers(len(y))
+            found = learning.new_record(len(y), runners[0].n_record, keep=True, keep_records=True, watched=watched)
             then = None if finish is None else lambda chosen: finish(found, chosen)
-            learning.learn(rows.store, cells, row_of, y, table, found, then)
+            learning.learn(rows.store, runners, row_of, y, table, found, then)
             return found
 
     def _run_series(self, series: Sequence[Floats], X: Floats | None) -> Rows:
@@ -303,9 +303,11 @@ class Panel(SeriesRows):
         """Learn whole series, one after the other in `y`: where each begins says `begin`."""
         with self._exclusive():
             rows, which = self._rows_of(ids, X.shape[1])
-            cells, order = self._workers(len(y)), np.arange(len(y))
-            found = learning.new_record(len(y), cells[0].n_record, keep=keep, keep_records=False)
-            return found, learning.learn_sorted(rows.store, cells, which, begin, order, y, X, found, progress=progress)
+            runners, order = self._workers(len(y)), np.arange(len(y))
+            found = learning.new_record(len(y), runners[0].n_record, keep=keep, keep_records=False)
+            return found, learning.learn_sorted(
+                rows.store, runners, which, begin, order, y, X, found, progress=progress
+            )
 
     def _trace(self, ids: list[Id], y: Floats, seen: Floats, records: Any) -> PanelTrace:
         predictive = self._kind.predictive(seen, records)

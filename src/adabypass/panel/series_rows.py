@@ -1,4 +1,4 @@
-"""The series that a panel holds: their ids, their rows, and the cells that move these."""
+"""The series that a panel holds: their ids, their rows, and the runners that move these."""
 
 from collections.abc import Iterator
 from typing import Any, Self
@@ -8,7 +8,7 @@ import numpy as np
 from adabypass.errors import ParameterError, ShapeError, StateError
 from adabypass.files import FilePath
 from adabypass.forecasting import Forecaster
-from adabypass.kernels.row_cell import RowCell
+from adabypass.kernels.runner import Runner
 from adabypass.panel import state
 from adabypass.panel.ids import Exclusive, check_distinct, check_ids, find
 from adabypass.panel.kinds import RowKind
@@ -31,7 +31,7 @@ class SeriesRows(Savable):
         self._index: dict[Id, int] = {}
         self._rows: PanelRows | None = None
         self._n_inputs: int | None = None
-        self._cells: list[RowCell] = []
+        self._runners: list[Runner] = []
         self._exclusive = Exclusive()
 
     def __len__(self) -> int:
@@ -131,13 +131,13 @@ class SeriesRows(Savable):
         if self._rows is not None:
             yield from map(self._rows.store.row, self._index.values())
 
-    def _workers(self, n_observations: int) -> list[RowCell]:
-        """Return a cell for each thread that is worth starting."""
+    def _workers(self, n_observations: int) -> list[Runner]:
+        """Return a runner for each thread that is worth starting."""
         n = 1 if n_observations <= SMALL else min(self.n_threads, -(-n_observations // (SMALL // 2)))
-        while len(self._cells) < n:
+        while len(self._runners) < n:
             assert self._n_inputs is not None
-            self._cells.append(self._kind.new_cell(self._n_inputs))
-        return self._cells[:n]
+            self._runners.append(self._kind.new_runner(self._n_inputs))
+        return self._runners[:n]
 
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         with self._exclusive():

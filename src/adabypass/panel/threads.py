@@ -1,4 +1,4 @@
-"""Work on many series by several threads, each with a cell of its own."""
+"""Work on many series by several threads, each with a runner of its own."""
 
 import os
 import threading
@@ -8,7 +8,7 @@ from itertools import chain, islice, pairwise
 from typing import TypeVar
 
 from adabypass.errors import ConcurrentUseError
-from adabypass.kernels.row_cell import RowCell
+from adabypass.kernels.runner import Runner
 from adabypass.validation import Integers, check_int
 
 S = TypeVar("S")
@@ -51,24 +51,24 @@ def chunks(begin: Integers, n_threads: int) -> list[slice]:
 
 def work_through(
     parts: list[slice],
-    cells: list[RowCell],
-    work: Callable[[RowCell, slice], int],
+    runners: list[Runner],
+    work: Callable[[Runner, slice], int],
     progress: Callable[[int], None] | None,
 ) -> None:
-    """Do all parts of the work, each by one of the threads, which have a cell each; report progress in this one.
+    """Do all parts of the work, each by one of the threads, which have a runner each; report progress in this one.
 
     Parameters
     ----------
     work
         Returns how much was done: what `progress` is called with.
     """
-    if len(cells) == 1 or len(parts) <= 1:
+    if len(runners) == 1 or len(parts) <= 1:
         for part in parts:
-            done = work(cells[0], part)
+            done = work(runners[0], part)
             if progress is not None:
                 progress(done)
         return
-    _Team(parts, cells, work).run(progress)
+    _Team(parts, runners, work).run(progress)
 
 
 def in_threads(work: Callable[[S], T], items: Iterable[S], n_threads: int) -> Iterator[T]:
@@ -93,16 +93,16 @@ def in_threads(work: Callable[[S], T], items: Iterable[S], n_threads: int) -> It
 class _Team:
     """Threads that take one part of the work after another."""
 
-    def __init__(self, parts: list[slice], cells: list[RowCell], work: Callable[[RowCell, slice], int]) -> None:
+    def __init__(self, parts: list[slice], runners: list[Runner], work: Callable[[Runner, slice], int]) -> None:
         self._parts: Iterator[slice] = iter(parts)
-        self._cells, self._work = cells[: len(parts)], work
+        self._runners, self._work = runners[: len(parts)], work
         self._stop, self._moved = threading.Event(), threading.Condition()
-        self._done, self._n_busy = 0, len(self._cells)
+        self._done, self._n_busy = 0, len(self._runners)
         self._error: BaseException | None = None
         self._process = os.getpid()
 
     def run(self, progress: Callable[[int], None] | None) -> None:
-        threads = [threading.Thread(target=self._take_parts, args=(cell,), daemon=True) for cell in self._cells]
+        threads = [threading.Thread(target=self._take_parts, args=(runner,), daemon=True) for runner in self._runners]
         try:
             for thread in threads:
                 thread.start()
@@ -117,12 +117,12 @@ class _Team:
         if self._error is not None:
             raise self._error
 
-    def _take_parts(self, cell: RowCell) -> None:
+    def _take_parts(self, runner: Runner) -> None:
         try:
             for part in self._parts:
                 if self._stop.is_set():
                     break
-                done = self._work(cell, part)
+                done = self._work(runner, part)
                 with self._moved:
                     self._done += done
                     self._moved.notify()

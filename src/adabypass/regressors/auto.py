@@ -97,32 +97,32 @@ class AutoBypass(Regressor):
 
         `cov` is None if covariances are diagonal: then `weights_var` says how sure each weight is.
         """
-        cell = self._cell
-        if cell is None:
+        runner = self._runner
+        if runner is None:
             return super().weights
-        _, mean, cov = bank_belief.weights(self._spec, cell.row, cell.n_features)
+        _, mean, cov = bank_belief.weights(self._spec, runner.row, runner.n_features)
         mean.flags.writeable = cov.flags.writeable = False
-        return Weights(mean, cov if cell.spec.is_full else None)
+        return Weights(mean, cov if runner.spec.is_full else None)
 
     @property
     def weights_var(self) -> Floats | None:
         """Variance of each weight, as a read-only copy."""
-        cell = self._cell
-        if cell is None or self._spec.is_full:
+        runner = self._runner
+        if runner is None or self._spec.is_full:
             return super().weights_var
-        var = bank_belief.weights(self._spec, cell.row, cell.n_features)[2]
+        var = bank_belief.weights(self._spec, runner.row, runner.n_features)[2]
         var.flags.writeable = False
         return var
 
     def linear_mixture(self) -> LinearMixture:
-        cell = self._cell
-        if cell is None:
+        runner = self._runner
+        if runner is None:
             raise NotReadyError("this model believes nothing yet; let it meet its first x.")
         if not self._spec.is_full:
             raise ParameterError("diagonal covariances are not carried many steps ahead; use covariance='full'.")
-        n = cell.n_features
-        if self._spec.is_scaled(cell.row):
-            return bank_belief.linear_mixture(self._spec, cell.row, n)
+        n = runner.n_features
+        if self._spec.is_scaled(runner.row):
+            return bank_belief.linear_mixture(self._spec, runner.row, n)
         parts = self.predict(np.zeros(n)).components  # before the scale of y is known, x does not matter
         parts = parts[parts["weight"] > 0]
         zeros = np.zeros((len(parts), n, n))
@@ -147,10 +147,10 @@ class AutoBypass(Regressor):
     @property
     def intercept(self) -> float:
         """The intercept, in the units of y: what is expected where every feature is 0."""
-        cell = self._cell
-        if cell is None:
+        runner = self._runner
+        if runner is None:
             raise NotReadyError("this model has no intercept yet; let it meet its first x.")
-        return bank_belief.weights(self._spec, cell.row, cell.n_features)[0]
+        return bank_belief.weights(self._spec, runner.row, runner.n_features)[0]
 
     @property
     def parameters(self) -> ReadOnly[float]:
@@ -160,6 +160,6 @@ class AutoBypass(Regressor):
         units of the scale of its tails, `drift` the variance of a step of the weights in units of the noise's, and
         `drift_share_0`, `drift_share_1` ... are the shares of the drift rates in the mixture, from the slowest up.
         """
-        cell, layout = self._cell, self._spec.layout
-        known = {name: 0.0 if cell is None else layout.scalar(cell.row, name) for name in self._spec.learned}
+        runner, layout = self._runner, self._spec.layout
+        known = {name: 0.0 if runner is None else layout.scalar(runner.row, name) for name in self._spec.learned}
         return ReadOnly(known)

@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adabypass.distributions.extras import UNBOUNDED
+from adabypass.distributions.mixture import Mixture
 from adabypass.errors import StateError
 from adabypass.state import structures as design
 from adabypass.state.bank import AutoBypassSpec
 from adabypass.state.layout import LINE
 from adabypass.state.past import Design
-from adabypass.state.series import SeriesSpec
+from adabypass.state.series import Missing, SeriesSpec
+from adabypass.state.structure_forecasts import pooled, read_records, structure_mixture
 from adabypass.state.structure_row import StructureSpec
 from adabypass.validation import Floats
 
@@ -28,7 +31,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class PoolSpec:
-    """The periods of a series, and the number of its exogenous columns.
+    """What an automatic forecaster is told before it sees data.
 
     The row is that of the structures, then the evidence of the structures together and of each regression, then the row
     of each regression, which begins so that its vectors are at the start of a cache line where the whole row is.
@@ -36,6 +39,10 @@ class PoolSpec:
 
     periods: tuple[float, ...] = ()
     n_exog: int = 0
+    missing: Missing = "raise"
+    """What becomes of a missing exogenous value."""
+    support: tuple[float, float] = UNBOUNDED
+    """Bounds of every forecast."""
 
     @cached_property
     def structures(self) -> StructureSpec:
@@ -80,6 +87,24 @@ class PoolSpec:
         """Count the numbers of a row."""
         return self.parts[-1].stop
 
+    @property
+    def n_record(self) -> int:
+        """Count the numbers that keep a forecast of one step."""
+        m = len(self.regressions)
+        return self.structures.n_record + 1 + m + m * (2 + self.regressions[0].model.n_record)
+
+    def predictive(self, record: Floats) -> Mixture:
+        """Return the forecast that a record describes, or the forecasts that many do: (n, n_record)."""
+        records = np.atleast_2d(record)
+        found = structure_mixture(self.structures, read_records(self.structures, records), self.support)
+        found = self.with_regressions(found, records)
+        return found[0] if record.ndim == 1 else found
+
+    def with_regressions(self, structures: Mixture, records: Floats) -> Mixture:
+        """Return forecasts of the structures mixed, from the first on, with those of the regressions in records."""
+        models = [each.model for each in self.regressions]
+        return pooled(structures, models, models[0].n_record, records[:, self.structures.n_record :])
+
     def new_row(self) -> Floats:
         """Return the memory of a forecaster that has seen nothing."""
         return self._blank.copy()
@@ -116,6 +141,8 @@ class PoolSpec:
 
 
 @lru_cache(maxsize=256)
-def pool_spec(periods: tuple[float, ...], n_exog: int) -> PoolSpec:
+def pool_spec(
+    periods: tuple[float, ...], n_exog: int, missing: Missing = "raise", support: tuple[float, float] = UNBOUNDED
+) -> PoolSpec:
     """Return the spec; making it anew for each of many series would take longer than to learn some."""
-    return PoolSpec(periods, n_exog)
+    return PoolSpec(periods, n_exog, missing, support)

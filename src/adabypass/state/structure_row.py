@@ -115,6 +115,11 @@ class StructureSpec:
         """Count the numbers of a row."""
         return LAYOUT.size(**self.dims)
 
+    @property
+    def n_record(self) -> int:
+        """Count the numbers that keep a forecast: see `read_records` in state/structure_forecasts.py."""
+        return 4 * len(self.structures) + 3
+
     def new_row(self) -> Floats:
         """Return the memory of a forecaster that has seen nothing."""
         return LAYOUT.new_row(

@@ -90,7 +90,7 @@ def test_an_update_that_waits_is_made_at_the_next_look_at_the_row(kind: Any) -> 
     model.run(X[:2], y[:2])
     before = row_of(model)
     model.update(X[2], y[2])
-    row = model._cell.row.copy()
+    row = model._runner.row.copy()
     assert row.tobytes() != before
     model.predict(X[5])
-    assert np.array_equal(model._cell.row, row)
+    assert np.array_equal(model._runner.row, row)

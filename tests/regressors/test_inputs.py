@@ -11,7 +11,7 @@ from scipy import sparse
 
 from adabypass import AdaBypass, AutoBypass, Regressor
 from adabypass.errors import AdabypassError, NotANumberError, ShapeError
-from adabypass.regressors.sparse import MAX_INDEX, nonzero_rows, sparse_row, sparse_stream
+from adabypass.regressors.inputs import MAX_INDEX, nonzero_rows, sparse_row, sparse_stream
 from tests.checks.every_form import tampered
 
 FORMS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")

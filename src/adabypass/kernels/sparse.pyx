@@ -1,20 +1,22 @@
-"""AutoBypass with features that are mostly 0: a bank without features, and slopes of which few take part in a step.
+"""The rows of models whose features are mostly 0: a step takes time for those alone that are not.
 
-Features are not centred, so that one that is 0 says nothing. Its slopes drift all the same, by one sum for every walk:
-equations (183)-(186). The slopes of the features that are given are gathered into a short bank, which learns as any
-other with diagonal covariances, and put back.
+The weights of the features that are given are gathered into a short row, on which the kernel works as on any other with
+a diagonal covariance, and put back. Drift widens all weights alike, so it is added to one number, `common_var`, which
+every variance is less: equation (172). In a bank there is one such sum for every walk: equations (183)-(186).
 """
 
-from libc.math cimport exp, fabs, isnan, log
-from libc.stdlib cimport calloc, free
+from libc.math cimport NAN, exp, fabs, isfinite, isnan, log
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
 cimport numpy as cnp
 
 from adabypass.kernels.bank cimport describe_bank, forecast_start, measure_bank, open_bank
 from adabypass.kernels.bank_walks cimport setting
-from adabypass.kernels.sparse_cell cimport SparseCell
-from adabypass.kernels.step cimport LARGEST, LINE, next_line, saturate
+from adabypass.kernels.runner cimport Runner
+from adabypass.kernels.step cimport (
+    LARGEST, LINE, Kernel, StepContext, WeightsView, next_line, saturate, scale_features,
+)
 from adabypass.kernels.warm_up cimport (
     center_and_scale, is_milestone, remember, reset, start_log_density,
 )
@@ -34,11 +36,195 @@ cnp.import_array()
 cdef double LARGE_FEATURE = limits.LARGE_FEATURE
 cdef double LARGEST_LOG_SCALE = limits.LARGEST_LOG_SCALE
 cdef double SMALLEST_NEW_LOG = bank_spec.SMALLEST_NEW_LOG
-cdef double LARGEST_SHARE = 1e6     # of a slope's variance in the sum of its drift, beyond which digits would be lost
+cdef double LARGEST_SHARE = 1e6     # of a variance in the sum of its drift, beyond which digits would be lost
+
+cdef enum:
+    MOST_VECTORS = 4                # of a row, of which a step gathers the numbers of the features that are given
 
 
-cdef class SparseBankCell(SparseCell):
-    """A row of a bank with sparse features, together with the kernel that moves it.
+cdef class SparseRunner(Runner):
+    """A row with a diagonal covariance.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    spec : Spec
+        Whose covariance is diagonal.
+    row : float64 array
+        Taken over.
+    n_features : int
+    check : function
+        Converts and checks the features of one observation: of these and n_features; returns ascending indices of
+        those that are not 0, and their values.
+    """
+
+    cdef Py_ssize_t capacity        # features for which there is memory
+    cdef Py_ssize_t n_given         # features that are given,
+    cdef const Py_ssize_t* indices  # their indices,
+    cdef const double* values       # and their values
+    cdef Py_ssize_t* own_indices    # memory for these of one observation
+    cdef double* own_values
+    cdef double* scaled
+    cdef double* compact            # the short row: scalars, then the vectors
+    cdef const Py_ssize_t* begins   # of a stream: where each row begins,
+    cdef const Py_ssize_t* all_indices
+    cdef const double* all_values
+    cdef Py_ssize_t n_vectors       # that are gathered
+    cdef Py_ssize_t[MOST_VECTORS] vectors   # where they begin in the row
+    cdef Py_ssize_t var             # which of them the variances are
+    cdef Py_ssize_t common          # where the common variance is in the row
+
+    def __cinit__(self, Kernel kernel not None, spec, cnp.ndarray row not None, Py_ssize_t n_features, check):
+        if n_features < 1 or not spec.is_sparse:
+            raise TypeError("a row is for at least one feature, of a spec for sparse features")
+        self.use_row(spec, row, spec.row_size(n_features), None)
+        self.use_kernel(kernel, spec)
+        if self.row_size < self.n_head + 2 * n_features + 1:
+            raise ValueError("a row has a mean and a variance for each feature")
+        self.n_features, self.check, self.step_size = n_features, check, self.n_head
+        self._find_vectors(spec)
+        self.make_room(16)
+
+    cdef int _find_vectors(self, spec) except -1:
+        """Find where the vectors that are gathered begin, and the common variance."""
+        places = spec.layout.places(**spec.dims(self.n_features))
+        if len(spec.gathered) > MOST_VECTORS:
+            raise ValueError(f"a step gathers up to {MOST_VECTORS} vectors")
+        for name in spec.gathered:
+            self.vectors[self.n_vectors] = places[name][0].start
+            self.n_vectors += 1
+        if self.n_vectors > 0:
+            self.var, self.common = spec.gathered.index("var"), places["common_var"][0].start
+        return 0
+
+    cdef int make_room(self, Py_ssize_t n) except -1:
+        """Let there be memory for n features at once: their indices and values, the short row, and scratch."""
+        cdef double* memory
+        if n <= self.capacity:
+            return 0
+        n = min(max(n, 2 * self.capacity), self.n_features if self.n_features > n else n)
+        memory = <double*>realloc(self.memory, ((6 + self.n_vectors) * n + self.n_head + LINE) * sizeof(double))
+        if memory == NULL:
+            raise MemoryError()
+        self.memory, self.capacity = memory, n
+        self.own_indices, self.own_values, self.scaled = <Py_ssize_t*>memory, memory + n, memory + 2 * n
+        self.compact = memory + 3 * n
+        return 0
+
+    cdef int read(self, object inputs) except -1:
+        """Copy features into the runner's memory, and check them there; from then on no Python code may run."""
+        cdef Py_ssize_t k, n
+        found, numbers = self.check(inputs, self.n_features)
+        cdef const Py_ssize_t[::1] indices = found
+        cdef const double[::1] values = numbers
+        n = indices.shape[0]
+        if values.shape[0] != n:
+            raise ValueError("every index needs a value")
+        self.make_room(max(n, 1))
+        for k in range(n):
+            self.own_indices[k], self.own_values[k] = indices[k], values[k]
+        self._check(self.own_indices, self.own_values, n)
+        self._give(self.own_indices, self.own_values, n)
+        self.is_current = False
+        return 0
+
+    cdef int _check(self, const Py_ssize_t* indices, const double* values, Py_ssize_t n) except -1:
+        """Check the features of one observation, which nobody else can change."""
+        cdef Py_ssize_t k, before = -1
+        for k in range(n):
+            if not before < indices[k] < self.n_features or not isfinite(values[k]):
+                raise ValueError("indices must ascend and be those of features, and values be finite")
+            before = indices[k]
+        return 0
+
+    cdef void _give(self, const Py_ssize_t* indices, const double* values, Py_ssize_t n) noexcept nogil:
+        """Let these be the features that are given; no feature at all is one that is 0."""
+        if n == 0:
+            self.own_indices[0], self.own_values[0] = 0, 0.0
+            indices, values, n = self.own_indices, self.own_values, 1
+        self.indices, self.values, self.n_given = indices, values, n
+
+    cdef int open_stream(self, object inputs, Py_ssize_t n) except -1:
+        """Check rows in compressed form: where each begins, indices, values."""
+        cdef const Py_ssize_t[::1] begins = inputs[0]
+        cdef const Py_ssize_t[::1] indices = inputs[1]
+        cdef const double[::1] values = inputs[2]
+        cdef Py_ssize_t t, n_numbers = indices.shape[0], longest = 1
+        if begins.shape[0] != n + 1 or n_numbers != values.shape[0]:
+            raise ValueError("rows must say where they begin, and every index needs a value")
+        self.begins = &begins[0]
+        self.all_indices, self.all_values = &indices[0] if n_numbers else NULL, &values[0] if n_numbers else NULL
+        for t in range(n):
+            if not 0 <= begins[t] <= begins[t + 1] <= n_numbers:
+                raise ValueError("rows must begin where the one before ends")
+            longest = max(longest, begins[t + 1] - begins[t])
+            self._check(self.all_indices + begins[t], self.all_values + begins[t], begins[t + 1] - begins[t])
+        self.make_room(longest)
+        self.stream = inputs
+        return 0
+
+    cdef void take(self, Py_ssize_t t) noexcept nogil:
+        cdef Py_ssize_t begin = self.begins[t]
+        self._give(self.all_indices + begin, self.all_values + begin, self.begins[t + 1] - begin)
+
+    cdef bint forecast(self) noexcept nogil:
+        """Gather the weights of the features that are given, and forecast."""
+        cdef StepContext* step = &self.newest
+        cdef Py_ssize_t j, k, n = self.n_given
+        cdef double* gathered = self.compact + self.n_head
+        memcpy(self.compact, self.head, self.n_head * sizeof(double))
+        for j in range(self.n_vectors):
+            for k in range(n):
+                gathered[j * n + k] = self.head[self.vectors[j] + self.indices[k]]
+        for k in range(n):
+            gathered[self.var * n + k] += self.head[self.common]
+        step.n, step.n_total, step.is_diagonal = n, self.n_features, True
+        step.row = self.compact
+        step.constants = <const double*>cnp.PyArray_DATA(self.constants)
+        step.scaled = self.scaled
+        step.scratch = next_line(gathered + self.n_vectors * n)
+        step.extra, step.pending = NULL, NULL
+        step.mean = step.var = NAN
+        scale_features(step, self.values, self.kernel.scale_up)
+        self.kernel.forecast(step)
+        self.seen.mean, self.seen.var = step.mean, step.var
+        return True
+
+    cdef void describe(self, double* record) noexcept nogil:
+        self.kernel.describe(&self.newest, 0.0, record)
+
+    cdef void learn(self, double y) noexcept nogil:
+        """Learn from `y`, after `forecast`, and put the weights back."""
+        cdef WeightsView linear
+        cdef Py_ssize_t i, j, k, n = self.n_given
+        cdef double* row = self.head
+        cdef double* var = row + self.vectors[self.var]
+        cdef double* common = row + self.common
+        cdef double* gathered = self.compact + self.n_head
+        cdef double* gathered_var = gathered + self.var * n
+        cdef double smallest = LARGEST
+        self.kernel.learn(&self.newest, y)
+        self.kernel.weights(&self.newest, &linear)
+        common[0] = smaller(common[0] + linear.drift_var, LARGEST)                          # (172)
+        memcpy(row, self.compact, self.n_head * sizeof(double))
+        for j in range(self.n_vectors):
+            for k in range(n):
+                row[self.vectors[j] + self.indices[k]] = gathered[j * n + k]
+        for k in range(n):
+            var[self.indices[k]] = gathered_var[k] - common[0]
+            smallest = smaller(smallest, gathered_var[k])
+        if common[0] > LARGEST_SHARE * smallest:
+            for i in range(self.n_features):
+                var[i] += common[0]
+            for k in range(n):          # exactly, where a difference has lost digits
+                var[self.indices[k]] = gathered_var[k]
+            common[0] = 0.0
+
+
+cdef class SparseBankRunner(SparseRunner):
+    """The row of AutoBypass with features that are mostly 0: a bank without features, and slopes beside it.
+
+    Features are not centred, so that one that is 0 says nothing. Its slopes drift all the same.
 
     Parameters
     ----------
@@ -48,11 +234,27 @@ cdef class SparseBankCell(SparseCell):
     row : float64 array
         Taken over; its counts are checked.
     n_features : int
+    check : function
+        As of `SparseRunner`.
     """
 
-    def __cinit__(self, kernel, spec, cnp.ndarray row not None, Py_ssize_t n_features):
-        cdef double* first = <double*>cnp.PyArray_DATA(row)
-        spec.check_row(row, n_features)
+    cdef StepContext without_features
+    cdef Bank bank                      # of the features that are given
+    cdef double* new_log                # ν of (183), and how much was seen of it
+    cdef double* x_scale                # (features,)   0 of one that was never other than 0
+    cdef double* x_count
+    cdef double* x_square               # running mean square of a feature where it is given, in units of x_scale²
+    cdef double* intercept_mean         # in the row
+    cdef double* intercept_var
+    cdef double* drift_sum              # (walks,)
+    cdef double* slope_mean             # (features, walks)
+    cdef double* slope_var              # (features, walks)   less what the drift has added
+    cdef double* short_memory
+    cdef Py_ssize_t short_capacity
+
+    def __cinit__(self, kernel, spec, cnp.ndarray row not None, Py_ssize_t n_features, check):
+        cdef double* first = self.head
+        spec.check_row(self._row, n_features)
         places = spec.layout.places(**spec.dims(n_features))
         self.without_features.n = 0
         self.without_features.is_diagonal = True
@@ -66,17 +268,17 @@ cdef class SparseBankCell(SparseCell):
         self.drift_sum = first + <Py_ssize_t>places["drift_sum"][0].start
         self.slope_mean = first + <Py_ssize_t>places["slope_mean"][0].start
         self.slope_var = first + <Py_ssize_t>places["slope_var"][0].start
-        self._make_room(16)
+        self.make_room(16)
 
     def __dealloc__(self):
         free(self.short_memory)
 
-    cdef int _make_room(self, Py_ssize_t n) except -1:
-        """Let there be memory for so many features at once."""
+    cdef int make_room(self, Py_ssize_t n) except -1:
+        """Let there be memory for n features at once."""
         cdef Py_ssize_t size
         cdef double* memory
         cdef Bank longest
-        SparseCell._make_room(self, n)
+        SparseRunner.make_room(self, n)
         if n <= self.short_capacity:
             return 0
         n = self.capacity
@@ -145,19 +347,18 @@ cdef class SparseBankCell(SparseCell):
             drifted /= self.x_square[i]
         self.slope_var[i * LANES + walk] = var - drifted
 
-    cdef void _forecast(self) noexcept nogil:
-        """Forecast from the features that were loaded."""
+    cdef bint forecast(self) noexcept nogil:
         self._open()
         if self.bank.row[PHASE] == PHASE_UNSCALED:
-            forecast_start(&self.bank, &self.newest.mean, &self.newest.var)
+            forecast_start(&self.bank, &self.seen.mean, &self.seen.var)
         else:
-            KERNELS.bank_forecast(&self.bank, &self.newest.mean, &self.newest.var)
+            KERNELS.bank_forecast(&self.bank, &self.seen.mean, &self.seen.var)
+        return True
 
-    cdef void _describe(self, double* record) noexcept nogil:
+    cdef void describe(self, double* record) noexcept nogil:
         describe_bank(&self.bank, 0.0, record)
 
-    cdef void _learn(self, double y) noexcept nogil:
-        """Learn from `y`, after `_forecast`; nan lets time pass."""
+    cdef void learn(self, double y) noexcept nogil:
         cdef Bank* bank = &self.bank
         cdef double[LANES] failures
         if bank.row[PHASE] != PHASE_UNSCALED:

@@ -1,14 +1,27 @@
-"""Features that are mostly 0: dicts of index and value, and rows of SciPy's sparse matrices, as they are."""
+"""Features as they come in: dense ones, and those that are mostly 0, as dicts or as rows of SciPy's sparse matrices.
+
+What features choose, such as the form of a model that has met none, is found out here without changing anything.
+"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from operator import index, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adabypass.errors import NotANumberError, NotFiniteError, ShapeError
-from adabypass.validation import Floats, Integers, check_array, shown
+from adabypass.kernels.runner import DenseRunner, Runner
+from adabypass.kernels.sparse import SparseBankRunner, SparseRunner
+from adabypass.kernels.step import Kernel
+from adabypass.state.bank import AutoBypassSpec
+from adabypass.state.spec import Spec
+from adabypass.validation import Floats, Integers, check_array, check_features, check_stream, check_width, shown
 
+MOST_FEATURES = 30_000
+"""Maximum number of features of a model with a full covariance, which then takes 3.6 GB."""
+MOST_SPARSE_NUMBERS = 100_000_000
+"""Maximum number of numbers in the row of a model with a diagonal covariance, which then takes 0.8 GB."""
 MAX_INDEX = 1 << 31
 """Of a feature: more than any model has."""
 
@@ -179,3 +192,130 @@ def check_n_features(rows: SparseRows, n_features: int) -> None:
             f"x has a feature {rows.indices.max()}, but this model has {n_features}, numbered from 0; build a model "
             "with more, or use add_features."
         )
+
+
+def new_runner(kernel: Kernel, spec: Spec, row: Floats, n_features: int) -> Runner:
+    """Return the runner of a model, which takes over the row."""
+    if not spec.is_sparse:
+        return DenseRunner(kernel, spec, row, n_features)
+    runner = SparseBankRunner if isinstance(spec, AutoBypassSpec) else SparseRunner
+    return runner(kernel, spec, row, n_features, read_sparse)
+
+
+def most_features(spec: Spec) -> int:
+    """Return the maximum number of features of a model."""
+    if not spec.is_sparse:
+        return MOST_FEATURES
+    return MOST_SPARSE_NUMBERS // (spec.row_size(2) - spec.row_size(1))
+
+
+def is_sparse(x: object) -> bool:
+    """Return whether features are given as the few that are not 0."""
+    return isinstance(x, Mapping) or hasattr(x, "tocsr")
+
+
+def may_become_sparse(runner: Runner, x: object) -> bool:
+    """Return whether a model that has seen nothing but the number of its features becomes one of sparse features."""
+    if not is_sparse(x):
+        return False
+    spec: Spec = runner.spec
+    is_open = isinstance(spec, AutoBypassSpec) and not spec.sparse and spec.covariance != "full"
+    return is_open and runner.row[0] == 0
+
+
+class Given(NamedTuple):
+    """Features of one observation, or of a stream, after the conversion: from here on no code but ours is run."""
+
+    source: object
+    """What was given."""
+    dense: Floats | None
+    """Shape (n_features,), or (n, n_features)."""
+    sparse: SparseRows | None
+    """If the features were given as sparse ones; then `dense` is None."""
+    targets: Floats | None = None
+    """Of a stream."""
+
+    @property
+    def n_features(self) -> int | None:
+        """How many features there are; None if a dict does not say it."""
+        if self.sparse is not None:
+            return self.sparse.n_features
+        return None if self.dense is None else self.dense.shape[-1]
+
+    @property
+    def row(self) -> object:
+        """The features of one observation, as a runner takes them."""
+        return self.dense if self.sparse is None else self.sparse
+
+    def of(self, runner: Any) -> Any:
+        """Return the features of a stream as a runner takes them; refuse those that it does not have."""
+        if not runner.spec.is_sparse:
+            table = self.dense if self.dense is not None else check_features(self.source, None)  # which refuses them
+            check_width(table, runner.n_features)
+            return table
+        if self.dense is not None:
+            check_width(self.dense, runner.n_features)
+        rows = nonzero_rows(self.dense) if self.dense is not None else self.sparse
+        assert rows is not None
+        check_n_features(rows, runner.n_features)
+        return rows[:3]
+
+
+def read_sparse(x: object, n_features: int) -> tuple[Integers, Floats]:
+    """Return indices and values of the features of one observation, for a model of sparse features."""
+    if not isinstance(x, SparseRows):  # which were checked before
+        x = sparse_row(x) if is_sparse(x) else nonzero_row(check_features(x, None))
+    check_n_features(x, n_features)
+    return x.indices, x.values
+
+
+def read_row(spec: Spec, runner: Any, x: object) -> Given:
+    """Convert the features of one observation for a model with this spec and this runner, which do not change."""
+    if is_sparse(x) and _takes_sparse(spec, runner, x):
+        return Given(x, None, sparse_row(x))
+    return Given(x, check_features(x, None), None)
+
+
+def read_stream(spec: Spec, runner: Any, X: object, y: object) -> Given:
+    """Convert the features and targets of a stream for a model with this spec and this runner, which do not change."""
+    if hasattr(X, "tocsr") and _takes_sparse(spec, runner, X):
+        rows, targets = sparse_stream(X, y)
+        return Given(X, None, rows, targets)
+    table, targets = check_stream(X, y)
+    return Given(X, table, None, targets)
+
+
+def _takes_sparse(spec: Spec, runner: Any, x: object) -> bool:
+    """Return whether a model would take features that are given as sparse ones."""
+    shape = getattr(x, "shape", None)
+    n_features = shape[-1] if isinstance(shape, tuple) and shape and isinstance(shape[-1], int) else None
+    return _chosen(spec, runner, x, n_features).is_sparse
+
+
+def chosen_spec(spec: Spec, runner: Any, given: Given) -> Spec:
+    """Return the spec of the model that takes these features: of its runner, if they leave it as it is.
+
+    Parameters
+    ----------
+    spec : Spec
+        That the model was given.
+    runner : Runner, optional
+        Of the model, if it has met features before.
+    """
+    return _chosen(spec, runner, given.source if given.sparse is not None else None, given.n_features)
+
+
+def _chosen(spec: Spec, runner: Any, x: object, n_features: int | None) -> Spec:
+    if runner is not None:
+        kept: Spec = replace(runner.spec, sparse=True) if may_become_sparse(runner, x) else runner.spec
+        return kept
+    if isinstance(spec, AutoBypassSpec) and is_sparse(x):
+        return replace(spec, sparse=True) if spec.covariance != "full" else spec
+    return spec if n_features is None else spec.for_features(n_features)
+
+
+def moments(runner: Any) -> tuple[Floats, Floats]:
+    """Return the mean and the variance of each weight, as copies."""
+    layout, row, n = runner.spec.layout, runner.row, runner.n_features
+    mean, var, common = (layout.view(row, name, n_features=n) for name in ("mean", "var", "common_var"))
+    return mean.copy(), var + common

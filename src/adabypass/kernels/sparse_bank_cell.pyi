@@ -1,3 +1,0 @@
-from adabypass.kernels.sparse_cell import SparseCell
-
-class SparseBankCell(SparseCell): ...
