@@ -28,6 +28,8 @@ from adabypass.validation import Floats, as_rng, check_flag, check_int, check_ta
 
 LEAST_VAR = 1e-300
 """Variance of a normal in the place of a forecast that has none: of a series of zeros."""
+BLOCK = 1000
+"""Forecasts whose whole distributions are in memory at once, where a trace does not keep them: some 10 MB."""
 
 
 class AutoForecaster(Forecaster):
@@ -230,11 +232,11 @@ class AutoForecaster(Forecaster):
             is_fresh = before is None or before.row[0] == 0
             if is_fresh and np.count_nonzero(~np.isnan(series)) < 2:
                 raise too_short(series, 1)
-            runner, first, forecasts = self._learn(before, series, known, keep=True)
-            parts = forecasts.components
-            spread = {"noise_scale": np.sqrt(np.sum(parts["weight"] * parts["noise_scale"] ** 2, axis=1))}
-            kept = forecasts if keep_predictive else Normal(forecasts.mean, np.maximum(forecasts.var, LEAST_VAR))
-            return runner, Trace(series[first:], kept, spread, first=first)
+            runner, teller = self._new_runners(before, series, known)
+            first, forecasts, noise_scale = _forecasts(teller, known, series, keep_predictive)
+            if teller is not runner:
+                runner.run(known, series, False, False)
+            return runner, Trace(series[first:], forecasts, {"noise_scale": noise_scale}, first=first)
 
         return self._guard.run(self, work)
 
@@ -244,7 +246,9 @@ class AutoForecaster(Forecaster):
         known = check_exog(exog, len(series), self._n_columns(), self.exog, self.missing)
 
         def work(before: PoolRunner | None) -> tuple[PoolRunner, None]:
-            return self._learn(before, series, known, keep=False)[0], None
+            runner, _ = self._new_runners(before, series, known)
+            runner.run(known, series, False, False)
+            return runner, None
 
         self._guard.run(self, work)
 
@@ -320,10 +324,8 @@ class AutoForecaster(Forecaster):
         self._guard.put(self, None if spec is None or row is None else new_runner(spec, row, settings.exog))
         self._settings = settings
 
-    def _learn(
-        self, before: PoolRunner | None, series: Floats, known: Floats, *, keep: bool
-    ) -> tuple[PoolRunner, int, Mixture]:
-        """Run a copy of the runner, or the first one; return it, the number of the first forecast, and the forecasts.
+    def _new_runners(self, before: PoolRunner | None, series: Floats, known: Floats) -> tuple[PoolRunner, PoolRunner]:
+        """Return a copy of the runner, or the first one, and the one whose forecasts a trace may show.
 
         A period that was found in this very series was not known while it came in: the forecasts are then those of a
         forecaster without a season.
@@ -334,13 +336,10 @@ class AutoForecaster(Forecaster):
         if runner is before:
             runner = new_runner(runner.spec, runner.row.copy(), self.exog)
         is_hindsight = before is None and self._settings.period is None and len(runner.spec.periods) > 0
-        if not (keep and is_hindsight):
-            first, _, _, records = runner.run(known, series, False, keep)
-            return runner, first, runner.spec.predictive(records)
+        if not is_hindsight:
+            return runner, runner
         blind = self._spec_of((), known.shape[1])
-        first, _, _, records = new_runner(blind, blind.new_row(), self.exog).run(known, series, False, keep)
-        runner.run(known, series, False, False)
-        return runner, first, blind.predictive(records)
+        return runner, new_runner(blind, blind.new_row(), self.exog)
 
     def _fitting_pool(self, runner: PoolRunner | None, n_exog: int, series: Floats | None = None) -> PoolRunner:
         """Return the forecaster's runner, or a new one for this number of exogenous columns."""
@@ -377,6 +376,36 @@ class AutoForecaster(Forecaster):
     def _check_row(self, exog: object) -> Floats:
         """Return a checked copy of the exogenous values of one observation."""
         return check_exog_row(exog, self._n_columns(), self.exog, self.missing)
+
+
+def _forecasts(
+    runner: PoolRunner, known: Floats, series: Floats, keep_predictive: bool
+) -> tuple[int, Mixture | Normal, Floats]:
+    """Run a series; return the number of the first forecast, the forecasts, and the scale of their noise.
+
+    Where whole distributions are not kept, their moments are taken block by block, so that few are in memory at once.
+    """
+    if keep_predictive:
+        first, _, _, records = runner.run(known, series, False, True)
+        forecasts = runner.spec.predictive(records)
+        return first, forecasts, _noise_scale(forecasts)
+    firsts, blocks = 0, []
+    for start in range(0, len(series), BLOCK):
+        block = slice(start, start + BLOCK)
+        first, _, _, records = runner.run(np.ascontiguousarray(known[block]), series[block], False, True)
+        firsts += first
+        if len(records):
+            found = runner.spec.predictive(records)
+            blocks.append((found.mean, np.maximum(found.var, LEAST_VAR), _noise_scale(found)))
+    mean, var, noise_scale = (np.concatenate(each) for each in zip(*blocks, strict=True))
+    return firsts, Normal(mean, var), noise_scale
+
+
+def _noise_scale(forecasts: Mixture) -> Floats:
+    """Return the root mean square scale of the structures' noise in each forecast."""
+    parts = forecasts.components
+    scale: Floats = np.sqrt(np.sum(parts["weight"] * parts["noise_scale"] ** 2, axis=1))
+    return scale
 
 
 def new_runner(spec: PoolSpec, row: Floats, names: tuple[str, ...] | None) -> PoolRunner:
