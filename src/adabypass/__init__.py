@@ -14,6 +14,7 @@ from adabypass.distributions.predictive import (
 )
 from adabypass.evaluation import compare, evaluate, evaluate_frame
 from adabypass.forecasting import AutoForecaster, Baseline, Drift, Forecaster, Naive, SeasonalNaive
+from adabypass.numerics.config import show_config
 from adabypass.numerics.noise import Family
 from adabypass.panel.forecasts import forecast
 from adabypass.panel.panel import Panel
@@ -28,7 +29,6 @@ from adabypass.regressors import (
 )
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Change, Scores, Trace
-from adabypass.simd.config import show_config
 from adabypass.storage import from_bytes, load
 
 __all__ = [

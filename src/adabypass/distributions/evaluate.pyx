@@ -25,7 +25,7 @@ from adabypass.distributions.search cimport (
     inner_quantile, quantile_cold_start, quantile_of, rough_quantile,
 )
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport MixtureLanes, TailValues
+from adabypass.numerics.dispatch cimport MixtureLanes, TailValues
 
 from adabypass.numerics import limits
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from adabypass.distributions.component cimport Component
-from adabypass.simd.dispatch cimport MOST_FLEXIBLE, FlexibleNormals, Normals
+from adabypass.numerics.dispatch cimport MOST_FLEXIBLE, FlexibleNormals, Normals
 
 cdef enum:
     MOST_FAMILIES = 8       # a power of two: indices are masked with one less, so that none leaves the table

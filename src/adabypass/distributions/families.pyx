@@ -1,4 +1,4 @@
-"""One table of operations on every family of noise: variance and density. Its evidence is in simd/noise.h.
+"""One table of operations on every family of noise: variance and density. Its evidence is in numerics/c/noise.h.
 
 A new family gets its functions and its row of the table here, its description in noise.py, and a place among the bank's
 noise models.
@@ -7,7 +7,7 @@ noise models.
 from libc.math cimport INFINITY, M_PI, exp, hypot, lgamma, log, log1p, sqrt
 
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS, MOST_FLEXIBLE, MOST_NORMALS, Evidence
+from adabypass.numerics.dispatch cimport KERNELS, MOST_FLEXIBLE, MOST_NORMALS, Evidence
 
 from adabypass.numerics import limits, noise as spec
 

@@ -2,7 +2,7 @@
 
 from adabypass.distributions.component cimport N_TARGETS, Component
 from adabypass.distributions.packing cimport Packing
-from adabypass.simd.dispatch cimport MixtureLanes, TailValues
+from adabypass.numerics.dispatch cimport MixtureLanes, TailValues
 
 
 cdef struct Student:

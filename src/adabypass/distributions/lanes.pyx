@@ -17,7 +17,7 @@ from adabypass.distributions.families cimport (
 )
 from adabypass.distributions.packing cimport Packing, Record
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, MOST_NORMALS, MixtureLanes, TailValues
+from adabypass.numerics.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, MOST_NORMALS, MixtureLanes, TailValues
 
 from adabypass.numerics import limits
 

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from adabypass.distributions.component cimport Component
-from adabypass.simd.dispatch cimport MOST_FLEXIBLE
+from adabypass.numerics.dispatch cimport MOST_FLEXIBLE
 
 
 ctypedef struct Record:

@@ -13,7 +13,7 @@ from scipy.special.cython_special cimport ndtri, stdtrit
 from adabypass.distributions.component cimport IDENTITY, LOG, N_TARGETS, ROOT
 from adabypass.distributions.lanes cimport Mix, Student, tail_of, value_of
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport MixtureLanes, TailValues
+from adabypass.numerics.dispatch cimport MixtureLanes, TailValues
 
 from adabypass.numerics import limits
 

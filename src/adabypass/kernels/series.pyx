@@ -24,7 +24,7 @@ from adabypass.kernels.stability cimport n_response
 from adabypass.kernels.step cimport LARGEST, LINE, Kernel, WeightsView, StepContext, scale_features, next_line, saturate
 from adabypass.distributions.component cimport Component
 from adabypass.numerics.special cimport smaller
-from adabypass.simd.dispatch cimport LANES
+from adabypass.numerics.dispatch cimport LANES
 
 import numpy as np
 

@@ -2,7 +2,7 @@
 
 from adabypass.kernels.belief cimport LinearMixture
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport OPENED, Update
+from adabypass.numerics.dispatch cimport OPENED, Update
 
 
 cdef enum:                      # those of the row that change by an `Update`

@@ -22,7 +22,7 @@ from adabypass.kernels.bank cimport (
 from adabypass.kernels.bank_belief cimport export_mixture
 from adabypass.kernels.bank_walks cimport setting
 from adabypass.kernels.step cimport LARGEST, LINE, Kernel, StepContext, saturate
-from adabypass.simd.dispatch cimport LANES, MOST_FLEXIBLE, OPENED
+from adabypass.numerics.dispatch cimport LANES, MOST_FLEXIBLE, OPENED
 
 from adabypass.numerics import limits
 

@@ -52,7 +52,7 @@ SMALLEST_NEW_LOG = -12.0
 """Least log of the deviation of the slopes of new sparse features, over that of (183)."""
 
 LANES = 8
-"""Weights follow so many random walks, which compiled code moves at once: simd/kernels.h."""
+"""Weights follow so many random walks, which compiled code moves at once: numerics/c/kernels.h."""
 
 
 @dataclass(frozen=True)
