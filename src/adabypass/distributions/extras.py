@@ -77,9 +77,9 @@ def _moved(pooled_at: Integers | None, n: int, start: int) -> Integers:
 
 def _join_records(forecasts: Sequence["Mixture"]) -> "Mixture":
     first = forecasts[0]
-    if first.packing is None or any(each.packing != first.packing for each in forecasts):
+    if first.record_layout is None or any(each.record_layout != first.record_layout for each in forecasts):
         raise ParameterError("the forecasts cannot be joined: they mix models of different kinds.")
     mean, var, record = (
         np.concatenate([getattr(each, name) for each in forecasts]) for name in ("mean", "var", "record")
     )
-    return first.packed(record, first.packing, mean, var)
+    return first.from_record(record, first.record_layout, mean, var)

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from adabypass.distributions import clipped, component_sums, evaluate
+from adabypass.distributions import clipped, evaluate, families
 from adabypass.distributions.base import Distribution, interval_tails
 from adabypass.distributions.component import COMPONENT, Components, Target, check_components
 from adabypass.distributions.extras import UNBOUNDED, MixtureExtras
-from adabypass.distributions.moments import MixtureMoments
 from adabypass.distributions.near import keep_near
-from adabypass.distributions.packing import Packing
 from adabypass.distributions.protocol import Number, check_level, check_probability, check_values, plain
+from adabypass.distributions.record import MixtureMoments, RecordLayout
 from adabypass.errors import NotANumberError, ParameterError, ShapeError
 from adabypass.numerics import noise
 from adabypass.numerics.limits import LARGEST, LARGEST_HYPERPARAMETER, LARGEST_LOG_VAR, LEAST_DOF
@@ -128,17 +127,17 @@ class Mixture(Distribution, MixtureMoments):
         return forecast
 
     @staticmethod
-    def packed(record: Floats, packing: Packing, mean: Any, var: Any) -> "Mixture":
+    def from_record(record: Floats, layout: RecordLayout, mean: Any, var: Any) -> "Mixture":
         """Return the mixture that a model forecasts, kept as a record, or many of them: nothing is checked."""
         forecast = Mixture.__new__(Mixture)
-        forecast._fill_record(record, packing, mean, var)
+        forecast._fill_record(record, layout, mean, var)
         return forecast
 
     def __reduce__(self) -> Any:
         if self.extras is not None:
             return Mixture.with_extras, (self.components, self.extras)
         if self.record is not None:
-            return Mixture.packed, (self.record, self.packing, self.mean, self.var)
+            return Mixture.from_record, (self.record, self.record_layout, self.mean, self.var)
         return Mixture.unchecked, (self.components, self.mean, self.var)
 
     @staticmethod
@@ -155,7 +154,7 @@ class Mixture(Distribution, MixtureMoments):
     def _fill_from(self, components: Components) -> None:
         """Set the fields of a mixture that is being made, with the moments of its components."""
         many = components.ndim == 2
-        mean, var = component_sums.moments(np.ascontiguousarray(components if many else components[None]))
+        mean, var = families.moments(np.ascontiguousarray(components if many else components[None]))
         self._fill_components(components, *((mean, var) if many else (mean[0], var[0])))
 
     def _keep_moments_near(self) -> None:
@@ -164,7 +163,7 @@ class Mixture(Distribution, MixtureMoments):
         likeliest = np.take_along_axis(table, table["weight"].argmax(axis=1)[:, None], axis=1)
         mean, var = np.atleast_1d(self.mean, self.var)
         many = Mixture.unchecked(table, mean, var)
-        mean, var = keep_near(many, mean, var, component_sums.moments(np.ascontiguousarray(likeliest))[1])
+        mean, var = keep_near(many, mean, var, families.moments(np.ascontiguousarray(likeliest))[1])
         self._fill_components(self.components, *((mean[0], var[0]) if self._is_single else (mean, var)))
 
     def _find_moments(self) -> tuple[Any, Any]:
@@ -195,9 +194,7 @@ class Mixture(Distribution, MixtureMoments):
         is_known, atom = ~np.isnan(table["mean"][:, 0]), np.clip(0.0, *extras.support)
         with np.errstate(over="ignore", invalid="ignore"):
             mean, var = (
-                component_sums.moments(table)
-                if extras.support == UNBOUNDED
-                else _bounded_moments(table, extras.support)
+                families.moments(table) if extras.support == UNBOUNDED else _bounded_moments(table, extras.support)
             )
             kept = 1.0 - extras.zero_share
             first = kept * mean + extras.zero_share * atom
@@ -243,8 +240,8 @@ class Mixture(Distribution, MixtureMoments):
         if self.extras is not None:
             return Mixture.with_extras(self.components[positions], self.extras.choose(np.atleast_1d(positions)))
         mean, var = self.mean[chosen], self.var[chosen]
-        if self.record is not None and self.packing is not None:
-            return Mixture.packed(self.record[chosen], self.packing, mean, var)
+        if self.record is not None and self.record_layout is not None:
+            return Mixture.from_record(self.record[chosen], self.record_layout, mean, var)
         return Mixture.unchecked(self.components[chosen], mean, var)
 
     def logpdf(self, y: Number) -> Any:
@@ -293,14 +290,14 @@ class Mixture(Distribution, MixtureMoments):
 
     def _quantiles(self, levels: Floats, restart: int = 0) -> Floats:
         flat = np.ascontiguousarray(levels.reshape(-1))
-        return evaluate.quantile(self._table, flat, self.packing, self.extras, restart)
+        return evaluate.quantile(self._table, flat, self.record_layout, self.extras, restart)
 
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
         """Return the central interval that holds the observation with probability `level`: see `Predictive`."""
         if start is not None:
             _check_start(start)
-        if self.record is not None and self.packing is not None and self._is_single:
-            return evaluate.interval(self.record, self.packing, *interval_tails(check_level(level)), start)
+        if self.record is not None and self.record_layout is not None and self._is_single:
+            return evaluate.interval(self.record, self.record_layout, *interval_tails(check_level(level)), start)
         return super().interval(level)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
@@ -325,10 +322,10 @@ class Mixture(Distribution, MixtureMoments):
         """Call a compiled function with one value for each forecast, or with many for a single forecast."""
         is_single = self._is_single
         if is_single and isinstance(at, float) and isfinite(at):  # as a rule, and without the work for arrays
-            return float(function(self._table, np.array([at]), self.packing, self.extras)[0])
+            return float(function(self._table, np.array([at]), self.record_layout, self.extras)[0])
         values = np.asarray(check_values(at, () if is_single else (len(self),)))
         flat = np.ascontiguousarray(values.reshape(-1) if is_single else np.broadcast_to(values, len(self)))
-        found = function(self._table, flat, self.packing, self.extras)
+        found = function(self._table, flat, self.record_layout, self.extras)
         return plain(found.reshape(values.shape)) if is_single else found
 
 
@@ -351,7 +348,7 @@ def _component_moments(table: Components, support: tuple[float, float]) -> tuple
     if support == UNBOUNDED:
         flat = table.reshape(-1, 1).copy()
         flat["weight"] = 1.0
-        mean, var = component_sums.moments(flat)
+        mean, var = families.moments(flat)
         return mean.reshape(table.shape), var.reshape(table.shape)
     location, scale, dof = table["mean"], table["noise_scale"], np.maximum(table["dof"], LEAST_DOF)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -105,18 +105,18 @@ def _join_mixtures(forecasts: Sequence[Predictive]) -> Normal | Mixture:
 
 
 def _join_packed(forecasts: Sequence[Predictive]) -> Mixture | None:
-    """Return the forecasts as one, if all are records of one packing."""
+    """Return the forecasts as one, if all are records of one layout."""
     mixtures = _all_of(Mixture, forecasts)
-    packings = [each.packing for each in mixtures if each.packing is not None]
-    if not packings or len(packings) < len(mixtures):
+    layouts = [each.record_layout for each in mixtures if each.record_layout is not None]
+    if not layouts or len(layouts) < len(mixtures):
         return None
-    packing = max(packings, key=lambda each: each.size)
-    if any(each not in (packing, packing.own) for each in packings):
+    layout = max(layouts, key=lambda each: each.size)
+    if any(each not in (layout, layout.own) for each in layouts):
         return None
     found = [np.atleast_2d(each.record) for each in mixtures if each.record is not None]
-    records = np.concatenate([each if packing.of(each) is packing else packing.widened(each) for each in found])
-    return Mixture.packed(
-        records, packing, _joined([each.mean for each in mixtures]), _joined([each.var for each in mixtures])
+    records = np.concatenate([each if layout.of(each) is layout else layout.widened(each) for each in found])
+    return Mixture.from_record(
+        records, layout, _joined([each.mean for each in mixtures]), _joined([each.var for each in mixtures])
     )
 
 

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, betaln, psi, stdtr, stdtrit
 
 from adabypass.distributions.base import Distribution
-from adabypass.distributions.moments import Moments
 from adabypass.distributions.protocol import Number, check_level, check_probability, check_values, plain
+from adabypass.distributions.record import Moments
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.numerics.limits import LARGEST
 from adabypass.validation import Floats, check_array, check_rng, check_size

@@ -132,7 +132,7 @@ cdef class Cell(RowCell):
         weights : array (n, 2 * n_features), or with no rows
             Mean and variance of the weights after each y.
         records : array (n, n_record), or with no rows
-            The forecasts: distributions/packing.pyx. If none can speak of the log or the root of y, without what would.
+            The forecasts: distributions/record.pyx. If none can speak of the log or the root of y, without what would.
         """
         cdef StepContext step
         cdef Py_ssize_t t = 0, stop, n = self.n_features, n_rows = y.shape[0]

@@ -5,7 +5,7 @@ from libc.math cimport isnan
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.distributions.families cimport INSENSITIVE, noise_of
-from adabypass.distributions.packing cimport Record, open_record
+from adabypass.distributions.record cimport Record, open_record
 from adabypass.numerics.dispatch cimport KERNELS, Evidence
 from adabypass.kernels.belief cimport LinearMixture, export_single
 from adabypass.kernels.step cimport (

@@ -6,8 +6,8 @@ cimport numpy as cnp
 cdef class ForecastFactory:
     cdef type forecast_type
     cdef object predictive
-    cdef object packing
-    cdef object own_packing             # of forecasts that say nothing about the log or the root of y
+    cdef object record_layout
+    cdef object own_layout             # of forecasts that say nothing about the log or the root of y
     cdef cnp.npy_intp n_record
     cdef cnp.npy_intp n_own
 

@@ -5,7 +5,7 @@ from libc.math cimport INFINITY, isfinite
 
 cimport numpy as cnp
 
-from adabypass.distributions.moments cimport MixtureMoments, Moments
+from adabypass.distributions.record cimport MixtureMoments, Moments
 
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.normal import Normal
@@ -33,10 +33,10 @@ cdef class ForecastFactory:
             raise ValueError("a kernel describes the forecasts that its spec keeps as records, and no others")
         self.forecast_type = spec.forecast_type
         self.predictive = spec.predictive
-        self.packing = spec.packing
+        self.record_layout = spec.record_layout
         self.n_record = self.n_own = spec.n_record
-        if self.packing is not None:
-            self.own_packing, self.n_own = self.packing.own, self.packing.n_own
+        if self.record_layout is not None:
+            self.own_layout, self.n_own = self.record_layout.own, self.record_layout.n_own
 
     cdef object new_record(self, bint may_mix):
         """np.empty(n_record), or n_own if the forecast cannot be mixed; None if forecasts are not kept as records"""
@@ -55,6 +55,6 @@ cdef class ForecastFactory:
         if self.forecast_type is MIXTURE:
             mixture = (<PyTypeObject*>MIXTURE).tp_new(MIXTURE, <PyObject*>NOTHING, NULL)
             mixture.record, mixture.own_mean, mixture.own_var = record, mean, var
-            mixture.packing = self.packing if len(<cnp.ndarray>record) == self.n_record else self.own_packing
+            mixture.record_layout = self.record_layout if len(<cnp.ndarray>record) == self.n_record else self.own_layout
             return mixture
         return self.predictive(mean, var, record)

@@ -240,8 +240,8 @@ class EvidenceBypassSpec(GaussianSpec):
         return (noise.Family.INSENSITIVE,)
 
     def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
-        if record is None or self.packing is None:
+        if record is None or self.record_layout is None:
             return Normal(mean, var)
-        signal_var = self.packing.signal_var(record)
+        signal_var = self.record_layout.signal_var(record)
         many = signal_var.ndim == 2
         return Insensitive(mean, signal_var[:, 0] if many else float(signal_var[0]), self.noise_scale, self.epsilon)
