@@ -5,7 +5,6 @@ from typing import Any
 from adabypass.datasets import load_dataset
 from adabypass.distributions.component import Target
 from adabypass.distributions.predictive import (
-    Insensitive,
     Mixture,
     Normal,
     Point,
@@ -43,7 +42,6 @@ __all__ = [
     "Family",
     "Forecast",
     "Forecaster",
-    "Insensitive",
     "Mixture",
     "Naive",
     "Normal",

@@ -16,8 +16,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from adabypass import AutoBypass, Family, Forecaster, Mixture, Normal, StudentT
-from adabypass.distributions.component import COMPONENT_FAMILIES, Target
-from adabypass.distributions.extras import MixtureExtras
+from adabypass.distributions.component import COMPONENT_FAMILIES, MixtureExtras, Target
 from adabypass.distributions.record import RecordLayout
 from adabypass.errors import ParameterError
 

@@ -69,7 +69,6 @@ def test_a_record_without_flexible_noise_has_no_shares() -> None:
     layout = RecordLayout(families)
     assert layout.size == len(record) == 10
     assert layout.expand(record)["mean"] == approx(parts["mean"])
-    assert layout.signal_var(record) == approx(parts["signal_var"])
 
 
 def test_before_a_scale_is_known_all_noise_is_of_one_family() -> None:

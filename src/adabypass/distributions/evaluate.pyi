@@ -1,5 +1,4 @@
-from adabypass.distributions.component import Components
-from adabypass.distributions.extras import MixtureExtras
+from adabypass.distributions.component import Components, MixtureExtras
 from adabypass.distributions.record import RecordLayout
 from adabypass.validation import Floats, Integers
 

@@ -1,8 +1,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adabypass.distributions.component import Components
-from adabypass.distributions.extras import MixtureExtras
+from adabypass.distributions.component import Components, MixtureExtras
 from adabypass.numerics.noise import Family
 from adabypass.validation import Floats
 
@@ -23,7 +22,6 @@ class RecordLayout:
     def widened(self, records: Floats) -> Floats: ...
     def is_transformed(self, records: Floats) -> bool: ...
     def expand(self, records: Floats) -> Components: ...
-    def signal_var(self, records: Floats) -> Any: ...
 
 def get_record_layout(
     families: tuple[Family, ...], n_signals: int, transformed: RecordLayout | None

@@ -133,11 +133,6 @@ cdef class RecordLayout:
                 self.expand_one(&memory[t, 0], &parts[t, 0], is_transformed)
         return out if np.ndim(records) == 2 else out[0]
 
-    def signal_var(self, records):
-        """Return the variances of x'w: (n_signals,), or (n, n_signals)."""
-        cdef Py_ssize_t begin = 1 + (MOST_FLEXIBLE if self.n_flexible else 0) + self.n_linears + self.n_signals
-        return records[..., begin:begin + self.n_signals]
-
     cdef Record open(self, const double* memory) noexcept nogil:
         return open_record(<double*>memory, self.n_linears, self.n_signals, self.n_flexible > 0)
 
