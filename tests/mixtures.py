@@ -1,13 +1,26 @@
-"""Components of forecasts as the references have them: what those of compiled code are compared with."""
+"""Forecasts for tests: components as the references have them, and mixtures of one component."""
 
 import numpy as np
 
+from adabypass import Mixture
 from adabypass.distributions.component import COMPONENT, Components
 from adabypass.numerics.noise import FLEXIBLE_NORMALS, Family
 from adabypass.reference import multistep
 from adabypass.state.linear_mixture import LinearMixture
 from adabypass.state.past import Design, Past
 from adabypass.validation import Floats
+
+
+def insensitive(mean: float | Floats, signal_var: float | Floats, noise_scale: float, epsilon: float) -> Mixture:
+    """Return one forecast, or many, by a Gaussian plus insensitive noise."""
+    return Mixture.of(
+        weight=np.ones((*np.shape(mean), 1)),
+        mean=np.asarray(mean)[..., None],
+        signal_var=np.asarray(signal_var)[..., None],
+        noise_scale=noise_scale,
+        epsilon=epsilon,
+        family=Family.INSENSITIVE,
+    )
 
 
 def split_flexible(components: Components, shares: Floats) -> Components:

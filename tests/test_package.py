@@ -13,7 +13,7 @@ import adabypass
 
 COMPILED = (
     "adabypass.numerics.special",
-    *(f"adabypass.distributions.{name}" for name in ("component_sums", "evaluate")),
+    *(f"adabypass.distributions.{name}" for name in ("families", "evaluate")),
     *(
         f"adabypass.kernels.{name}"
         for name in ("step", "passive_aggressive", "kalman", "bypass", "evidence", "bank", "transformed")

@@ -1,4 +1,4 @@
-"""Fit the series of exp and log by polynomials: the coefficients in simd/functions.h.
+"""Fit the series of exp and log by polynomials: the coefficients in numerics/c/functions.h.
 
 Each is an interpolation at Chebyshev's points, in 50 digits; the printed error is that of the rounded coefficients.
 """

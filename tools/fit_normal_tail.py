@@ -1,4 +1,4 @@
-"""Fit the tail of a normal distribution by a ratio of polynomials: the coefficients in simd/functions.h.
+"""Fit the tail of a normal distribution by a ratio of polynomials: the coefficients in numerics/c/functions.h.
 
 What is fitted is U(x) = 2/(x + 3/(x + ...)), from which mass, mean and variance beyond x >= 0 follow without
 cancellation. As in fit_bessel_ratio.py, the fit is a linearised least-squares problem in relative error, reweighted by

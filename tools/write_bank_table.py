@@ -182,7 +182,7 @@ def header(tables: Tables) -> str:
 def declarations(tables: Tables) -> str:
     """Return the header's declarations for Cython."""
     lines = ["# Written by tools/write_bank_table.py from state/bank_table.py: change that.", ""]
-    lines += ["from adabypass.simd.dispatch cimport FlexibleNormals, Limits, Normals", "", ""]
+    lines += ["from adabypass.numerics.dispatch cimport FlexibleNormals, Limits, Normals", "", ""]
     lines += ['cdef extern from "bank.h" nogil:', "    enum:"]
     lines += [f"        {each.name}" for listed in enums(tables).values() for each in listed]
     lines += ["", "    struct Bank:", *(f"        {each.value} {each.name}" for each in members(tables)), ""]

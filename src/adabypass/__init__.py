@@ -5,7 +5,6 @@ from typing import Any
 from adabypass.datasets import load_dataset
 from adabypass.distributions.component import Target
 from adabypass.distributions.predictive import (
-    Insensitive,
     Mixture,
     Normal,
     Point,
@@ -14,6 +13,7 @@ from adabypass.distributions.predictive import (
 )
 from adabypass.evaluation import compare, evaluate, evaluate_frame
 from adabypass.forecasting import AutoForecaster, Baseline, Drift, Forecaster, Naive, SeasonalNaive
+from adabypass.numerics.config import show_config
 from adabypass.numerics.noise import Family
 from adabypass.panel.forecasts import forecast
 from adabypass.panel.panel import Panel
@@ -28,7 +28,6 @@ from adabypass.regressors import (
 )
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Change, Scores, Trace
-from adabypass.simd.config import show_config
 from adabypass.storage import from_bytes, load
 
 __all__ = [
@@ -43,7 +42,6 @@ __all__ = [
     "Family",
     "Forecast",
     "Forecaster",
-    "Insensitive",
     "Mixture",
     "Naive",
     "Normal",

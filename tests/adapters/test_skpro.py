@@ -14,9 +14,10 @@ import pandas as pd
 from skpro.metrics import CRPS
 from skpro.utils import check_estimator
 
-from adabypass import AutoBypass, Insensitive, Mixture, Normal
+from adabypass import AutoBypass, Mixture, Normal
 from adabypass.adapters.skpro import AutoBypassRegressor, PredictiveDistribution
 from adabypass.errors import MissingExtraError
+from tests.mixtures import insensitive
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(120, 3)), columns=["sun", "wind", "rain"])
@@ -55,7 +56,7 @@ def test_numbers_equal_those_of_auto_bypass(fit_intercept: bool) -> None:
     [
         Normal(np.array([0.0, 10.0]), np.array([1.0, 4.0])),
         Mixture.of(weight=[[0.2, 0.8]] * 2, mean=[[0.0, 1.0], [5.0, -3.0]], signal_var=2.0),
-        Insensitive(np.array([0.0, 3.0]), np.array([0.1, 1.0]), 0.5, 1.25),
+        insensitive(np.array([0.0, 3.0]), np.array([0.1, 1.0]), 0.5, 1.25),
     ],
     ids=lambda each: type(each).__name__,
 )

@@ -130,22 +130,22 @@ def test_a_late_row_is_found_among_rows_that_came_together() -> None:
 
 
 def test_a_search_without_a_beginning_is_refused() -> None:
-    packing = Forecaster(lags=1)._spec.model.packing
-    assert packing is not None
-    records, deviates, bounds = np.full((2, packing.size), np.nan), np.zeros((2, 2)), np.zeros((2, 2))
+    layout = Forecaster(lags=1)._spec.model.record_layout
+    assert layout is not None
+    records, deviates, bounds = np.full((2, layout.size), np.nan), np.zeros((2, 2)), np.zeros((2, 2))
     both = np.array([0, 1])
-    evaluate.intervals(records, packing, 0.1, 0.9, both, both, deviates, bounds)
+    evaluate.intervals(records, layout, 0.1, 0.9, both, both, deviates, bounds)
     assert np.isnan(bounds).all()
     for which in ([0], [0, 2], [-1, 0]):
         with pytest.raises((ValueError, IndexError), match="deviates"):
-            evaluate.intervals(records, packing, 0.1, 0.9, both, np.array(which), deviates, bounds)
+            evaluate.intervals(records, layout, 0.1, 0.9, both, np.array(which), deviates, bounds)
     with pytest.raises(ValueError, match="bounds"):
-        evaluate.intervals(records, packing, 0.1, 0.9, both, both, deviates, bounds[:1])
+        evaluate.intervals(records, layout, 0.1, 0.9, both, both, deviates, bounds[:1])
     for chosen in ([2], [-1]):
         with pytest.raises(IndexError, match="no forecast"):
-            evaluate.intervals(records, packing, 0.1, 0.9, np.array(chosen), both, deviates, bounds)
+            evaluate.intervals(records, layout, 0.1, 0.9, np.array(chosen), both, deviates, bounds)
     with pytest.raises(ValueError, match="numbers"):
-        evaluate.intervals(records[:, 1:].copy(), packing, 0.1, 0.9, both, both, deviates, bounds)
+        evaluate.intervals(records[:, 1:].copy(), layout, 0.1, 0.9, both, both, deviates, bounds)
 
 
 def test_rows_of_many_numbers_are_learned_few_at_a_time() -> None:

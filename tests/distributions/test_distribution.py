@@ -16,9 +16,8 @@ from scipy import stats
 from scipy.integrate import quad
 
 from adabypass import AutoBypass, Family, Forecaster, Mixture, Normal, StudentT
-from adabypass.distributions.component import COMPONENT_FAMILIES, Target
-from adabypass.distributions.extras import MixtureExtras
-from adabypass.distributions.packing import Packing
+from adabypass.distributions.component import COMPONENT_FAMILIES, MixtureExtras, Target
+from adabypass.distributions.record import RecordLayout
 from adabypass.errors import ParameterError
 
 LEVELS = np.array([1e-9, 1e-4, 0.05, 0.25, 0.499999, 0.5, 0.500001, 0.75, 0.88, 0.89, 0.95, 1 - 1e-4, 1 - 1e-9])
@@ -286,12 +285,12 @@ def test_a_record_that_somebody_writes_to_harms_nobody() -> None:
             forecast.cdf(0.3)
             forecast.crps(0.3)
     with pytest.raises(ValueError, match="no room for the degrees of freedom"):
-        Packing((Family.STUDENT,) * 40)
+        RecordLayout((Family.STUDENT,) * 40)
 
 
 def test_a_record_without_flexible_noise_is_read_as_far_as_it_goes() -> None:
-    layout = Packing((Family.GAUSSIAN,))
-    forecast = Mixture.packed(np.array([-1.0, 1.0, 2.0, 0.75, 0.5]), layout, 2.0, 1.0)
+    layout = RecordLayout((Family.GAUSSIAN,))
+    forecast = Mixture.from_record(np.array([-1.0, 1.0, 2.0, 0.75, 0.5]), layout, 2.0, 1.0)
     assert forecast.interval(0.9) == pytest.approx(Normal(2.0, 1.0).interval(0.9))
 
 

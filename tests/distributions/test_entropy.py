@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from adabypass import Family, Insensitive, Mixture
+from adabypass import Family, Mixture
 from tests import oracles
 from tests.distributions.test_crps import random_mixture
+from tests.mixtures import insensitive
 
 
 def by_quadrature(forecast: Mixture) -> float:
@@ -29,7 +30,7 @@ def test_the_entropy_of_two_peaks_far_apart_is_that_of_one_and_of_the_choice(
     apart: float, scale: float, error: float
 ) -> None:
     """At 1e9 two numbers are a thousandth of the scale apart."""
-    one = Insensitive(0.0, scale**2, scale, 1.0)
+    one = insensitive(0.0, scale**2, scale, 1.0)
     two = Mixture.of(
         weight=[0.5, 0.5],
         mean=[0.0, apart],

@@ -93,7 +93,7 @@ def test_moments_that_no_normal_has_are_refused(mean: float, var: float) -> None
 
 
 def test_moments_of_different_shapes_are_refused() -> None:
-    with pytest.raises(ShapeError, match=r"mean has shape \(3,\) and var \(\), but both must be numbers, or arrays"):
+    with pytest.raises(ShapeError, match=r"mean has shape \(3,\), var has shape \(\), but all must be numbers"):
         Normal(np.zeros(3), 1.0)
 
 

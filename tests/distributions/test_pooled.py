@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate
 
 from adabypass import AutoForecaster, load_dataset
-from adabypass.distributions.extras import MixtureExtras
+from adabypass.distributions.component import MixtureExtras
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.predictive import concatenate
 from adabypass.errors import ParameterError

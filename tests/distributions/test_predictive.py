@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass import AutoBypass, Family, Forecast, Insensitive, Mixture, Normal, Point, Trace
+from adabypass import AutoBypass, Family, Forecast, Mixture, Normal, Point, Trace
 from adabypass.distributions.component import COMPONENT
 from adabypass.distributions.empirical import Empirical
 from adabypass.distributions.predictive import Predictive, concatenate, from_components
 from adabypass.errors import NotANumberError, ParameterError, ShapeError
+from tests.mixtures import insensitive
 
 DRAWS = np.random.default_rng(0).normal(size=(50, 3))
 
@@ -25,12 +26,12 @@ def mixture(n: int = 3) -> Mixture:
 EVERY_KIND: dict[str, Callable[[], Any]] = {
     "Normal": lambda: Normal(np.arange(3.0), np.ones(3)),
     "Mixture": mixture,
-    "Insensitive": lambda: Insensitive(np.arange(3.0), np.ones(3), 0.5, 1.0),
+    "Insensitive": lambda: insensitive(np.arange(3.0), np.ones(3), 0.5, 1.0),
     "Empirical": lambda: Empirical(DRAWS),
     "Point": lambda: Point(np.arange(3.0), model="PassiveAggressive"),
     "one Normal": lambda: Normal(1.0, 2.0),
     "one Mixture": lambda: Mixture.of(weight=[0.3, 0.7], mean=[0.0, 1.0], signal_var=1.0),
-    "one Insensitive": lambda: Insensitive(1.0, 1.0, 0.5, 1.0),
+    "one Insensitive": lambda: insensitive(1.0, 1.0, 0.5, 1.0),
     "one Point": lambda: Point(1.0, model="PassiveAggressive"),
 }
 
@@ -137,15 +138,14 @@ def test_forecasts_of_one_kind_keep_it(kind: str) -> None:
     assert both.mean == approx(np.tile(forecast.mean, 2))
 
 
-def test_insensitive_forecasts_of_other_noise_become_mixtures() -> None:
-    both = concatenate([Insensitive(0.0, 1.0, 0.5, 1.0), Insensitive(0.0, 1.0, 0.7, 1.0)])
-    assert type(both) is Mixture
+def test_forecasts_of_different_noise_are_joined() -> None:
+    both = concatenate([insensitive(0.0, 1.0, 0.5, 1.0), insensitive(0.0, 1.0, 0.7, 1.0)])
     assert both.sd[0] < both.sd[1]
 
 
 @pytest.mark.parametrize("other", ["Normal", "Mixture", "Empirical"])
 def test_points_are_joined_with_points_alone(other: str) -> None:
-    with pytest.raises(ParameterError, match="cannot be joined: normals go with mixtures"):
+    with pytest.raises(ParameterError, match="cannot be joined; join normals with mixtures"):
         concatenate([EVERY_KIND["Point"](), EVERY_KIND[other]()])
 
 
@@ -213,9 +213,7 @@ def test_many_forecasts_are_asked_with_one_number_or_one_each(name: str, method:
     [
         (lambda: Point("high", "PA"), NotANumberError, "mean is 'high', but must be made of numbers"),  # type: ignore[arg-type]
         (lambda: Point(np.zeros((2, 2)), "PA"), ShapeError, r"mean has shape \(2, 2\)"),
-        (lambda: Insensitive(0.0, np.ones(2), 1.0, 1.0), ShapeError, r"mean has shape \(\) and signal_var \(2,\)"),
-        (lambda: Insensitive(0.0, 1.0, "wide", 1.0), NotANumberError, "noise_scale is 'wide'"),  # type: ignore[arg-type]
-        (lambda: Insensitive(0.0, 1.0, 1.0, 1e101), ParameterError, "noise_scale and epsilon at most 1e.100"),
+        (lambda: insensitive(0.0, 1.0, "wide", 1.0), NotANumberError, "noise_scale is 'wide'"),  # type: ignore[arg-type]
         (lambda: Mixture.of(weight=[0.5, 0.5], mean=[1, 2, 3]), ShapeError, r"weight \(2,\), mean \(3,\)"),
         (lambda: Mixture.of(weight=1.0, mean="high"), NotANumberError, "mean is 'high'"),
     ],
@@ -229,10 +227,6 @@ def test_a_forecast_is_made_of_numbers_that_fit(make: Callable[[], Any], error: 
 def test_a_search_begins_at_two_numbers_that_can_be_written(start: Any) -> None:
     with pytest.raises(ParameterError, match="start"):
         mixture(1)[0].interval(0.9, start=start)
-
-
-def test_a_mixture_is_made_whatever_class_is_asked() -> None:
-    assert type(Insensitive.of(weight=[1.0], mean=[0.0], signal_var=1.0)) is Mixture
 
 
 def test_an_array_that_changes_its_shape_is_read_once() -> None:

@@ -15,7 +15,7 @@ STEPS = Normal(np.zeros(3), np.ones(3))
 @pytest.mark.parametrize(
     ("predictive", "error", "words"),
     [
-        (None, ParameterError, "predictive is None, but must be forecasts: a Normal, an Insensitive, a Mixture or a"),
+        (None, ParameterError, "predictive is None, but must be forecasts: a Normal, a Mixture or a"),
         (np.zeros(3), ParameterError, r"predictive is array\(\[0., 0., 0.\]\), but must be forecasts"),
         (
             Normal,

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from adabypass.distributions.protocol import Predictive
+from adabypass.distributions.base import Predictive
 from adabypass.errors import NotReadyError, ParameterError
 from adabypass.forecasting import Forecaster
 from adabypass.forecasting.observations import check_series

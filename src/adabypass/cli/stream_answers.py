@@ -10,7 +10,7 @@ from adabypass.cli.stream_output import Encode, Wanted
 from adabypass.distributions import evaluate
 from adabypass.distributions.base import interval_tails
 from adabypass.distributions.mixture import Mixture
-from adabypass.distributions.packing import Packing
+from adabypass.distributions.record import RecordLayout
 from adabypass.panel.learning import Record, Rows
 from adabypass.results.trace import surprises
 from adabypass.storage.series import Row, StreamSeries
@@ -36,13 +36,13 @@ class Answerer:
         self._wanted, self._series, self._encode = wanted, series, encode
         self._model = series.template._spec.model
         is_packed = self._model.forecast_type is Mixture and "interval" in wanted.fields
-        self._packing: Packing | None = self._model.packing if is_packed else None
+        self._record_layout: RecordLayout | None = self._model.record_layout if is_packed else None
         """Of forecasts whose intervals are searched for where that of the series' row before has ended."""
 
     def answer(self, rows: list[Row]) -> list[Any]:
         """Learn rows; return the answer to each."""
-        bounds = np.empty((0 if self._packing is None else len(rows), 2))
-        finish = None if self._packing is None else self._interval_finder(self._packing, bounds)
+        bounds = np.empty((0 if self._record_layout is None else len(rows), 2))
+        finish = None if self._record_layout is None else self._interval_finder(self._record_layout, bounds)
         y = np.array([row[3] for row in rows])
         record, numbers = self._series.learn(rows, y, finish)
         is_known = ~np.isnan(record.seen[:, 0])
@@ -52,19 +52,19 @@ class Answerer:
             self._wanted,
             self._model.predictive(mean, var, record.records[known]),
             y[known],
-            None if self._packing is None else bounds[known],
+            None if self._record_layout is None else bounds[known],
         )
         columns = [column for name in self._wanted.fields if name != "change" for column in forecasts.columns(name)]
         if "change" in self._wanted.fields:
             columns.append(self._changes(numbers[known], record.learned[known]))
         return self._encode(rows, is_known.tolist(), columns)
 
-    def _interval_finder(self, packing: Packing, bounds: Floats) -> Callable[[Record, Rows, Rows], None]:
+    def _interval_finder(self, layout: RecordLayout, bounds: Floats) -> Callable[[Record, Rows, Rows], None]:
         """Return the function that finds the intervals of rows that were learned."""
         low, high = interval_tails(self._wanted.level)
 
         def find(record: Record, numbers: Rows, chosen: Rows) -> None:
-            evaluate.intervals(record.records, packing, low, high, chosen, numbers, self._series.deviates, bounds)
+            evaluate.intervals(record.records, layout, low, high, chosen, numbers, self._series.deviates, bounds)
 
         return find
 

@@ -1,55 +1,93 @@
-"""The record of one component of a forecast: a Gaussian plus noise of some family.
+"""What a mixture consists of: components, each a Gaussian plus noise of some family, and extras.
 
-Compiled code reads and writes the same record as the C struct `Component`, declared in component.pxd.
+Compiled code reads and writes a component as the C struct `Component`, declared in component.pxd.
 """
 
 from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.numerics.noise import Family
+from adabypass.validation import Floats, Integers
+
+if TYPE_CHECKING:
+    from adabypass.distributions.mixture import Mixture
 
 Components: TypeAlias = np.ndarray[Any, np.dtype[np.void]]
 """An array of records of type `COMPONENT`."""
 
 COMPONENT = np.dtype(
     [
-        ("weight", np.float64),
-        ("mean", np.float64),
-        ("signal_var", np.float64),
-        ("noise_scale", np.float64),
-        ("epsilon", np.float64),
-        ("family", np.int64),
-        ("target", np.int64),
-        ("dof", np.float64),
+        ("weight", np.float64),  # of the component in the mixture
+        ("mean", np.float64),  # of the Gaussian
+        ("signal_var", np.float64),  # variance of the Gaussian; 0 for Student's t, which has none
+        ("noise_scale", np.float64),  # scale of the noise, in the units of the target
+        ("epsilon", np.float64),  # half-width of insensitive noise's flat top, in units of noise_scale; otherwise 0
+        ("family", np.int64),  # `Family` of the noise, never FLEXIBLE: each of its normals is a component of its own
+        ("target", np.int64),  # `Target`: whether all of this describes y, its log or its root
+        ("dof", np.float64),  # degrees of freedom of Student's t, above 0; otherwise 0
     ]
 )
-"""Mixture weight; mean and variance of the Gaussian; scale, half-width of the flat top and family of the noise; target;
-degrees of freedom.
-
-`epsilon` is in units of `noise_scale`, and 0 unless `family` is `Family.INSENSITIVE`. No component's family is
-`Family.FLEXIBLE`: each normal of flexible noise is a component of its own. All of it is about y, its log or its root,
-as `target` says. A component of `Family.STUDENT` has no Gaussian beside its noise: `signal_var` is 0, `dof` above 0.
-"""
+"""NumPy type of one component."""
 
 
 class Target(IntEnum):
-    """What of y a component is the distribution of."""
+    """The quantity whose distribution a component describes."""
 
     IDENTITY = 0
     """y itself."""
     LOG = 1
-    """Its natural logarithm: y is positive."""
+    """The natural logarithm of y, which is positive."""
     ROOT = 2
-    """Its square root, with the sign of y."""
+    """The square root of |y|, with the sign of y."""
+
+
+UNBOUNDED = (-np.inf, np.inf)
+"""Support of a forecast without bounds."""
+
+
+class MixtureExtras(NamedTuple):
+    """Atoms at 0, bounds and further mixtures of n forecasts.
+
+    The value of forecast t is exactly 0 with probability `zero_share[t]`; otherwise it is drawn from the forecast's
+    components, or from those of one of the `parts`. Values outside the bounds are clipped to them.
+    """
+
+    zero_share: Floats
+    """Probability of a value of exactly 0, shape (n,)."""
+    support: tuple[float, float] = UNBOUNDED
+    """Lower and upper bound of every quantile, draw and mean."""
+    share: Floats | None = None
+    """Shares of the forecast's own components and of each part in a pool, shape (n_pooled, 1 + n_parts)."""
+    pooled_at: Integers | None = None
+    """Row of `share` and of the parts that belongs to each forecast, shape (n,); -1 for a forecast without a pool."""
+    parts: tuple["Mixture", ...] = ()
+    """Further forecasts in a pool, n_pooled each; those without a share are ignored."""
+
+    @property
+    def is_pool(self) -> bool:
+        """Whether any forecast is pooled with others."""
+        return self.share is not None
+
+    def choose(self, wanted: Any) -> "MixtureExtras":
+        """Return the extras of the forecasts at some positions, given as an array."""
+        if self.share is None or self.pooled_at is None:
+            return self._replace(zero_share=self.zero_share[wanted])
+        row = self.pooled_at[wanted]
+        kept = row[row >= 0]
+        if not len(kept):
+            return MixtureExtras(self.zero_share[wanted], self.support)
+        at = np.where(row >= 0, np.cumsum(row >= 0) - 1, -1)
+        parts = tuple(each[kept] for each in self.parts)
+        return MixtureExtras(self.zero_share[wanted], self.support, self.share[kept], at, parts)
 
 
 COMPONENT_FAMILIES = tuple(family for family in Family if family is not Family.FLEXIBLE)
 
 ROUNDING = 1e-6
-"""How far the mixture weights of a forecast may be from adding up to 1."""
+"""Tolerance of the sum of the mixture weights of a forecast, which must be 1."""
 
 
 def check_components(components: object) -> Components:
@@ -57,7 +95,7 @@ def check_components(components: object) -> Components:
     if not isinstance(components, np.ndarray) or components.dtype != COMPONENT:
         kind = getattr(components, "dtype", type(components).__name__)
         raise ParameterError(
-            f"components are {kind}, but must be an array of COMPONENT; Mixture.of(weight=..., mean=...) makes one."
+            f"components are {kind}, but must be an array of COMPONENT; make one with Mixture.of(weight=..., mean=...)."
         )
     if components.ndim not in (1, 2) or components.shape[-1] == 0:
         raise ShapeError(

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.distributions.base import Distribution
-from adabypass.distributions.protocol import check_probability, check_values
+from adabypass.distributions.base import Distribution, check_probability, check_values
 from adabypass.errors import PointForecastError, ShapeError
 from adabypass.numerics.limits import LARGEST
 from adabypass.validation import Floats, check_array, check_rng, check_size

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from adabypass.distributions.component cimport Component
-from adabypass.simd.dispatch cimport MOST_FLEXIBLE, FlexibleNormals, Normals
+from adabypass.numerics.dispatch cimport MOST_FLEXIBLE, FlexibleNormals, Normals
 
 cdef enum:
     MOST_FAMILIES = 8       # a power of two: indices are masked with one less, so that none leaves the table
@@ -37,3 +37,6 @@ cdef double student_log_height(double dof) noexcept nogil
 cdef double total_sd(const Component* part) noexcept nogil
 cdef double part_sd(const Component* part, double noise_var) noexcept nogil
 cdef bint is_normal(const Component* part) noexcept nogil
+cdef void back_moments(int64_t target, double mean, double var, double* out_mean, double* out_var) noexcept nogil
+cdef bint is_known(const Component* parts) noexcept nogil
+cdef double mix_log_density(const Component* parts, Py_ssize_t n, double y) noexcept nogil

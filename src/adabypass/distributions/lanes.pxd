@@ -1,8 +1,8 @@
 # One forecast laid out for evaluation, whichever way it is kept.
 
 from adabypass.distributions.component cimport N_TARGETS, Component
-from adabypass.distributions.packing cimport Packing
-from adabypass.simd.dispatch cimport MixtureLanes, TailValues
+from adabypass.distributions.record cimport RecordLayout
+from adabypass.numerics.dispatch cimport MixtureLanes, TailValues
 
 
 cdef struct Student:
@@ -35,14 +35,34 @@ cdef struct Mix:
 
 
 cdef int make_room(Mix* mix, Py_ssize_t n_components, Py_ssize_t n_transformed, Py_ssize_t n_students) except -1
-cdef void lay_out_record(const double* memory, Packing packing, Mix* mix) noexcept nogil
-cdef Py_ssize_t count_transformed(Packing packing) noexcept
+cdef void lay_out_record(const double* memory, RecordLayout layout, Mix* mix) noexcept nogil
+cdef Py_ssize_t count_transformed(RecordLayout layout) noexcept
 cdef double probability(const Mix* mix, double y, bint lower) noexcept nogil
 cdef TailValues tail_of(const Mix* mix, const MixtureLanes* lanes, double y, bint lower, bint is_rough) noexcept nogil
 cdef bint choose_largest(Mix* mix) noexcept nogil
 cdef double value_of(const Student* part, double z) noexcept nogil
-cdef void empty_mix(Mix* mix) noexcept nogil
-cdef void add_components(const Component* parts, Py_ssize_t n, double share, Mix* mix) noexcept nogil
-cdef void add_record(const double* memory, Packing packing, double share, Mix* mix) noexcept nogil
-cdef void drop_negligible(Mix* mix, double negligible) noexcept nogil
-cdef void finish_mix(Mix* mix) noexcept nogil
+
+
+cdef class Forecasts:
+    cdef const Component[:, ::1] parts      # (n, n_components), or
+    cdef const double[:, ::1] records       # (n, size), with
+    cdef RecordLayout layout
+    cdef readonly Py_ssize_t n
+    cdef Mix mix
+    cdef Py_ssize_t n_room                  # components that there is room for,
+    cdef Py_ssize_t n_transformed           # that may be about the log of y, and as many about its root,
+    cdef Py_ssize_t n_students              # and that may be Student's t distributions
+    cdef const double[::1] atom_share       # (n,), or None
+    cdef const double[:, ::1] share         # (n_pooled, 1 + n_pool) of these forecasts and of each in the pool, or None
+    cdef const Py_ssize_t[::1] pooled_at    # (n,) row of `share`, -1 if the forecast is not pooled
+    cdef list pool                          # Forecasts of n_pooled rows each
+    cdef double low
+    cdef double high
+
+    cdef bint lay_out(self, Py_ssize_t t, double negligible) noexcept nogil
+    cdef bint _add(self, Py_ssize_t t, double share, Mix* mix) noexcept nogil
+    cdef bint _add_pool(self, Py_ssize_t row) noexcept
+    cdef double log_density(self, Py_ssize_t t, double y) noexcept nogil
+    cdef double _own_log_density(self, Py_ssize_t t, double y, Component* room) noexcept nogil
+    cdef double _pooled_log_density(self, Py_ssize_t t, double y) noexcept nogil
+    cdef double _pool_log_density(self, Py_ssize_t row, double y, double own) noexcept

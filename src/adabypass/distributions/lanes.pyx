@@ -1,23 +1,24 @@
-"""One forecast laid out for evaluation: its distribution function (47) and density.
+"""Forecasts laid out for evaluation: distribution function (47) and density.
 
-However a forecast is kept, as components, as a record (packing.pyx) or as a pool of several of these, its components
-are sorted here into lanes, one kind of each, which vector instructions sum up.
+A forecast may be stored as components, as a record (record.pyx) or as a pool of several of these. Here its components
+are sorted by kind into lanes, which vector instructions add up.
 """
 
-from libc.math cimport INFINITY, M_SQRT1_2, erfc, exp, fabs, isinf, log, log1p, sqrt
+from libc.math cimport INFINITY, M_SQRT1_2, NAN, erfc, exp, fabs, isinf, isnan, log, log1p, sqrt
 from libc.stdint cimport int64_t
-from libc.stdlib cimport malloc
+from libc.stdlib cimport free, malloc
 from scipy.special.cython_special cimport stdtr
 
 from adabypass.distributions.component cimport (
     IDENTITY, LOG, N_TARGETS, ROOT, Component, has_target, log_slope, to_target,
 )
 from adabypass.distributions.families cimport (
-    FLEXIBLE_NORMALS, STUDENT, Noise, is_normal, noise_of, part_sd, student_log_height, total_sd,
+    FLEXIBLE_NORMALS, STUDENT, Noise, is_known, is_normal, mix_log_density, noise_of, part_sd, student_log_height,
+    total_sd,
 )
-from adabypass.distributions.packing cimport Packing, Record
+from adabypass.distributions.record cimport Record, RecordLayout
+from adabypass.numerics.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, MOST_NORMALS, MixtureLanes, TailValues
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, MOST_NORMALS, MixtureLanes, TailValues
 
 from adabypass.numerics import limits
 
@@ -80,7 +81,7 @@ cdef double* _place(MixtureLanes* lanes, double* memory, Py_ssize_t n) noexcept 
 
 # Components into lanes.
 
-cdef void empty_mix(Mix* mix) noexcept nogil:
+cdef void _empty_mix(Mix* mix) noexcept nogil:
     """Begin with no component."""
     cdef int target
     mix.center = mix.unit = 0.0
@@ -93,7 +94,7 @@ cdef void empty_mix(Mix* mix) noexcept nogil:
 cdef inline void _add_normal(MixtureLanes* lanes, double weight, double mean, double var) noexcept nogil:
     """Add a normal; a negative number for the variance is the inverse standard deviation of an extreme one."""
     cdef Py_ssize_t k = lanes.n_normals
-    lanes.weight[k], lanes.mean[k], lanes.inverse_sd[k] = weight, mean, var     # for `finish_mix`
+    lanes.weight[k], lanes.mean[k], lanes.inverse_sd[k] = weight, mean, var     # for `_finish_mix`
     lanes.n_normals = k + 1
 
 
@@ -129,7 +130,7 @@ cdef inline double _normal_var(Mix* mix, const Component* part, double noise_var
     return -1.0 / sd
 
 
-cdef void add_components(const Component* parts, Py_ssize_t n, double share, Mix* mix) noexcept nogil:
+cdef void _add_components(const Component* parts, Py_ssize_t n, double share, Mix* mix) noexcept nogil:
     """Sort components into students, normals and others, each in lanes of its own."""
     cdef MixtureLanes* lanes
     cdef const Noise* noise
@@ -174,7 +175,7 @@ cdef inline void _add_center(Mix* mix, int64_t target, double weight, double mea
     mix.unit += weight * smaller(sd * slope, LARGEST)
 
 
-cdef void finish_mix(Mix* mix) noexcept nogil:
+cdef void _finish_mix(Mix* mix) noexcept nogil:
     """Fill the lanes up to whole blocks, with what has no weight, and invert the normals' standard deviations."""
     cdef int target
     if mix.n_students > 0:
@@ -218,7 +219,7 @@ cdef void _center_on_likeliest(Mix* mix) noexcept nogil:
     mix.unit = larger(unit, 1e-12 * fabs(mix.center))
 
 
-cdef void drop_negligible(Mix* mix, double negligible) noexcept nogil:
+cdef void _drop_negligible(Mix* mix, double negligible) noexcept nogil:
     """Leave out what has less weight than this: there are many such components, and they cost as much as others."""
     cdef MixtureLanes* lanes
     cdef Py_ssize_t i, k
@@ -288,67 +289,67 @@ cdef double value_of(const Student* part, double z) noexcept nogil:
 
 # Records into lanes.
 
-cdef Py_ssize_t count_transformed(Packing packing) noexcept:
+cdef Py_ssize_t count_transformed(RecordLayout layout) noexcept:
     """Count the components of a record that may be about the log of y."""
-    return packing.transformed.n_components if packing.transformed is not None else 0
+    return layout.transformed.n_components if layout.transformed is not None else 0
 
 
-cdef void lay_out_record(const double* memory, Packing packing, Mix* mix) noexcept nogil:
+cdef void lay_out_record(const double* memory, RecordLayout layout, Mix* mix) noexcept nogil:
     """Make a record the forecast that is evaluated."""
-    empty_mix(mix)
-    add_record(memory, packing, 1.0, mix)
-    finish_mix(mix)
+    _empty_mix(mix)
+    _add_record(memory, layout, 1.0, mix)
+    _finish_mix(mix)
 
 
-cdef void add_record(const double* memory, Packing packing, double share, Mix* mix) noexcept nogil:
-    """Do as `add_components`, with a record."""
+cdef void _add_record(const double* memory, RecordLayout layout, double share, Mix* mix) noexcept nogil:
+    """Do as `_add_components`, with a record."""
     cdef const double* transformed
     cdef int target
-    cdef bint is_plain = _is_plain(memory, packing)
-    if packing.transformed is not None:
+    cdef bint is_plain = _is_plain(memory, layout)
+    if layout.transformed is not None:
         for target in range(LOG, N_TARGETS):
-            transformed = packing.record_of(memory, target)
-            is_plain = is_plain and (transformed == NULL or _is_plain(transformed, packing.transformed))
+            transformed = layout.record_of(memory, target)
+            is_plain = is_plain and (transformed == NULL or _is_plain(transformed, layout.transformed))
     if not is_plain:
-        packing.expand_one(memory, mix.parts, packing.transformed is not None)
-        add_components(mix.parts, packing.n_components, share, mix)
+        layout.expand_one(memory, mix.parts, layout.transformed is not None)
+        _add_components(mix.parts, layout.n_components, share, mix)
         return
-    _add_target(memory, packing, IDENTITY, share, mix)
-    if packing.transformed is not None:
+    _add_target(memory, layout, IDENTITY, share, mix)
+    if layout.transformed is not None:
         for target in range(LOG, N_TARGETS):
-            transformed = packing.record_of(memory, target)
+            transformed = layout.record_of(memory, target)
             if transformed != NULL:
-                _add_target(transformed, packing.transformed, target, share, mix)
+                _add_target(transformed, layout.transformed, target, share, mix)
 
 
-cdef bint _is_plain(const double* memory, Packing packing) noexcept nogil:
+cdef bint _is_plain(const double* memory, RecordLayout layout) noexcept nogil:
     """Whether each linear model has its own noise, and no square could overflow or underflow."""
-    cdef Record record = packing.open(memory)
+    cdef Record record = layout.open(memory)
     cdef double largest = 0.0, least = INFINITY
     cdef Py_ssize_t k
-    for k in range(packing.n_signals):
+    for k in range(layout.n_signals):
         largest = larger(record.signal_var[k], largest)
-    for k in range(packing.n_linears):
+    for k in range(layout.n_linears):
         largest = larger(record.noise_scale[k], largest)
         least = smaller(record.noise_scale[k], least)
     return record.common_family[0] < 0.0 and largest < HUGE_SD and least > TINY_SD
 
 
-cdef void _add_target(const double* memory, Packing packing, int target, double share, Mix* mix) noexcept nogil:
+cdef void _add_target(const double* memory, RecordLayout layout, int target, double share, Mix* mix) noexcept nogil:
     """Add what a record, or a part of it, says of y, its log or its root."""
-    cdef Record record = packing.open(memory)
+    cdef Record record = layout.open(memory)
     cdef MixtureLanes* lanes = &mix.lanes[target]
     cdef const Noise* noise
     cdef Component part
     cdef Py_ssize_t j, k
     cdef double sq
-    _add_flexible(&record, packing, share, lanes)
-    for k in range(packing.n_linears):
-        part = packing.linear(&record, k)
+    _add_flexible(&record, layout, share, lanes)
+    for k in range(layout.n_linears):
+        part = layout.linear(&record, k)
         sq = part.noise_scale * part.noise_scale
         _add_center(mix, target, share * part.weight, part.mean, sqrt(part.signal_var + sq))
-    for k in range(packing.n_flexible, packing.n_linears):
-        part = packing.linear(&record, k)
+    for k in range(layout.n_flexible, layout.n_linears):
+        part = layout.linear(&record, k)
         part.weight *= share
         noise = noise_of(part.family)
         sq = part.noise_scale * part.noise_scale
@@ -366,13 +367,13 @@ cdef void _add_target(const double* memory, Packing packing, int target, double 
                 )
 
 
-cdef void _add_flexible(const Record* record, Packing packing, double share, MixtureLanes* lanes) noexcept nogil:
+cdef void _add_flexible(const Record* record, RecordLayout layout, double share, MixtureLanes* lanes) noexcept nogil:
     """Add the normals of the linear models of flexible noise: equation (107)."""
     cdef double center = 0.0, part, offset, sq
     cdef double* weight
     cdef double* mean
     cdef double* var
-    cdef Py_ssize_t j, k, n = packing.n_flexible
+    cdef Py_ssize_t j, k, n = layout.n_flexible
     if n == 0:          # then a record has no shares of normals
         return
     for j in range(MOST_FLEXIBLE):
@@ -385,8 +386,8 @@ cdef void _add_flexible(const Record* record, Packing packing, double share, Mix
         )
         for k in range(n):
             weight[k] = record.weight[k] * part
-            mean[k] = record.mean[packing.signal_at[k]] + record.noise_scale[k] * offset
-            var[k] = record.signal_var[packing.signal_at[k]] + record.noise_scale[k] * record.noise_scale[k] * sq
+            mean[k] = record.mean[layout.signal_at[k]] + record.noise_scale[k] * offset
+            var[k] = record.signal_var[layout.signal_at[k]] + record.noise_scale[k] * record.noise_scale[k] * sq
         lanes.n_normals += n
 
 
@@ -473,3 +474,185 @@ cdef double _rough_student(double dof, double z) noexcept nogil:
     deviate = (((-0.4 * square - 3.3) * square - 24.0) * square - 85.5) / (0.8 * square * square + 100.0 + b)
     deviate = larger(((deviate + square + 3.0) / b + 1.0) * sqrt(square), 0.0)
     return 0.5 * erfc((deviate if z < 0.0 else -deviate) * M_SQRT1_2)
+
+
+# Many forecasts.
+
+cdef class Forecasts:
+    """Many forecasts, whichever way they are kept, and the room in which one of them is evaluated.
+
+    Parameters
+    ----------
+    forecasts : array of `COMPONENT` (n, n_components), or records (n, size) of a layout
+    layout : RecordLayout or None
+    extras : MixtureExtras or None
+        Atoms at 0, bounds, and other forecasts with which these are pooled.
+    """
+
+    def __cinit__(self, forecasts, RecordLayout layout, extras=None):
+        cdef Py_ssize_t n_transformed = 0, n_students = 0
+        cdef Forecasts each
+        self.layout, self.pool = layout, []
+        self.low, self.high = -INFINITY, INFINITY
+        self.atom_share = self.share = self.pooled_at = None       # a view that was never set is not None
+        if layout is None:
+            self.parts = forecasts
+            self.n, self.n_room = self.parts.shape[0], self.parts.shape[1]
+            n_transformed = self.n_room if _any_target(self.parts, &n_students) else 0
+        else:
+            self.records = forecasts
+            self.n, self.n_room = self.records.shape[0], layout.n_components
+            if self.records.shape[1] != layout.size:
+                raise ValueError(f"a record of this layout has {layout.size} numbers")
+            n_transformed = count_transformed(layout)
+        if extras is not None:
+            self._take(extras)
+            for each in self.pool:
+                self.n_room += each.n_room
+                n_transformed += each.n_transformed
+                n_students += each.n_students
+        self.n_transformed, self.n_students = n_transformed, n_students
+        make_room(&self.mix, self.n_room, n_transformed, n_students)
+
+    def __dealloc__(self):
+        free(self.mix.memory)
+
+    def _take(self, extras):
+        """Keep what a forecast may have besides its own components."""
+        cdef Py_ssize_t t
+        self.low, self.high = extras.support
+        self.atom_share = extras.zero_share
+        if self.atom_share.shape[0] != self.n:
+            raise ValueError("as many atoms as forecasts are needed")
+        if extras.share is None:
+            return
+        self.share, self.pooled_at = extras.share, extras.pooled_at
+        if any(part.extras is not None for part in extras.parts):
+            raise ValueError("the parts of a pool have components alone")
+        self.pool = [Forecasts(part._table, part.record_layout) for part in extras.parts]
+        if self.share.shape[1] != 1 + len(self.pool) or self.pooled_at.shape[0] != self.n:
+            raise ValueError("every forecast of a pool needs a share")
+        if any((<Forecasts>each).n != self.share.shape[0] for each in self.pool):
+            raise ValueError("the parts of a pool need as many forecasts as it has")
+        for t in range(self.n):
+            if not -1 <= self.pooled_at[t] < self.share.shape[0]:
+                raise IndexError(f"there is no pooled forecast {self.pooled_at[t]}")
+
+    cdef bint lay_out(self, Py_ssize_t t, double negligible) noexcept nogil:
+        """Make forecast t the one that is evaluated; return whether anything is known about it.
+
+        Components of no more than the negligible weight are left out.
+        """
+        cdef Py_ssize_t row = self.pooled_at[t] if self.share is not None else -1
+        _empty_mix(&self.mix)
+        if not self._add(t, self.share[row, 0] if row >= 0 else 1.0, &self.mix):
+            return False
+        if row >= 0:
+            with gil:
+                if not self._add_pool(row):
+                    return False
+        if negligible > 0.0:
+            _drop_negligible(&self.mix, negligible)
+        _finish_mix(&self.mix)
+        if self.atom_share is not None:
+            self.mix.atom_share, self.mix.low, self.mix.high = self.atom_share[t], self.low, self.high
+        return True
+
+    cdef bint _add(self, Py_ssize_t t, double share, Mix* mix) noexcept nogil:
+        """Add the components of forecast t to a mixture, in which they have a share; return whether any are known."""
+        if self.layout is None:
+            if is_known(&self.parts[t, 0]):
+                _add_components(&self.parts[t, 0], self.parts.shape[1], share, mix)
+                return True
+        elif not isnan(self.layout.open(&self.records[t, 0]).mean[0]):
+            _add_record(&self.records[t, 0], self.layout, share, mix)
+            return True
+        return False
+
+    cdef bint _add_pool(self, Py_ssize_t row) noexcept:
+        """Add what the others in the pool say; return whether all that have a share are known."""
+        cdef Py_ssize_t k
+        for k in range(len(self.pool)):
+            if self.share[row, 1 + k] > 0.0 and not (<Forecasts>self.pool[k])._add(
+                row, self.share[row, 1 + k], &self.mix
+            ):
+                return False
+        return True
+
+    cdef double log_density(self, Py_ssize_t t, double y) noexcept nogil:
+        """Log density of forecast t at y; of a value that has a probability of its own, the log of that.
+
+        nan if nothing is known.
+        """
+        cdef double atom, found = 0.0, low = self.low, high = self.high
+        if self.atom_share is None:
+            return self._pooled_log_density(t, y)
+        if (self.layout is None and not is_known(&self.parts[t, 0])):
+            return NAN
+        atom = larger(smaller(0.0, high), low)
+        if y <= low or y >= high or (y == atom and self.atom_share[t] > 0.0):
+            if y < low or y > high or not self.lay_out(t, 0.0):
+                return -LARGEST
+            if y == low:
+                found = tail_of(&self.mix, &self.mix.lanes[IDENTITY], y, True, False).tail
+            elif y == high:
+                found = tail_of(&self.mix, &self.mix.lanes[IDENTITY], y, False, False).tail
+            found = (1.0 - self.atom_share[t]) * found + self.atom_share[t] * (y == atom)
+            return log(found) if found > 0.0 else -LARGEST
+        found = self._pooled_log_density(t, y) + log1p(-self.atom_share[t])
+        return found if isnan(found) else larger(found, -LARGEST)
+
+    cdef double _pooled_log_density(self, Py_ssize_t t, double y) noexcept nogil:
+        """Log density of the components of forecast t, and of those it is pooled with."""
+        cdef Py_ssize_t row = self.pooled_at[t] if self.share is not None else -1
+        cdef double found = self._own_log_density(t, y, self.mix.parts)
+        if row >= 0:
+            with gil:
+                found = self._pool_log_density(row, y, found)
+        return found
+
+    cdef double _own_log_density(self, Py_ssize_t t, double y, Component* room) noexcept nogil:
+        if self.layout is None:
+            if not is_known(&self.parts[t, 0]):
+                return NAN
+            return mix_log_density(&self.parts[t, 0], self.parts.shape[1], y)
+        if isnan(self.layout.open(&self.records[t, 0]).mean[0]):
+            return NAN
+        self.layout.expand_one(&self.records[t, 0], room, self.layout.transformed is not None)
+        return mix_log_density(room, self.layout.n_components, y)
+
+    cdef double _pool_log_density(self, Py_ssize_t row, double y, double own) noexcept:
+        """log Σ share p(y), the sum carried relative to the largest term so far."""
+        cdef double top = own, total = self.share[row, 0], each
+        cdef Py_ssize_t k
+        if total == 0.0:
+            top = -INFINITY
+        for k in range(len(self.pool)):
+            if self.share[row, 1 + k] == 0.0:
+                continue
+            each = (<Forecasts>self.pool[k])._own_log_density(row, y, self.mix.parts)
+            if isnan(each):
+                return NAN
+            if each > top:
+                total *= exp(top - each)
+                top = each
+            total += self.share[row, 1 + k] * exp(each - top)
+        return larger(top + log(total), -LARGEST)
+
+
+cdef bint _any_target(const Component[:, ::1] parts, Py_ssize_t* n_students):
+    """Whether any component is about the log or the root of y; each must be about y or one of these.
+
+    If any is a Student's t distribution, all may be.
+    """
+    cdef Py_ssize_t t, k
+    cdef bint found = False
+    for t in range(parts.shape[0]):
+        for k in range(parts.shape[1]):
+            if not IDENTITY <= parts[t, k].target < N_TARGETS:
+                raise ValueError(f"there is no target {parts[t, k].target}")
+            if parts[t, k].family == STUDENT:
+                n_students[0] = parts.shape[1]
+            else:
+                found = found or parts[t, k].target != IDENTITY
+    return found

@@ -7,17 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from adabypass.distributions import clipped, component_sums, evaluate
-from adabypass.distributions.base import Distribution, interval_tails
-from adabypass.distributions.component import COMPONENT, Components, Target, check_components
-from adabypass.distributions.extras import UNBOUNDED, MixtureExtras
-from adabypass.distributions.moments import MixtureMoments
-from adabypass.distributions.near import keep_near
-from adabypass.distributions.packing import Packing
-from adabypass.distributions.protocol import Number, check_level, check_probability, check_values, plain
-from adabypass.errors import NotANumberError, ParameterError, ShapeError
+from adabypass.distributions import evaluate, families
+from adabypass.distributions.base import (
+    Distribution,
+    Number,
+    check_level,
+    check_probability,
+    check_values,
+    interval_tails,
+    plain,
+)
+from adabypass.distributions.component import COMPONENT, UNBOUNDED, Components, MixtureExtras, Target, check_components
+from adabypass.distributions.moments import keep_near, likeliest_moments, mixture_moments
+from adabypass.distributions.record import MixtureMoments, RecordLayout
+from adabypass.errors import ParameterError, ShapeError
 from adabypass.numerics import noise
-from adabypass.numerics.limits import LARGEST, LARGEST_HYPERPARAMETER, LARGEST_LOG_VAR, LEAST_DOF
+from adabypass.numerics.limits import LARGEST
 from adabypass.numerics.noise import Family
 from adabypass.validation import Floats, check_array, check_rng, check_size, shown
 
@@ -128,17 +133,17 @@ class Mixture(Distribution, MixtureMoments):
         return forecast
 
     @staticmethod
-    def packed(record: Floats, packing: Packing, mean: Any, var: Any) -> "Mixture":
+    def from_record(record: Floats, layout: RecordLayout, mean: Any, var: Any) -> "Mixture":
         """Return the mixture that a model forecasts, kept as a record, or many of them: nothing is checked."""
         forecast = Mixture.__new__(Mixture)
-        forecast._fill_record(record, packing, mean, var)
+        forecast._fill_record(record, layout, mean, var)
         return forecast
 
     def __reduce__(self) -> Any:
         if self.extras is not None:
             return Mixture.with_extras, (self.components, self.extras)
         if self.record is not None:
-            return Mixture.packed, (self.record, self.packing, self.mean, self.var)
+            return Mixture.from_record, (self.record, self.record_layout, self.mean, self.var)
         return Mixture.unchecked, (self.components, self.mean, self.var)
 
     @staticmethod
@@ -155,16 +160,14 @@ class Mixture(Distribution, MixtureMoments):
     def _fill_from(self, components: Components) -> None:
         """Set the fields of a mixture that is being made, with the moments of its components."""
         many = components.ndim == 2
-        mean, var = component_sums.moments(np.ascontiguousarray(components if many else components[None]))
+        mean, var = families.moments(np.ascontiguousarray(components if many else components[None]))
         self._fill_components(components, *((mean, var) if many else (mean[0], var[0])))
 
     def _keep_moments_near(self) -> None:
         """Keep means near where the forecasts are: equation (249)."""
         table = np.atleast_2d(self.components)
-        likeliest = np.take_along_axis(table, table["weight"].argmax(axis=1)[:, None], axis=1)
         mean, var = np.atleast_1d(self.mean, self.var)
-        many = Mixture.unchecked(table, mean, var)
-        mean, var = keep_near(many, mean, var, component_sums.moments(np.ascontiguousarray(likeliest))[1])
+        mean, var = keep_near(Mixture.unchecked(table, mean, var), mean, var, likeliest_moments(table)[1])
         self._fill_components(self.components, *((mean[0], var[0]) if self._is_single else (mean, var)))
 
     def _find_moments(self) -> tuple[Any, Any]:
@@ -194,20 +197,14 @@ class Mixture(Distribution, MixtureMoments):
         table = np.ascontiguousarray(np.atleast_2d(self.components))
         is_known, atom = ~np.isnan(table["mean"][:, 0]), np.clip(0.0, *extras.support)
         with np.errstate(over="ignore", invalid="ignore"):
-            mean, var = (
-                component_sums.moments(table)
-                if extras.support == UNBOUNDED
-                else _bounded_moments(table, extras.support)
-            )
+            mean, var = mixture_moments(table, extras.support)
             kept = 1.0 - extras.zero_share
             first = kept * mean + extras.zero_share * atom
             second = kept * (var + np.where(kept > 0.0, mean - first, 0.0) ** 2)
             second = second + extras.zero_share * np.where(extras.zero_share > 0.0, first - atom, 0.0) ** 2
-        likeliest = np.take_along_axis(table, table["weight"].argmax(axis=1)[:, None], axis=1)
         own = Mixture.with_extras(table, MixtureExtras(extras.zero_share, extras.support))
-        spread = _component_moments(likeliest, extras.support)[1][:, 0]
         first, second = np.where(is_known, first, np.nan), np.where(is_known, np.minimum(second, LARGEST), np.inf)
-        return keep_near(own, first, second, spread)
+        return keep_near(own, first, second, likeliest_moments(table, extras.support)[1])
 
     @property
     def is_known(self) -> Any:
@@ -243,8 +240,8 @@ class Mixture(Distribution, MixtureMoments):
         if self.extras is not None:
             return Mixture.with_extras(self.components[positions], self.extras.choose(np.atleast_1d(positions)))
         mean, var = self.mean[chosen], self.var[chosen]
-        if self.record is not None and self.packing is not None:
-            return Mixture.packed(self.record[chosen], self.packing, mean, var)
+        if self.record is not None and self.record_layout is not None:
+            return Mixture.from_record(self.record[chosen], self.record_layout, mean, var)
         return Mixture.unchecked(self.components[chosen], mean, var)
 
     def logpdf(self, y: Number) -> Any:
@@ -293,14 +290,14 @@ class Mixture(Distribution, MixtureMoments):
 
     def _quantiles(self, levels: Floats, restart: int = 0) -> Floats:
         flat = np.ascontiguousarray(levels.reshape(-1))
-        return evaluate.quantile(self._table, flat, self.packing, self.extras, restart)
+        return evaluate.quantile(self._table, flat, self.record_layout, self.extras, restart)
 
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
         """Return the central interval that holds the observation with probability `level`: see `Predictive`."""
         if start is not None:
             _check_start(start)
-        if self.record is not None and self.packing is not None and self._is_single:
-            return evaluate.interval(self.record, self.packing, *interval_tails(check_level(level)), start)
+        if self.record is not None and self.record_layout is not None and self._is_single:
+            return evaluate.interval(self.record, self.record_layout, *interval_tails(check_level(level)), start)
         return super().interval(level)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
@@ -325,41 +322,16 @@ class Mixture(Distribution, MixtureMoments):
         """Call a compiled function with one value for each forecast, or with many for a single forecast."""
         is_single = self._is_single
         if is_single and isinstance(at, float) and isfinite(at):  # as a rule, and without the work for arrays
-            return float(function(self._table, np.array([at]), self.packing, self.extras)[0])
+            return float(function(self._table, np.array([at]), self.record_layout, self.extras)[0])
         values = np.asarray(check_values(at, () if is_single else (len(self),)))
         flat = np.ascontiguousarray(values.reshape(-1) if is_single else np.broadcast_to(values, len(self)))
-        found = function(self._table, flat, self.packing, self.extras)
+        found = function(self._table, flat, self.record_layout, self.extras)
         return plain(found.reshape(values.shape)) if is_single else found
 
 
 def _pairs(shares: Any, parts: Any, first: int = 1) -> Any:
     """Return the shares of a pool, from the first or the second on, with what they belong to."""
     return zip(shares[first:], parts, strict=True)
-
-
-def _bounded_moments(table: Components, support: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Return mean and variance of mixtures of Student's t distributions within bounds."""
-    mean, var = _component_moments(table, support)
-    weight = table["weight"]
-    first = np.sum(weight * mean, axis=1)
-    apart = np.where(weight > 0.0, mean - first[:, None], 0.0)
-    return first, np.sum(weight * (var + apart**2), axis=1)
-
-
-def _component_moments(table: Components, support: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Return mean and variance of each component, moved to the bounds where it lies beyond them."""
-    if support == UNBOUNDED:
-        flat = table.reshape(-1, 1).copy()
-        flat["weight"] = 1.0
-        mean, var = component_sums.moments(flat)
-        return mean.reshape(table.shape), var.reshape(table.shape)
-    location, scale, dof = table["mean"], table["noise_scale"], np.maximum(table["dof"], LEAST_DOF)
-    with np.errstate(over="ignore", invalid="ignore"):
-        log_var = np.minimum(scale**2 * dof / (dof - 2.0), LARGEST_LOG_VAR)
-        own = clipped.student_moments(location, scale, dof, *support)
-        of_log = clipped.lognormal_moments(location, log_var, *support)
-        is_log = table["target"] == Target.LOG
-        return np.where(is_log, of_log[0], own[0]), np.minimum(np.where(is_log, of_log[1], own[1]), LARGEST)
 
 
 def _draw(parts: Components, rng: np.random.Generator) -> Floats:
@@ -387,62 +359,6 @@ def _draw_extras(extras: MixtureExtras, drawn: Floats, forecast: Any, rng: np.ra
                 drawn[chosen] = part[row[chosen]].sample(rng)
     drawn = np.where(rng.random(drawn.shape) < extras.zero_share[forecast], 0.0, drawn)
     return np.asarray(np.clip(drawn, *extras.support))
-
-
-class Insensitive(Mixture):
-    """A Gaussian plus noise with a flat top and Laplace tails.
-
-    Parameters
-    ----------
-    mean, signal_var
-        Mean and variance of x'w: numbers, or arrays of one shape.
-    noise_scale, epsilon
-        Scale of the noise's tails, and half-width of its flat top in units of that scale.
-
-    Examples
-    --------
-    >>> p = Insensitive(mean=2.0, signal_var=0.1, noise_scale=0.5, epsilon=1.25)
-    >>> low, high = p.interval(0.9)
-    >>> round(low, 3), round(high, 3)
-    (0.53, 3.47)
-    """
-
-    __slots__ = ("epsilon", "noise_scale", "signal_var")
-
-    def __init__(self, mean: Number, signal_var: Number, noise_scale: float, epsilon: float) -> None:
-        for value, name in ((noise_scale, "noise_scale"), (epsilon, "epsilon")):
-            if not isinstance(value, float | int | np.floating | np.integer):
-                raise NotANumberError(f"{name} is {shown(value)}, but must be a number.")
-        if not (isinstance(mean, float) and isinstance(signal_var, float)):
-            mean, signal_var = _check_signal(mean, signal_var)
-        largest = LARGEST_HYPERPARAMETER
-        if not (0.0 < noise_scale <= largest and 0.0 <= epsilon <= largest and np.all(np.greater_equal(signal_var, 0))):
-            raise ParameterError(
-                f"signal_var is {shown(signal_var)}, noise_scale {noise_scale!r} and epsilon {epsilon!r}, but "
-                f"noise_scale must be above 0, the others not below 0, and noise_scale and epsilon at most {largest:g}."
-            )
-        noise_var = min(float(noise_scale) ** 2 * noise.var(float(epsilon)), LARGEST)
-        self._fill(mean, signal_var + noise_var)
-        self.signal_var = signal_var
-        self.noise_scale = float(noise_scale)
-        self.epsilon = float(epsilon)
-
-    def __reduce__(self) -> Any:
-        return Insensitive, (self.mean, self.signal_var, self.noise_scale, self.epsilon)
-
-    def __getitem__(self, chosen: Any) -> "Insensitive":
-        return Insensitive(self.mean[chosen], self.signal_var[chosen], self.noise_scale, self.epsilon)  # type: ignore[index]
-
-    @property
-    def components(self) -> Components:
-        """The one component, as a mixture has them."""
-        components = np.empty((*np.shape(self.mean), 1), COMPONENT)
-        components["weight"], components["mean"] = 1.0, np.asarray(self.mean)[..., None]
-        components["signal_var"] = np.asarray(self.signal_var)[..., None]
-        components["noise_scale"], components["epsilon"] = self.noise_scale, self.epsilon
-        components["family"], components["target"] = Family.INSENSITIVE, Target.IDENTITY
-        components["dof"] = 0.0
-        return components
 
 
 def _check_atoms(atoms: Floats, components: Components) -> Floats:
@@ -474,15 +390,3 @@ def _check_start(start: object) -> None:
         )
     if not (start.flags.writeable and start.flags.c_contiguous):
         raise ParameterError("start must be an array that can be written to, as np.array([-1.0, 1.0]) can.")
-
-
-def _check_signal(mean: Any, signal_var: Any) -> tuple[Any, Any]:
-    """Check means and variances that are not two plain floats."""
-    means, variances = check_array(mean, "mean"), check_array(signal_var, "signal_var")
-    shape = np.shape(mean)
-    if np.shape(signal_var) != shape or len(shape) > 1:
-        raise ShapeError(
-            f"mean has shape {shape} and signal_var {np.shape(signal_var)}, but both must be numbers, or arrays of one "
-            "shape (n,)."
-        )
-    return (means, variances) if shape else (float(means.flat[0]), float(variances.flat[0]))

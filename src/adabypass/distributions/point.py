@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.distributions.protocol import Number, Predictive
+from adabypass.distributions.base import Number, Predictive
 from adabypass.errors import ParameterError, PointForecastError, ShapeError
 from adabypass.validation import check_array, shown
 

@@ -1,6 +1,6 @@
-"""What a model says about the next observation before it is seen.
+"""All kinds of forecasts, and how several are joined into one.
 
-A predictive may hold one forecast (numbers) or a whole trace of them (arrays): every method takes and gives either.
+A predictive holds one forecast (numbers) or many (arrays); every method accepts and returns either.
 """
 
 from collections.abc import Sequence
@@ -8,21 +8,18 @@ from typing import TypeVar
 
 import numpy as np
 
-from adabypass.distributions.component import COMPONENT, Components
+from adabypass.distributions.base import Number, Predictive
+from adabypass.distributions.component import COMPONENT, Components, MixtureExtras
 from adabypass.distributions.empirical import Empirical
-from adabypass.distributions.extras import MixtureExtras, join_extras
-from adabypass.distributions.mixture import Insensitive, Mixture
-from adabypass.distributions.normal import Normal
+from adabypass.distributions.mixture import Mixture
+from adabypass.distributions.normal import Normal, StudentT
 from adabypass.distributions.point import Point
-from adabypass.distributions.protocol import Number, Predictive
-from adabypass.distributions.student import StudentT
 from adabypass.errors import ParameterError
 from adabypass.numerics.noise import Family
-from adabypass.validation import Floats
+from adabypass.validation import Floats, Integers
 
 __all__ = [
     "Empirical",
-    "Insensitive",
     "Mixture",
     "Normal",
     "Number",
@@ -37,7 +34,7 @@ Kind = TypeVar("Kind")
 
 
 def from_components(components: Components, model: str) -> Predictive:
-    """Return many forecasts in the family in which their model forecasts one step ahead.
+    """Return many forecasts of the class of their model's one-step forecasts.
 
     Parameters
     ----------
@@ -55,42 +52,32 @@ def from_components(components: Components, model: str) -> Predictive:
 
 
 def concatenate(forecasts: Sequence[Predictive]) -> Predictive:
-    """Return many forecasts made of several, each of them one forecast or many.
+    """Join forecasts, each of them one forecast or many, into one object.
 
-    Of one kind they keep it; a normal beside a mixture becomes a mixture of one component. Points go with points alone,
-    and draws with as many draws.
+    Forecasts of one class keep it; a normal joined with mixtures becomes a mixture of one component. Points are joined
+    with points only, and empirical forecasts only with those of the same number of draws.
     """
     if points := _all_of(Point, forecasts):
         return Point(_joined([each.mean for each in points]), points[0]._model)
     if students := _all_of(StudentT, forecasts):
-        return _join_students(students)
-    if alike := _all_of(Insensitive, forecasts):
-        first = alike[0]
-        if all((each.noise_scale, each.epsilon) == (first.noise_scale, first.epsilon) for each in alike):
-            mean, signal_var = _joined([each.mean for each in alike]), _joined([each.signal_var for each in alike])
-            return Insensitive(mean, signal_var, first.noise_scale, first.epsilon)
+        return StudentT(*(_joined([getattr(each, name) for each in students]) for name in ("mean", "scale", "dof")))
     drawn = _all_of(Empirical, forecasts)
     if len({len(each.draws) for each in drawn}) == 1:
         return Empirical(np.concatenate([each.draws for each in drawn], axis=1))
     return _join_mixtures(forecasts)
 
 
-def _join_students(forecasts: Sequence[StudentT]) -> StudentT:
-    parts = ([each.mean for each in forecasts], [each.scale for each in forecasts], [each.dof for each in forecasts])
-    return StudentT(*(_joined(part) for part in parts))
-
-
 def _join_mixtures(forecasts: Sequence[Predictive]) -> Normal | Mixture:
-    """Return the normals as one, or one mixture of normals and mixtures."""
+    """Join normals to one normal, or normals and mixtures to one mixture."""
     if normals := _all_of(Normal, forecasts):
         return Normal(_joined([each.mean for each in normals]), _joined([each.var for each in normals]))
     if not forecasts or not all(isinstance(each, Normal | Mixture) for each in forecasts):
         kinds = ", ".join(sorted({type(each).__name__ for each in forecasts})) or "none"
         raise ParameterError(
-            f"the forecasts are of the kinds {kinds}, which cannot be joined: normals go with mixtures, points with "
-            "points, draws with as many draws."
+            f"the forecasts are of the classes {kinds}, which cannot be joined; join normals with mixtures, points "
+            "with points, and empirical forecasts with those of the same number of draws."
         )
-    if packed := _join_packed(forecasts):
+    if packed := _join_records(forecasts):
         return packed
     tables = [_table(each) for each in forecasts]
     width = max(table.shape[1] for table in tables)
@@ -99,29 +86,64 @@ def _join_mixtures(forecasts: Sequence[Predictive]) -> Normal | Mixture:
     if any(each is not None for each in extras):
         filled = zip(extras, tables, strict=True)
         own = [MixtureExtras(np.zeros(len(table))) if each is None else each for each, table in filled]
-        return Mixture.with_extras(components, join_extras(own))
+        return Mixture.with_extras(components, _join_extras(own))
     mean, var = _joined([each.mean for each in forecasts]), _joined([each.var for each in forecasts])
     return Mixture.unchecked(components, mean, var)
 
 
-def _join_packed(forecasts: Sequence[Predictive]) -> Mixture | None:
-    """Return the forecasts as one, if all are records of one packing."""
+def _join_records(forecasts: Sequence[Predictive]) -> Mixture | None:
+    """Join mixtures that are records of one layout; return None for others."""
     mixtures = _all_of(Mixture, forecasts)
-    packings = [each.packing for each in mixtures if each.packing is not None]
-    if not packings or len(packings) < len(mixtures):
+    layouts = [each.record_layout for each in mixtures if each.record_layout is not None]
+    if not layouts or len(layouts) < len(mixtures):
         return None
-    packing = max(packings, key=lambda each: each.size)
-    if any(each not in (packing, packing.own) for each in packings):
+    layout = max(layouts, key=lambda each: each.size)
+    if any(each not in (layout, layout.own) for each in layouts):
         return None
     found = [np.atleast_2d(each.record) for each in mixtures if each.record is not None]
-    records = np.concatenate([each if packing.of(each) is packing else packing.widened(each) for each in found])
-    return Mixture.packed(
-        records, packing, _joined([each.mean for each in mixtures]), _joined([each.var for each in mixtures])
+    records = np.concatenate([each if layout.of(each) is layout else layout.widened(each) for each in found])
+    return Mixture.from_record(
+        records, layout, _joined([each.mean for each in mixtures]), _joined([each.var for each in mixtures])
     )
 
 
+def _join_extras(every: Sequence[MixtureExtras]) -> MixtureExtras:
+    """Join the extras of several mixtures."""
+    if len({each.support for each in every}) > 1:
+        raise ParameterError("the forecasts cannot be joined: their supports differ.")
+    zero_share, pools = np.concatenate([each.zero_share for each in every]), [each for each in every if each.is_pool]
+    if not pools:
+        return MixtureExtras(zero_share, every[0].support)
+    if len({len(each.parts) for each in pools}) > 1:
+        raise ParameterError("the forecasts cannot be joined: they pool different numbers of models.")
+    at, start = [], 0
+    for each in every:
+        at.append(_moved(each.pooled_at, len(each.zero_share), start))
+        start += 0 if each.share is None else len(each.share)
+    parts = tuple(_join_parts([each.parts[k] for each in pools]) for k in range(len(pools[0].parts)))
+    share = np.concatenate([each.share for each in pools if each.share is not None])
+    return MixtureExtras(zero_share, every[0].support, share, np.concatenate(at), parts)
+
+
+def _moved(pooled_at: Integers | None, n: int, start: int) -> Integers:
+    """Return the rows of a pool after `start` other rows were put before them."""
+    if pooled_at is None:
+        return np.full(n, -1)
+    return np.where(pooled_at >= 0, pooled_at + start, -1)
+
+
+def _join_parts(forecasts: Sequence[Mixture]) -> Mixture:
+    first = forecasts[0]
+    if first.record_layout is None or any(each.record_layout != first.record_layout for each in forecasts):
+        raise ParameterError("the forecasts cannot be joined: they pool models of different classes.")
+    mean, var, record = (
+        np.concatenate([getattr(each, name) for each in forecasts]) for name in ("mean", "var", "record")
+    )
+    return first.from_record(record, first.record_layout, mean, var)
+
+
 def _all_of(kind: type[Kind], forecasts: Sequence[Predictive]) -> list[Kind]:
-    """Return the forecasts if all are of one kind, otherwise nothing."""
+    """Return the forecasts if all are of one class, otherwise an empty list."""
     chosen: list[Kind] = [each for each in forecasts if isinstance(each, kind)]
     return chosen if len(chosen) == len(forecasts) else []
 
@@ -141,7 +163,7 @@ def _table(forecast: Predictive) -> Components:
 
 
 def _widened(table: Components, width: int) -> Components:
-    """Return the components with more of them, which have no weight."""
+    """Add components of weight 0, up to `width` of them."""
     more = np.repeat(table[:, -1:], width - table.shape[1], axis=1)
     more["weight"] = 0.0
     return np.concatenate([table, more], axis=1)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from adabypass.distributions.student import StudentT
+from adabypass.distributions.normal import StudentT
 from adabypass.errors import NotEnoughDataError, NotReadyError, StateError
 from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS
 from adabypass.forecasting.observations import check_exog, check_series

@@ -4,10 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adabypass.distributions.base import interval_tails
-from adabypass.distributions.extras import UNBOUNDED
+from adabypass.distributions.base import check_level, interval_tails
+from adabypass.distributions.component import UNBOUNDED
 from adabypass.distributions.mixture import Mixture
-from adabypass.distributions.protocol import check_level
 from adabypass.errors import NotReadyError
 from adabypass.kernels.structure import StructureRunner
 from adabypass.numerics.limits import LARGEST

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.distributions.student import LARGEST_SCALE, StudentT
+from adabypass.distributions.normal import LARGEST_SCALE, StudentT
 from adabypass.errors import StateError
 from adabypass.numerics.limits import LARGEST, LARGEST_COUNT, RESOLUTION
 from adabypass.state.layout import Layout, check_count, scalars, vectors

@@ -20,7 +20,7 @@ from adabypass.kernels.step cimport saturate
 from adabypass.distributions.component cimport Component
 from adabypass.distributions.families cimport FLEXIBLE_NORMALS, GAUSSIAN
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport LANES, MOST_FLEXIBLE
+from adabypass.numerics.dispatch cimport LANES, MOST_FLEXIBLE
 
 import numpy as np
 

@@ -14,9 +14,9 @@ from adabypass.state.bank_table cimport (
 )
 from adabypass.distributions.component cimport Component
 from adabypass.distributions.families cimport FLEXIBLE_NORMALS, FLEXIBLE_START, MODERATE, NORMALS, noise_of
-from adabypass.distributions.packing cimport Record, open_record
+from adabypass.distributions.record cimport Record, open_record
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, FilterForecasts, Limits
+from adabypass.numerics.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, FilterForecasts, Limits
 
 from adabypass.kernels.bank_walks cimport drift_of_walk, setting, share_of_walk, var_at
 from adabypass.kernels.step cimport LARGEST, WeightsView, StepContext, saturate

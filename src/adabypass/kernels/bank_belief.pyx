@@ -16,7 +16,7 @@ from adabypass.state.bank_table cimport (
 from adabypass.distributions.component cimport Component
 from adabypass.distributions.families cimport Noise, noise_of
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport LANES, MOST_FLEXIBLE
+from adabypass.numerics.dispatch cimport LANES, MOST_FLEXIBLE
 
 from adabypass.numerics import limits
 

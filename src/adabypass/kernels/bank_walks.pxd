@@ -2,7 +2,7 @@
 
 from adabypass.state.bank_table cimport DRIFT_VAR, Bank
 from adabypass.numerics.special cimport larger
-from adabypass.simd.dispatch cimport LANES
+from adabypass.numerics.dispatch cimport LANES
 
 from libc.math cimport exp
 

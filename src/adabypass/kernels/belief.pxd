@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from adabypass.simd.dispatch cimport MOST_FLEXIBLE
+from adabypass.numerics.dispatch cimport MOST_FLEXIBLE
 
 
 cdef struct LinearMixture:

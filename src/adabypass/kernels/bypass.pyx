@@ -21,7 +21,7 @@ from adabypass.kernels.step cimport (
     GRADIENT, LARGEST, LARGEST_WEIGHT, Kernel, WeightsView, StepContext, add_drift, condition, multiply, project,
     saturate, single_component, squared_projection, update,
 )
-from adabypass.simd.dispatch cimport KERNELS, GradientMove, Update
+from adabypass.numerics.dispatch cimport KERNELS, GradientMove, Update
 
 from adabypass.numerics import limits
 

@@ -5,8 +5,8 @@ from libc.math cimport isnan
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.distributions.families cimport INSENSITIVE, noise_of
-from adabypass.distributions.packing cimport Record, open_record
-from adabypass.simd.dispatch cimport KERNELS, Evidence
+from adabypass.distributions.record cimport Record, open_record
+from adabypass.numerics.dispatch cimport KERNELS, Evidence
 from adabypass.kernels.belief cimport LinearMixture, export_single
 from adabypass.kernels.step cimport (
     Kernel, WeightsView, StepContext, add_drift, condition, project, saturate, single_component,

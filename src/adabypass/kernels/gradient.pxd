@@ -1,6 +1,6 @@
 # ADA-BYPASS's gradients, where the covariance is diagonal: equations (210)-(212).
 
-from adabypass.simd.dispatch cimport GradientMove
+from adabypass.numerics.dispatch cimport GradientMove
 
 
 cdef void follow_diagonal(

@@ -4,7 +4,7 @@ That of the covariance, G, is kept as its diagonal, zeta.
 """
 
 from adabypass.numerics.special cimport larger
-from adabypass.simd.dispatch cimport KERNELS, GradientMove
+from adabypass.numerics.dispatch cimport KERNELS, GradientMove
 
 
 cdef inline double _narrowed(double zeta, double g, double x, double f, double negligible) noexcept nogil:

@@ -7,7 +7,7 @@ from adabypass.numerics.special cimport larger, smaller
 from adabypass.kernels.belief cimport LinearMixture, export_single
 from adabypass.distributions.families cimport GAUSSIAN
 from adabypass.kernels.step cimport Kernel, WeightsView, StepContext, saturate, saturate_weight, single_component
-from adabypass.simd.dispatch cimport KERNELS
+from adabypass.numerics.dispatch cimport KERNELS
 
 cdef enum:      # the row
     N_SEEN = 0

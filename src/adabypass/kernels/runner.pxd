@@ -23,8 +23,8 @@ ctypedef struct OneStepForecast:
 cdef class ForecastFactory:
     cdef type forecast_type
     cdef object predictive
-    cdef object packing
-    cdef object own_packing             # of forecasts that say nothing about the log or the root of y
+    cdef object record_layout
+    cdef object own_layout              # of forecasts that say nothing about the log or the root of y
     cdef Py_ssize_t n_record
 
     cdef object make(self, double mean, double var, object record)

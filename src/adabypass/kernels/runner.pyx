@@ -22,7 +22,7 @@ from libc.string cimport memcmp, memcpy
 cimport numpy as cnp
 
 from adabypass.distributions.component cimport Component
-from adabypass.distributions.moments cimport MixtureMoments, Moments
+from adabypass.distributions.record cimport MixtureMoments, Moments
 from adabypass.kernels.ahead cimport MultistepForecaster
 from adabypass.kernels.step cimport (
     LINE, N_MATRICES, Kernel, StepContext, WeightsView, flush_updates, next_line, scale_features, weight_cov,
@@ -118,7 +118,7 @@ cdef class Runner:
         weights : array (n, 2 * n_features), or with no rows
             Mean and variance of the weights after each y.
         records : array (n, n_record), or with no rows
-            The forecasts. If none can speak of the log or the root of y, without what would.
+            The forecasts: distributions/record.pyx. If none can speak of the log or the root of y, without what would.
         """
         cdef Py_ssize_t t = 0, stop, first = 0, n = y.shape[0]
         cdef bint may_mix
@@ -219,7 +219,7 @@ cdef class Runner:
         self.kernel, self.factory = kernel, ForecastFactory(spec, kernel.describe != NULL)
         self.constants = np.array(spec.constants(), dtype=np.float64)
         self.n_record, self.n_components, self.n_head = spec.n_record, spec.n_components, spec.n_head
-        self.n_own = self.n_record if spec.packing is None else spec.packing.n_own
+        self.n_own = self.n_record if spec.record_layout is None else spec.record_layout.n_own
         self.log_score_at = spec.log_score_at
         return 0
 
@@ -373,10 +373,10 @@ cdef class ForecastFactory:
             raise ValueError("a kernel describes the forecasts that its spec keeps as records, and no others")
         self.forecast_type = spec.forecast_type
         self.predictive = spec.predictive
-        self.packing = spec.packing
+        self.record_layout = spec.record_layout
         self.n_record = spec.n_record
-        if self.packing is not None:
-            self.own_packing = self.packing.own
+        if self.record_layout is not None:
+            self.own_layout = self.record_layout.own
 
     cdef object make(self, double mean, double var, object record):
         """spec.predictive(mean, var, record)"""
@@ -389,7 +389,7 @@ cdef class ForecastFactory:
         if self.forecast_type is MIXTURE:
             mixture = (<PyTypeObject*>MIXTURE).tp_new(MIXTURE, <PyObject*>NOTHING, NULL)
             mixture.record, mixture.own_mean, mixture.own_var = record, mean, var
-            mixture.packing = self.packing if len(<cnp.ndarray>record) == self.n_record else self.own_packing
+            mixture.record_layout = self.record_layout if len(<cnp.ndarray>record) == self.n_record else self.own_layout
             return mixture
         return self.predictive(mean, var, record)
 

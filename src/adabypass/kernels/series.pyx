@@ -18,7 +18,7 @@ from adabypass.kernels.step cimport (
 )
 from adabypass.distributions.component cimport Component
 from adabypass.numerics.special cimport smaller
-from adabypass.simd.dispatch cimport LANES
+from adabypass.numerics.dispatch cimport LANES
 
 import numpy as np
 

@@ -26,7 +26,7 @@ from adabypass.state.bank_table cimport (
     WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, lay_scratch, scratch_size,
 )
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS, LANES
+from adabypass.numerics.dispatch cimport KERNELS, LANES
 
 from adabypass.state import bank as bank_spec
 from adabypass.numerics import limits

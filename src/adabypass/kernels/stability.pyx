@@ -4,7 +4,7 @@ from libc.math cimport fabs, isnan, pow, sqrt
 
 from adabypass.kernels.step cimport LARGEST, WeightsView, StepContext, Weights, weight_cov, weight_drift, weight_mean
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS
+from adabypass.numerics.dispatch cimport KERNELS
 
 from adabypass.numerics import limits
 

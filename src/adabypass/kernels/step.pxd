@@ -2,7 +2,7 @@
 
 from adabypass.kernels.belief cimport LinearMixture
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport OPENED, Update
+from adabypass.numerics.dispatch cimport OPENED, Update
 
 
 cdef enum:                      # those of the row that change by an `Update`
@@ -58,7 +58,7 @@ ctypedef struct WeightsView:
 ctypedef void (*Forecast)(StepContext* step) noexcept nogil
 ctypedef void (*Learn)(StepContext* step, double y) noexcept nogil
 ctypedef void (*Weights)(const StepContext* step, WeightsView* out) noexcept nogil      # of every component
-ctypedef void (*Describe)(StepContext* step, double base, double* record) noexcept nogil  # distributions/packing.pxd
+ctypedef void (*Describe)(StepContext* step, double base, double* record) noexcept nogil  # distributions/record.pxd
 ctypedef void (*ExportMixture)(StepContext* step, LinearMixture* out) noexcept nogil   # many steps ahead
 # Whether the forecast of any of these observations, or of the one after them, may be mixed: see `StepContext.is_mixed`.
 ctypedef bint (*MayMix)(StepContext* step, const double* y, Py_ssize_t n) noexcept nogil

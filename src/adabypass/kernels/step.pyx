@@ -3,7 +3,7 @@
 from libc.math cimport fabs, frexp, ldexp
 from libc.string cimport memcpy
 
-from adabypass.simd.dispatch cimport KERNELS, Conditioning, Projection, Update
+from adabypass.numerics.dispatch cimport KERNELS, Conditioning, Projection, Update
 
 from adabypass.numerics import limits
 

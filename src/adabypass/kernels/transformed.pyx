@@ -12,8 +12,8 @@ from adabypass.state.bank_table cimport (
     row_size, scratch_size,
 )
 from adabypass.distributions.component cimport IDENTITY, LOG, N_TARGETS, ROOT, has_target, log_slope, to_target
-from adabypass.distributions.component_sums cimport back_moments
-from adabypass.distributions.packing cimport ABSENT, Record, open_record
+from adabypass.distributions.families cimport back_moments
+from adabypass.distributions.record cimport ABSENT, Record, open_record
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.kernels.bank cimport (
@@ -22,7 +22,7 @@ from adabypass.kernels.bank cimport (
 from adabypass.kernels.bank_belief cimport export_mixture
 from adabypass.kernels.bank_walks cimport setting
 from adabypass.kernels.step cimport LARGEST, LINE, Kernel, StepContext, saturate
-from adabypass.simd.dispatch cimport LANES, MOST_FLEXIBLE, OPENED
+from adabypass.numerics.dispatch cimport LANES, MOST_FLEXIBLE, OPENED
 
 from adabypass.numerics import limits
 
@@ -88,7 +88,7 @@ cdef void open_targets(StepContext* step, Targets* targets) noexcept nogil:
 
 
 cdef Py_ssize_t _record_size(const Bank* bank) noexcept nogil:
-    """Count the numbers that keep a forecast: distributions/packing.pyx."""
+    """Count the numbers that keep a forecast: distributions/record.pyx."""
     cdef Py_ssize_t k, n_shaped = 0
     for k in range(bank.n_filters):
         n_shaped += setting(bank, NOISE_VAR)[k] == 0.0

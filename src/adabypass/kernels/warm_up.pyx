@@ -15,7 +15,7 @@ from adabypass.state.bank_table cimport (
 from adabypass.distributions.component cimport Component
 from adabypass.distributions.families cimport GAUSSIAN, MODERATE, Noise, noise_of
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.simd.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE
+from adabypass.numerics.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE
 
 from adabypass.kernels.bank_walks cimport setting, var_at
 from adabypass.kernels.step cimport LARGEST

@@ -1,1 +1,1 @@
-"""Numbers: limits, special functions, families of noise."""
+"""Numerical limits, special functions, noise families, and the C loops for each instruction set."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import bdtr, bdtrik
 
-from adabypass.distributions.protocol import check_level
+from adabypass.distributions.base import check_level
 from adabypass.errors import NotEnoughDataError, ParameterError
 from adabypass.numerics import long_run
 from adabypass.results.trace import Trace, check_trace

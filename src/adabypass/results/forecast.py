@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from adabypass.distributions.base import Predictive, check_predictive, check_probability
 from adabypass.distributions.empirical import Empirical
-from adabypass.distributions.protocol import Predictive, check_predictive, check_probability
 from adabypass.errors import ShapeError
 from adabypass.tables import frames
 from adabypass.validation import Floats, check_array

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from adabypass.distributions.base import interval_tails
+from adabypass.distributions.base import check_predictive, interval_tails
 from adabypass.distributions.predictive import Predictive, concatenate
-from adabypass.distributions.protocol import check_predictive
 from adabypass.errors import NotANumberError, NotEnoughDataError, NotReadyError, ParameterError, ShapeError
 from adabypass.numerics.limits import LARGEST
 from adabypass.numerics.read_only import ReadOnly
@@ -65,7 +64,7 @@ class Trace:
     ----------
     y : array (n,)
         What was observed; nan where nothing was.
-    predictive : Normal, Insensitive, Mixture or Point
+    predictive : Normal, Mixture or Point
         The forecasts, each made before its observation was seen.
     history : mapping of names to arrays (n,)
         The parameters after each observation.

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from adabypass.distributions.packing import Packing, packing_of
 from adabypass.distributions.predictive import Mixture, Normal, Predictive
+from adabypass.distributions.record import RecordLayout, get_record_layout
 from adabypass.errors import ParameterError
 from adabypass.numerics.noise import FLEXIBLE_NORMALS, Family
 from adabypass.state.bank_design import (
@@ -52,7 +52,7 @@ SMALLEST_NEW_LOG = -12.0
 """Least log of the deviation of the slopes of new sparse features, over that of (183)."""
 
 LANES = 8
-"""Weights follow so many random walks, which compiled code moves at once: simd/kernels.h."""
+"""Weights follow so many random walks, which compiled code moves at once: numerics/c/kernels.h."""
 
 
 @dataclass(frozen=True)
@@ -217,9 +217,9 @@ class AutoBypassSpec(Constants, Sequences, Spec):
         return (*self.switching_rates, 1 / (n_seen + 2))
 
     @property
-    def packing(self) -> Packing:
-        transformed = self.transformed.packing if self.is_transformed else None
-        return packing_of(self.families, self.n_walks, transformed)
+    def record_layout(self) -> RecordLayout:
+        transformed = self.transformed.record_layout if self.is_transformed else None
+        return get_record_layout(self.families, self.n_walks, transformed)
 
     def start(self) -> dict[str, float]:
         return {}
@@ -230,7 +230,7 @@ class AutoBypassSpec(Constants, Sequences, Spec):
     def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
         if record is None:
             return Normal(mean, var)
-        return Mixture.packed(record, self.packing.of(record), mean, var)
+        return Mixture.from_record(record, self.record_layout.of(record), mean, var)
 
     @property
     def dimensions(self) -> Dimensions:

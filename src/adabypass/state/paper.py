@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self, get_args
 
-from adabypass.distributions.predictive import Insensitive, Normal, Point, Predictive
+from adabypass.distributions.predictive import Mixture, Normal, Point, Predictive
 from adabypass.errors import ParameterError
 from adabypass.numerics import noise
 from adabypass.numerics.limits import CONVERGENCE_CAP, LARGEST_PREC, LARGEST_SLOPE, SMALLEST_PREC
@@ -213,7 +213,7 @@ class EvidenceBypassSpec(GaussianSpec):
     epsilon: float = 1.25
     prior_var: float = 1.0
     layout: ClassVar[Layout] = Layout((*scalars("n_seen"), *vectors("mean"), *symmetric_matrices("cov")))
-    forecast_type: ClassVar[type] = Insensitive
+    forecast_type: ClassVar[type] = Mixture
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -240,8 +240,6 @@ class EvidenceBypassSpec(GaussianSpec):
         return (noise.Family.INSENSITIVE,)
 
     def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
-        if record is None or self.packing is None:
+        if record is None or self.record_layout is None:
             return Normal(mean, var)
-        signal_var = self.packing.signal_var(record)
-        many = signal_var.ndim == 2
-        return Insensitive(mean, signal_var[:, 0] if many else float(signal_var[0]), self.noise_scale, self.epsilon)
+        return Mixture.from_record(record, self.record_layout, mean, var)

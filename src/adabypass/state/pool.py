@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.distributions.extras import UNBOUNDED
+from adabypass.distributions.component import UNBOUNDED
 from adabypass.distributions.mixture import Mixture
 from adabypass.errors import StateError
 from adabypass.state import structures as design

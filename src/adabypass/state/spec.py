@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
-from adabypass.distributions.packing import Packing, packing_of
 from adabypass.distributions.predictive import Normal, Predictive
+from adabypass.distributions.record import RecordLayout, get_record_layout
 from adabypass.numerics.limits import LARGEST_COUNT
 from adabypass.numerics.noise import Family
 from adabypass.state.covariance import MOST_FULL, Covariance, check_covariance, diagonal_layout
@@ -100,9 +100,9 @@ class Spec(ABC):
         return self
 
     @property
-    def packing(self) -> Packing | None:
+    def record_layout(self) -> RecordLayout | None:
         """How a forecast is kept; None if mean and variance say all of it."""
-        return packing_of(self.families, self.n_walks, None) if self.families else None
+        return get_record_layout(self.families, self.n_walks, None) if self.families else None
 
     @property
     def families(self) -> tuple[Family, ...]:
@@ -112,7 +112,7 @@ class Spec(ABC):
     @property
     def n_record(self) -> int:
         """Count the numbers that keep a forecast, besides its mean and variance."""
-        return self.packing.size if self.packing is not None else 0
+        return self.record_layout.size if self.record_layout is not None else 0
 
     def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
         """Return the forecast, or the forecasts, that the kernel's numbers amount to.

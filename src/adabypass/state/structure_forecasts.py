@@ -4,8 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adabypass.distributions.component import COMPONENT, Components, Target
-from adabypass.distributions.extras import UNBOUNDED
+from adabypass.distributions.component import COMPONENT, UNBOUNDED, Components, Target
 from adabypass.distributions.mixture import Mixture
 from adabypass.numerics.noise import Family
 from adabypass.state.structure_row import StructureSpec

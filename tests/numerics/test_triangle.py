@@ -6,12 +6,12 @@ from pytest import approx
 
 from adabypass.kernels import kalman as kalman_kernel
 from adabypass.kernels.runner import DenseRunner
+from adabypass.numerics import dispatch
 from adabypass.reference import kalman
 from adabypass.reference.linear_gaussian import Weights
-from adabypass.simd import dispatch
 from adabypass.state.layout import pack
 from adabypass.state.paper import SequentialKalmanSpec
-from tests.simd.learned import learned, one_worker
+from tests.numerics.learned import learned, one_worker
 
 
 @one_worker

@@ -2,8 +2,8 @@
 
 import pytest
 
-from adabypass.simd import dispatch
-from tests.simd.learned import learned, one_worker
+from adabypass.numerics import dispatch
+from tests.numerics.learned import learned, one_worker
 
 
 @one_worker

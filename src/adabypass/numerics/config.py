@@ -3,7 +3,7 @@
 import platform
 from importlib.metadata import version
 
-from adabypass.simd import dispatch
+from adabypass.numerics import dispatch
 
 
 def show_config() -> None:

@@ -3,12 +3,12 @@
 from libc.stdint cimport int64_t
 
 from adabypass.distributions.component cimport Component
-from adabypass.simd.dispatch cimport MOST_FLEXIBLE
+from adabypass.numerics.dispatch cimport MOST_FLEXIBLE
 
 
 ctypedef struct Record:
     # Where everything is in a record. Linear model k has mean and variance of x'w of k modulo the number of signals.
-    double* common_family       # of the noise of all of them; -1 if each has that of the packing
+    double* common_family       # of the noise of all of them; -1 if each has that of the layout
     double* normal_share        # of each normal of flexible noise; not there if no family is flexible
     double* weight              # of each linear model
     double* mean                # of each signal
@@ -17,10 +17,10 @@ ctypedef struct Record:
     double* epsilon             # of each whose noise is insensitive
 
 
-cdef class Packing:
+cdef class RecordLayout:
     cdef readonly tuple families
-    cdef readonly Packing transformed       # of what says how the log and the root of y are distributed; or None
-    cdef readonly Packing own               # of what is about y itself alone, which comes first
+    cdef readonly RecordLayout transformed       # of what says how the log and the root of y are distributed; or None
+    cdef readonly RecordLayout own               # of what is about y itself alone, which comes first
     cdef readonly Py_ssize_t n_own          # numbers of that
     cdef readonly Py_ssize_t n_linears
     cdef readonly Py_ssize_t n_signals      # means and variances of x'w
@@ -59,3 +59,15 @@ cdef inline Record open_record(
     record.noise_scale = record.signal_var + n_signals
     record.epsilon = record.noise_scale + n_linears
     return record
+
+
+cdef class Moments:
+    cdef object own_mean            # a Python float, or an array (n,) of many forecasts; None until it is asked for
+    cdef object own_var
+
+
+cdef class MixtureMoments(Moments):
+    cdef object given               # its components, if they were given: (n_components,), or (n, n_components)
+    cdef readonly object record     # or the numbers from which they are made, (size,) or (n, size),
+    cdef readonly object record_layout    # and how
+    cdef readonly object extras     # what else it consists of (`MixtureExtras`), or None

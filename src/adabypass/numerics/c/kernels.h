@@ -122,7 +122,7 @@ typedef struct {
     void (*follow_impulse)(
         ptrdiff_t m, ptrdiff_t n_lags, const ptrdiff_t* lags, const double* weights, ptrdiff_t n_steps, double bound,
         double* response, double* late, double* early);
-    /* vectors.h */
+    /* lanes.h */
     double (*dot)(ptrdiff_t n, const double* a, const double* b);
     double (*largest_size)(ptrdiff_t n, const double* a);
     /* triangle.h */

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass.simd import dispatch
+from adabypass.numerics import dispatch
 from adabypass.validation import Floats
 
 

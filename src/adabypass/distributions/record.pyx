@@ -33,7 +33,7 @@ cdef inline double saturate(double value) noexcept nogil:
 
 
 @cython.auto_pickle(False)
-cdef class Packing:
+cdef class RecordLayout:
     """How the forecasts of one kind of model are kept.
 
     Parameters
@@ -43,12 +43,12 @@ cdef class Packing:
     n_signals : int, optional
         How many means and variances of x'w there are; linear model k has those of k modulo this. By default, as many as
         linear models.
-    transformed : Packing, optional
+    transformed : RecordLayout, optional
         Of two more records, which follow: they say how the log and the root of y are distributed. The weights of all
         three add up to 1.
     """
 
-    def __cinit__(self, families, n_signals=None, Packing transformed=None):
+    def __cinit__(self, families, n_signals=None, RecordLayout transformed=None):
         cdef Py_ssize_t k, n_shaped = 0
         self.families = tuple(Family(each) for each in families)
         self.n_linears = len(self.families)
@@ -63,7 +63,7 @@ cdef class Packing:
         if transformed is not None and transformed.transformed is not None:
             raise ValueError("what is transformed cannot be transformed again")
         self.transformed = transformed
-        self.own = Packing(families, n_signals) if transformed is not None else self
+        self.own = RecordLayout(families, n_signals) if transformed is not None else self
         self.n_components = self.n_linears + self.n_flexible * (MOST_FLEXIBLE - 1)
         if transformed is not None:
             self.n_components += 2 * transformed.n_components
@@ -85,10 +85,10 @@ cdef class Packing:
         free(self.signal_at)
 
     def __reduce__(self):
-        return Packing, (self.families, self.n_signals, self.transformed)
+        return RecordLayout, (self.families, self.n_signals, self.transformed)
 
     def __eq__(self, other):
-        return isinstance(other, Packing) and self.__reduce__()[1] == other.__reduce__()[1]
+        return isinstance(other, RecordLayout) and self.__reduce__()[1] == other.__reduce__()[1]
 
     def __hash__(self):
         return hash(self.__reduce__()[1])
@@ -98,7 +98,7 @@ cdef class Packing:
         return self if records.shape[records.ndim - 1] == self.size else self.own
 
     def widened(self, records):
-        """Return records of `own` as records of this packing."""
+        """Return records of `own` as records of this layout."""
         wide = np.zeros((*records.shape[:-1], self.size))
         wide[..., :self.n_own] = records
         if self.transformed is not None:
@@ -119,7 +119,7 @@ cdef class Packing:
         """
         table = np.ascontiguousarray(np.atleast_2d(records), dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != self.size:
-            raise ValueError(f"a record of this packing has {self.size} numbers")
+            raise ValueError(f"a record of this layout has {self.size} numbers")
         cdef bint is_transformed = self.is_transformed(table)
         cdef Py_ssize_t n = self.n_components
         if self.transformed is not None and not is_transformed:
@@ -133,16 +133,11 @@ cdef class Packing:
                 self.expand_one(&memory[t, 0], &parts[t, 0], is_transformed)
         return out if np.ndim(records) == 2 else out[0]
 
-    def signal_var(self, records):
-        """Return the variances of x'w: (n_signals,), or (n, n_signals)."""
-        cdef Py_ssize_t begin = 1 + (MOST_FLEXIBLE if self.n_flexible else 0) + self.n_linears + self.n_signals
-        return records[..., begin:begin + self.n_signals]
-
     cdef Record open(self, const double* memory) noexcept nogil:
         return open_record(<double*>memory, self.n_linears, self.n_signals, self.n_flexible > 0)
 
     cdef Component linear(self, const Record* record, Py_ssize_t k) noexcept nogil:
-        """What a record says of linear model k, whose noise is of the packing's family."""
+        """What a record says of linear model k, whose noise is of the layout's family."""
         cdef Py_ssize_t signal = self.signal_at[k], at = self.epsilon_at[k]
         return Component(
             record.weight[k], record.mean[signal], record.signal_var[signal], record.noise_scale[k],
@@ -201,6 +196,91 @@ cdef class Packing:
 
 
 @lru_cache(maxsize=8)
-def packing_of(families, n_signals, transformed):
-    """Return the packing of these families and so many signals: one object for each kind of model."""
-    return Packing(families, n_signals, transformed)
+def get_record_layout(families, n_signals, transformed):
+    """Return the layout of these families and so many signals: one object for each kind of model."""
+    return RecordLayout(families, n_signals, transformed)
+
+
+# What a forecast consists of.
+
+cdef object plain(object value):
+    """float(value) of a single number, an array of many as it is"""
+    return value if type(value) is float or np.ndim(value) else float(value)
+
+
+cdef object frozen(object array):
+    """A copy that nobody can write to: its memory is that of bytes, so that the flag cannot be set again either."""
+    return np.ndarray(array.shape, array.dtype, array.tobytes())
+
+
+@cython.auto_pickle(False)
+cdef class Moments:
+    """Mean and variance of one forecast, as Python floats, or of many, as arrays (n,)."""
+
+    def _fill(self, mean, var):
+        """Set the fields of a forecast that is being made."""
+        self.own_mean = plain(mean)
+        self.own_var = plain(var)
+
+    @property
+    def mean(self):
+        """Expected value."""
+        if self.own_mean is None:
+            self._fill(*self._find_moments())
+        return self.own_mean
+
+    @property
+    def var(self):
+        """Variance."""
+        if self.own_var is None:
+            self._fill(*self._find_moments())
+        return self.own_var
+
+    @property
+    def sd(self):
+        """Standard deviation."""
+        return sqrt(<double>self.var) if type(self.var) is float else np.sqrt(self.var)
+
+    @property
+    def is_known(self):
+        """Whether anything is known about the observation."""
+        return not isnan(<double>self.mean) if type(self.mean) is float else ~np.isnan(self.mean)
+
+
+@cython.auto_pickle(False)
+cdef class MixtureMoments(Moments):
+    """Mean, variance and components of one forecast or of many."""
+
+    def _fill_components(self, components, mean, var):
+        """Set the fields of a forecast that is being made."""
+        self.given = frozen(components)     # compiled code relies on what was checked
+        self._fill(mean, var)
+
+    def _fill_record(self, record, layout, mean, var):
+        """Set the fields of a forecast that is being made, or of many."""
+        self.record, self.record_layout = record, layout
+        self._fill(mean, var)
+
+    def _fill_extras(self, components, extras):
+        """Set the fields of a forecast that is being made; its moments are computed when they are asked for."""
+        self.given = frozen(components)
+        self.extras = extras._replace(zero_share=frozen(extras.zero_share))
+        if extras.share is not None:        # compiled code indexes with what it has checked
+            self.extras = self.extras._replace(share=frozen(extras.share), pooled_at=frozen(extras.pooled_at))
+
+    @property
+    def _is_single(self):
+        """Whether this is one forecast."""
+        if self.record is not None:
+            return self.record.ndim == 1
+        return self.given.ndim == 1 if self.given is not None else type(self.own_mean) is float
+
+    @property
+    def components(self):
+        """A copy, or a read-only array, of `COMPONENT`: (n_components,), or (n, n_components) of many forecasts."""
+        if self.given is not None:
+            return self.given
+        components = self.record_layout.expand(self.record)
+        if components.ndim == 1:        # of many they are made anew, in pieces: they are large
+            self.given = components = frozen(components)
+        return components

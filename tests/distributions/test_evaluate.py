@@ -8,13 +8,14 @@ from pytest import approx
 from scipy import stats
 from scipy.integrate import quad
 
-from adabypass import Insensitive, Mixture, Normal
+from adabypass import Mixture, Normal
 from adabypass.distributions.component import COMPONENT
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.numerics import noise
 from adabypass.numerics.noise import Family
 from adabypass.validation import Floats
 from tests import oracles
+from tests.mixtures import insensitive
 from tests.strategies import powers
 
 CRPS_ERROR = 1e-5  # of the score, where nothing has a kink,
@@ -40,7 +41,7 @@ def mixtures(draw: st.DrawFn) -> Mixture:
 @settings(max_examples=30)
 @given(st.floats(-30, 30), powers(-4, 4), powers(-2, 1))
 def test_density_of_smoothed_noise_equals_mpmath(d: float, v: float, epsilon: float) -> None:
-    forecast = Insensitive(mean=1.0, signal_var=v * 4.0, noise_scale=2.0, epsilon=epsilon)
+    forecast = insensitive(mean=1.0, signal_var=v * 4.0, noise_scale=2.0, epsilon=epsilon)
     exact = oracles.insensitive_evidence(d, v, epsilon).log_density - np.log(2.0)
     assert forecast.logpdf(1.0 + 2.0 * d) == approx(exact, rel=1e-9, abs=1e-9)
 
@@ -70,7 +71,7 @@ def test_normals_of_all_sizes_add_up(n: int, seed: int) -> None:
 @given(powers(-2, 1), powers(-3, 2), powers(1, 2.5))
 def test_far_tails_keep_their_digits(epsilon: float, v: float, d: float) -> None:
     """Far out, the survival function of Laplace tails falls as its density: their ratio is the noise's scale."""
-    forecast = Insensitive(0.0, v, 1.0, epsilon)
+    forecast = insensitive(0.0, v, 1.0, epsilon)
     y = epsilon + v + 10 * v**0.5 + d
     assert forecast.sf(y) == approx(forecast.pdf(y), rel=1e-9)
     assert forecast.cdf(-y) == approx(forecast.sf(y), rel=1e-12)
@@ -84,7 +85,7 @@ def test_quantiles_invert_the_distribution_function(forecast: Mixture, q: float)
 
 @given(st.floats(-5, 5), powers(-3, 1), powers(-1, 0.5))
 def test_crps_of_a_single_forecast_is_its_integral(z: float, signal_var: float, epsilon: float) -> None:
-    forecast = Insensitive(0.0, signal_var, 1.0, epsilon)
+    forecast = insensitive(0.0, signal_var, 1.0, epsilon)
     y, reach = z * forecast.sd, 60 * forecast.sd
     below = quad(lambda t: forecast.cdf(t) ** 2, y - reach, y, points=[0.0], limit=400)[0]
     above = quad(lambda t: forecast.sf(t) ** 2, y, y + reach, points=[0.0], limit=400)[0]
@@ -115,12 +116,12 @@ def test_mixtures_of_very_different_widths_are_scored_exactly() -> None:
 
 
 def test_a_forecast_from_a_huge_feature_has_an_interval() -> None:
-    low, high = Insensitive(0.0, 1e240, 1.0, 1.25).interval(0.9)
+    low, high = insensitive(0.0, 1e240, 1.0, 1.25).interval(0.9)
     assert (low, high) == approx((-1.6448536e120, 1.6448536e120), rel=1e-6)
 
 
 def test_components_of_another_shape_or_kind_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"float64, but must be an array of COMPONENT; Mixture\.of"):
+    with pytest.raises(ParameterError, match=r"float64, but must be an array of COMPONENT; make one with Mixture\.of"):
         Mixture(np.ones((3, 5)))  # type: ignore[arg-type]
     with pytest.raises(ShapeError, match=r"shape \(1, 1, 1\), but must have shape"):
         Mixture.of(weight=[[[1.0]]], mean=0.0)

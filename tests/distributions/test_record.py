@@ -12,8 +12,8 @@ from pytest import approx
 from adabypass import AutoBypass, EvidenceBypass, Forecaster, Mixture
 from adabypass.distributions import evaluate
 from adabypass.distributions.component import COMPONENT, Components
-from adabypass.distributions.packing import Packing
 from adabypass.distributions.predictive import concatenate
+from adabypass.distributions.record import RecordLayout
 from adabypass.numerics.noise import FLEXIBLE_NORMALS, Family
 from adabypass.validation import Floats
 from tests.mixtures import split_flexible
@@ -44,7 +44,7 @@ def drawn(
 @given(st.integers(0, 2**32), st.integers(1, len(FAMILIES)))
 def test_components_are_those_of_the_linear_models_with_flexible_noise_split(seed: int, n_signals: int) -> None:
     record, shares, parts = drawn(seed, n_signals=n_signals)
-    expected, found = split_flexible(parts, shares), Packing(FAMILIES, n_signals).expand(record)
+    expected, found = split_flexible(parts, shares), RecordLayout(FAMILIES, n_signals).expand(record)
     assert list(found["family"]) == list(expected["family"])
     for name in FIELDS:
         assert found[name] == approx(expected[name], rel=1e-14, abs=1e-14)
@@ -52,9 +52,9 @@ def test_components_are_those_of_the_linear_models_with_flexible_noise_split(see
 
 @given(st.integers(0, 2**32), st.integers(1, len(FAMILIES)), st.floats(0.001, 0.999))
 def test_quantiles_and_probabilities_are_those_of_the_components(seed: int, n_signals: int, q: float) -> None:
-    record, packing = drawn(seed, n_signals=n_signals)[0], Packing(FAMILIES, n_signals)
-    by_components = Mixture(packing.expand(record))
-    by_record = Mixture.packed(record, packing, by_components.mean, by_components.var)
+    record, layout = drawn(seed, n_signals=n_signals)[0], RecordLayout(FAMILIES, n_signals)
+    by_components = Mixture(layout.expand(record))
+    by_record = Mixture.from_record(record, layout, by_components.mean, by_components.var)
     y = by_components.quantile(q)
     assert by_record.quantile(q) == approx(y, rel=1e-9, abs=1e-9)
     assert by_record.cdf(y) == approx(q, rel=1e-9)
@@ -66,52 +66,51 @@ def test_quantiles_and_probabilities_are_those_of_the_components(seed: int, n_si
 def test_a_record_without_flexible_noise_has_no_shares() -> None:
     families = (Family.INSENSITIVE, Family.GAUSSIAN)
     record, _, parts = drawn(3, families)
-    packing = Packing(families)
-    assert packing.size == len(record) == 10
-    assert packing.expand(record)["mean"] == approx(parts["mean"])
-    assert packing.signal_var(record) == approx(parts["signal_var"])
+    layout = RecordLayout(families)
+    assert layout.size == len(record) == 10
+    assert layout.expand(record)["mean"] == approx(parts["mean"])
 
 
 def test_before_a_scale_is_known_all_noise_is_of_one_family() -> None:
     record, _, parts = drawn(5)
     record[0] = Family.MODERATE
-    found = Packing(FAMILIES).expand(record)
+    found = RecordLayout(FAMILIES).expand(record)
     assert set(found["family"]) == {Family.MODERATE}
     assert found["weight"][found["weight"] > 0] == approx(parts["weight"])
     assert found["noise_scale"][found["weight"] > 0] == approx(parts["noise_scale"])
 
 
 def test_nothing_is_known_where_the_mean_is_nan() -> None:
-    packing = Packing(FAMILIES)
-    record = np.full(packing.size, np.nan)
-    found = packing.expand(record)
+    layout = RecordLayout(FAMILIES)
+    record = np.full(layout.size, np.nan)
+    found = layout.expand(record)
     assert np.isnan(found["mean"]).all()
     assert found["weight"].sum() == approx(1.0)
-    forecast = Mixture.packed(record, packing, np.nan, np.inf)
+    forecast = Mixture.from_record(record, layout, np.nan, np.inf)
     assert np.isnan(forecast.interval(0.9)).all()
     assert np.isnan(forecast.cdf(0.0))
 
 
 @pytest.mark.parametrize("families", [(), (Family.GAUSSIAN, Family.FLEXIBLE)])
-def test_a_packing_needs_families_and_flexible_ones_first(families: tuple[Family, ...]) -> None:
+def test_a_record_layout_needs_families_and_flexible_ones_first(families: tuple[Family, ...]) -> None:
     with pytest.raises(ValueError, match="needs families of noise"):
-        Packing(families)
+        RecordLayout(families)
 
 
 @pytest.mark.parametrize("n_signals", [0, 7])
-def test_a_packing_has_no_more_signals_than_linear_models(n_signals: int) -> None:
+def test_a_record_layout_has_no_more_signals_than_linear_models(n_signals: int) -> None:
     with pytest.raises(ValueError, match=f"6 linear models cannot have {n_signals} signals"):
-        Packing(FAMILIES, n_signals)
+        RecordLayout(FAMILIES, n_signals)
 
 
 @pytest.mark.parametrize("call", [
-    lambda packing: packing.expand(np.zeros(packing.size + 1)),
-    lambda packing: evaluate.cdf(np.zeros((1, packing.size - 1)), np.zeros(1), packing),
-    lambda packing: evaluate.interval(np.zeros(packing.size - 1), packing, 0.1, 0.9),
+    lambda layout: layout.expand(np.zeros(layout.size + 1)),
+    lambda layout: evaluate.cdf(np.zeros((1, layout.size - 1)), np.zeros(1), layout),
+    lambda layout: evaluate.interval(np.zeros(layout.size - 1), layout, 0.1, 0.9),
 ])  # fmt: skip
 def test_records_of_another_size_are_refused(call: Any) -> None:
     with pytest.raises(ValueError, match="numbers"):
-        call(Packing(FAMILIES))
+        call(RecordLayout(FAMILIES))
 
 
 def stream(n: int = 40) -> tuple[Floats, Floats]:
@@ -150,6 +149,6 @@ def test_pickles_and_joins_stay_records() -> None:
     joined = concatenate([many[:7], many[7], many[8:]])
     assert isinstance(joined, Mixture)
     for each in (again, joined):
-        assert each.packing == many.packing
+        assert each.record_layout == many.record_layout
         assert each.record is not None
         assert each.record.tobytes() == many.record.tobytes()

@@ -4,10 +4,9 @@
 #ifndef ADABYPASS_WALKS_H
 #define ADABYPASS_WALKS_H
 
-#include "blocks.h"
-#include "diagonal_walks.h"
 #include "differences.h"
 #include "filter_noise.h"
+#include "walk_covariances.h"
 
 /* Shares of the walks from `lane` on in the mixture, and the variance of their drift. */
 static inline void find_drift(Bank* bank, ptrdiff_t lane)

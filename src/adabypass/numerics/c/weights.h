@@ -5,7 +5,6 @@
 
 #include "kernels.h"
 #include "triangle.h"
-#include "vectors.h"
 
 /* Make an update of S, unless it is NULL; then p = S @ x, diagonal = np.diag(S) */
 static Projection project(

@@ -5,8 +5,8 @@ import os
 import pytest
 
 from adabypass import show_config
-from adabypass.simd import dispatch
-from tests.simd.learned import in_python, learned, one_worker
+from adabypass.numerics import dispatch
+from tests.numerics.learned import in_python, learned, one_worker
 
 
 @one_worker

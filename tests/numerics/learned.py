@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from adabypass.simd import dispatch
+from adabypass.numerics import dispatch
 
 one_worker = pytest.mark.xdist_group("instruction sets")
 """Tests in one process start one interpreter for each instruction set, and not each their own."""
@@ -67,7 +67,7 @@ note(trace.mean, trace.var)
 print(digest.hexdigest())
 """
 
-SCRIPTS = ("from adabypass.simd import dispatch; print(dispatch.in_use())", MANY_FEATURES, EVERY_MODEL)
+SCRIPTS = ("from adabypass.numerics import dispatch; print(dispatch.in_use())", MANY_FEATURES, EVERY_MODEL)
 RUN = """
 import contextlib, io, json, sys
 printed = []

@@ -1,4 +1,4 @@
-/* Exponential, logarithm and the tail of a normal distribution, for vectors. tests/simd pins each to mpmath. */
+/* Exponential, logarithm and the tail of a normal distribution, for vectors. tests/numerics pins each to mpmath. */
 
 #ifndef ADABYPASS_FUNCTIONS_H
 #define ADABYPASS_FUNCTIONS_H
