@@ -154,9 +154,9 @@ def test_what_does_not_fit_together_is_refused(changes: dict[str, object], says:
 @pytest.mark.parametrize(
     ("kind", "field", "value", "says"),
     [
-        ("AutoBypass", "n_warm", 21.0, "the row says 21.0 for n_warm, but that is a whole number from 0 to 20"),
+        ("AutoBypass", "n_warm", 21.0, "n_warm of the row is 21.0, but must be a whole number from 0 to 20"),
         ("AutoBypass", "n_warm", -1.0, "for n_warm"),
-        ("AutoBypass", "n_seen", np.nan, "the row says nan for n_seen"),
+        ("AutoBypass", "n_seen", np.nan, "n_seen of the row is nan"),
         ("Forecaster", "n_filled", 1e9, "for n_filled"),
         ("Forecaster", "n_unknown", 1e9, "for n_unknown"),
         ("Forecaster", "n_unknown", 0.5, "for n_unknown"),
