@@ -159,7 +159,7 @@ def absorb(prior: Weights, x: Floats, seen: Evidence, noise_scale: float) -> Wei
 
 
 def move_weights(prior: Weights, x: Floats, move: float, left: float) -> Weights:
-    """Update the weights so that the mean of x'w changes by `move`, and its variance falls to `left`, if that is smaller."""
+    """Update the weights so that the mean of x'w moves by `move`, and its variance falls to `left` if it is larger."""
     Px = prior.cov @ x
     h = inner(x, Px)
     if h <= SMALLEST_SIGNAL:  # x'w is known exactly: there is nothing to learn

@@ -49,7 +49,7 @@ MOST_FULL = 200
 """Maximum number of features with which covariance="auto" means full covariances."""
 
 SMALLEST_NEW_LOG = -12.0
-"""Minimum of `new_log`: the log of the prior standard deviation of a new sparse slope, relative to (183)."""
+"""Minimum log of the prior standard deviation of a new sparse slope, relative to (183)."""
 
 LANES = 8
 """Number of random walks that the weights follow. Compiled code updates them together: simd/kernels.h."""

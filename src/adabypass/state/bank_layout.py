@@ -64,4 +64,4 @@ SPARSE_LAYOUT = Layout(
 )
 """Layout of the row of a sparse model: a bank whose only weight is the intercept, then the slopes of (183)-(189).
 
-`new_log` is the log of the prior standard deviation of new slopes, relative to (183), and the precision of this log."""
+`new_log` holds the log of the prior standard deviation of new slopes, relative to (183), and its precision."""
