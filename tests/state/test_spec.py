@@ -42,7 +42,7 @@ SequentialKalman: Any = adabypass.SequentialKalman
         (lambda: Bypass(covariance="low-rank"), "covariance is 'low-rank', but must be 'auto', 'full' or 'diagonal'"),
         (lambda: AdaBypass(corrections=["E5"], covariance="diagonal"), "E5 needs a full covariance"),
         (lambda: AdaBypass(corrections=["E5"], max_sweeps=2), "max_sweeps is 2, but E5 differentiates"),
-        (lambda: AdaBypass(corrections=["E8"]), "add E5"),
+        (lambda: AdaBypass(corrections=["E8"]), "add 'E5'"),
         (lambda: SequentialKalman(noise_var=0.0), "noise_var is 0.0"),
         (lambda: SequentialKalman(adapt_noise=1), "adapt_noise is 1, but must be True or False"),
     ],

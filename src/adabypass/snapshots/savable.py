@@ -38,7 +38,7 @@ class Savable:
         try:
             place = path.__fspath__() if not isinstance(path, str) else path
         except (AttributeError, TypeError):
-            raise StateError(f"path is {shown(path)}, but must be a file name, as a str or a path object.") from None
+            raise StateError(f"path is {shown(path)}, but must be the name of a file, as text or as a path.") from None
         replace_file(container.encode(*self._snapshot()), place)
 
     def to_bytes(self) -> bytes:
