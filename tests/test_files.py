@@ -228,6 +228,6 @@ def test_a_file_of_our_own_is_no_link_and_no_pipe(kind: str, place: Path) -> Non
     else:
         name = Path("/dev/zero")
     for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_CREAT):
-        with pytest.raises(StateError, match="is a link, or no regular file"):
+        with pytest.raises(StateError, match="is a link, or not a regular file"):
             files.open_own(name, flags)
     assert place.read_bytes() == b"old"

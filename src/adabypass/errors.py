@@ -1,83 +1,83 @@
-"""Errors that the library raises on purpose, each with its own class.
+"""Exceptions and warnings of the library.
 
 Every class derives from a built-in one, so `except ValueError` keeps working. A refused call changes nothing.
 """
 
 
 class AdabypassError(Exception):
-    """Base of every error this library raises on purpose."""
+    """Base class of all errors that this library raises."""
 
 
 class ShapeError(AdabypassError, ValueError):
-    """An array has another length or number of dimensions than the model."""
+    """An array has the wrong shape for the model."""
 
 
 class NotANumberError(AdabypassError, TypeError):
-    """Something that should be a number, or an array of numbers, is not."""
+    """A value is not a number, or not an array of numbers."""
 
 
 class NotFiniteError(AdabypassError, ValueError):
-    """A value is infinite, or is nan where nan has no meaning."""
+    """A value is infinite, or nan where nan is not allowed."""
 
 
 class ParameterError(AdabypassError, ValueError):
-    """A hyperparameter, or another argument, lies outside its domain."""
+    """A hyperparameter or another argument is outside its domain."""
 
 
 class NotEnoughDataError(AdabypassError, ValueError):
-    """A series is empty, or too short for what is asked of it."""
+    """A series is empty, or too short for the requested operation."""
 
 
 class NotReadyError(AdabypassError, ValueError):
-    """Something was asked that the model can only tell after it has met a feature vector."""
+    """The model has not seen the data that the requested operation needs."""
 
 
 class ConcurrentUseError(AdabypassError, RuntimeError):
-    """A model was to be changed while another call, in this or another thread, runs it."""
+    """A model is in use by another call, in this or another thread."""
 
 
 class StateError(AdabypassError, ValueError):
-    """A saved model or journal is damaged, or of another format or kind than this version of the library reads."""
+    """A saved model or journal is damaged, or has a format or kind that this version cannot read."""
 
 
 class LockedError(AdabypassError, OSError):
-    """A file or a folder is being written by another process, or by another call in this one."""
+    """A file or folder is being written by another process, or by another call in this process."""
 
 
 class PointForecastError(AdabypassError, AttributeError):
-    """A distribution was asked of a model that forecasts a point."""
+    """A distribution was requested from a model that makes point forecasts."""
 
 
 class PriceError(AdabypassError, ValueError):
-    """Two series of prices cannot be traded: they do not fit each other, or a price is not one."""
+    """Two price series cannot be traded: their times do not match, or a price is invalid."""
 
 
 class UnknownNameError(AdabypassError, LookupError):
-    """A name (of a data set, say) is not among the known ones."""
+    """A name, of a data set for example, is unknown."""
 
 
 class TableError(AdabypassError, ValueError):
-    """A file or a data frame is not a table: ragged, empty, without usable names, or of an unknown kind."""
+    """A file or data frame is not a valid table: ragged, empty, without column names, or of an unknown type."""
 
 
 class BadCellError(TableError):
-    """A cell of a table holds something else than its column should."""
+    """A cell of a table has the wrong type for its column."""
 
 
 class TimeOrderError(TableError):
-    """Times do not increase from row to row."""
+    """Times are not in increasing order."""
 
 
 class IrregularTimeError(AdabypassError, ValueError):
-    """Times lie on no regular grid, or on another one than was asked for."""
+    """Times are not on a regular grid, or not on the requested one."""
 
 
 class TimeRangeError(AdabypassError, ValueError):
-    """A time lies beyond the range that can be represented."""
+    """A time is outside the range that can be represented."""
 
 
 class BrokerError(AdabypassError, ConnectionError):
-    """A broker of Kafka cannot be reached, or refuses what it is asked."""
+    """A Kafka broker cannot be reached, or rejects a request."""
 
 
 class MissingExtraError(AdabypassError, ImportError):
@@ -85,4 +85,4 @@ class MissingExtraError(AdabypassError, ImportError):
 
 
 class SeriesWarning(UserWarning):
-    """Some series of a table could not be forecast, and are left out of the answer."""
+    """Some series of a table could not be forecast, and are missing from the result."""

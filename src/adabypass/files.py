@@ -1,4 +1,4 @@
-"""Files that are whole at every instant: written beside their place, made durable, then moved there in one step."""
+"""Atomic file writes: a file is written next to its destination, flushed to disk, then renamed."""
 
 import errno
 import io
@@ -24,22 +24,23 @@ else:
 FilePath: TypeAlias = str | os.PathLike[str]
 
 LONGEST_NAME = 100
-"""Characters of a file's name that the name of its draft begins with."""
+"""Maximum number of characters of a file name that are kept in the name of its draft."""
 BUFFER = 1 << 20
-"""Bytes that are written at once."""
+"""Size of the write buffer, in bytes."""
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-"""What a file system answers that has no locks; then there is none, and everything else holds."""
+"""Error numbers of file systems without locks; files are then not locked, and everything else works."""
 
 
 def replace_file(content: bytes | Iterable[bytes | memoryview], path: FilePath) -> None:
-    """Write a file as a whole: a crash at any instant leaves the old file or the new one.
+    """Write a file atomically: a crash at any time leaves either the old file or the new one.
 
     Parameters
     ----------
     content
-        All of it, or its parts in order.
+        The whole content, or its parts in order.
     path
-        Its place. Folders are made as needed; a symbolic link stays one, a replaced file keeps its permissions.
+        The destination. Missing folders are created; a symbolic link is followed and kept, and a replaced file keeps
+        its permissions.
     """
     with replacing(path) as file:
         for part in (content,) if isinstance(content, bytes) else content:
@@ -48,10 +49,10 @@ def replace_file(content: bytes | Iterable[bytes | memoryview], path: FilePath) 
 
 @contextmanager
 def replacing(path: FilePath) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes the place of `path` when the block ends, and is dropped if the block fails.
+    """Open a file for writing that replaces `path` when the block ends, and is discarded if the block fails.
 
-    It is written beside its place, flushed to the disk, and moved there in one step; then the folder is flushed. A
-    second writer, in this process or another, is refused with a `LockedError`.
+    It is written next to its destination, flushed to disk, and renamed; then the folder is flushed. A second writer, in
+    this process or another, gets a `LockedError`.
     """
     place = Path(os.path.realpath(path))
     if place.exists() and not place.is_file():  # a device or a pipe, which cannot be replaced
@@ -61,7 +62,7 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
     place.parent.mkdir(parents=True, exist_ok=True)
     draft = _draft_of(place)
     try:
-        # Left in the opposite order: a draft that failed is removed before it is closed, which unlocks it.
+        # Exited in reverse order: a failed draft is removed before it is closed, which unlocks it.
         with _open_draft(draft, path) as raw, _buffered(raw) as file, _removed_on_failure(draft):
             yield file
             file.flush()
@@ -72,24 +73,24 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
     except OSError as error:
         if error.errno is None or isinstance(error, LockedError):
             raise
-        raise type(error)(error.errno, error.strerror, os.fspath(path)) from error  # the name given, not the draft's
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from error  # not the draft's name
     sync_folder(place.parent)
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder to the disk, so that a file that was made in it, or moved into it, survives a crash."""
+    """Flush a folder to disk, so that a file that was created in it, or moved into it, survives a crash."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems have no such thing
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot flush a folder
             raise
     finally:
         os.close(descriptor)
 
 
 def lock(descriptor: int) -> bool:
-    """Lock an open file against every other writer; return whether that worked. It is unlocked when it is closed."""
+    """Lock an open file for exclusive writing, until it is closed; return whether that succeeded."""
     if fcntl is None:
         return True
     try:
@@ -103,7 +104,7 @@ def lock(descriptor: int) -> bool:
 
 
 def write_all(descriptor: int, content: bytes | memoryview) -> None:
-    """Write all of `content` to an open file, in as many steps as the system takes."""
+    """Write all of `content` to an open file, also where the system writes it in parts."""
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
@@ -111,7 +112,7 @@ def write_all(descriptor: int, content: bytes | memoryview) -> None:
 
 @contextmanager
 def errors_naming(path: FilePath) -> Iterator[None]:
-    """Let system errors of the block name a file, where they name none: those of open descriptors do not."""
+    """Add the file name to system errors of the block that have none, as those of open descriptors."""
     try:
         yield
     except OSError as error:
@@ -121,10 +122,10 @@ def errors_naming(path: FilePath) -> Iterator[None]:
 
 
 class _Draft(io.RawIOBase):
-    """An open file that is locked; all that is written goes through `os.write`.
+    """An open, locked file that writes through `os.write`.
 
-    The file object owns the descriptor from the moment it is opened: whatever interrupts the caller, even between two
-    steps of Python, the descriptor is closed, and so unlocked, when nothing refers to the object any more.
+    The file object owns the descriptor from the moment it is opened. Whatever interrupts the caller, even between two
+    bytecodes, the descriptor is closed, and so unlocked, when the object is garbage-collected.
     """
 
     def __init__(self, file: io.FileIO) -> None:
@@ -145,7 +146,7 @@ class _Draft(io.RawIOBase):
 
 
 def _draft_of(place: Path) -> Path:
-    """Return where a file is written before it is moved: always the same, so that a crash leaves no more than one."""
+    """Return the path of the draft of a file: always the same, so that crashes leave at most one."""
     name = place.name
     if len(name) > LONGEST_NAME:
         name = f"{name[:LONGEST_NAME]}.{zlib.crc32(os.fsencode(name)):08x}"
@@ -153,7 +154,7 @@ def _draft_of(place: Path) -> Path:
 
 
 def _open_draft(draft: Path, path: FilePath) -> _Draft:
-    """Open an empty draft that nobody else writes to."""
+    """Open an empty draft with an exclusive lock."""
     while True:
         opened = _Draft(_new_or_left(draft))
         if not lock(opened.fileno()):
@@ -163,21 +164,21 @@ def _open_draft(draft: Path, path: FilePath) -> _Draft:
             found = os.fstat(opened.fileno())
             is_ours = os.path.samestat(os.lstat(draft), found)
             if is_ours and found.st_nlink == 1:
-                os.ftruncate(opened.fileno(), 0)  # what a crash may have left
+                os.ftruncate(opened.fileno(), 0)  # remove what a crash may have left
                 return opened
-            if is_ours:  # another name of it is another's: that one keeps what there is
+            if is_ours:  # it is hard-linked: the other name keeps the content
                 os.unlink(draft)
-        opened.close()  # another writer moved it to its place between our two steps: open a new one
+        opened.close()  # another writer renamed it between our two steps: open a new one
 
 
 def _new_or_left(draft: Path) -> io.FileIO:
-    """Open a draft for writing: a new one, or that which a crash has left, if it is a regular file and no link."""
+    """Open a draft for writing: a new one, or one that a crash left, if it is a regular file and not a link."""
     while True:
         with suppress(FileExistsError):
             return io.FileIO(draft, "x")  # follows no link
-        with suppress(FileNotFoundError):  # gone meanwhile: make a new one
+        with suppress(FileNotFoundError):  # removed meanwhile: create a new one
             if not stat.S_ISREG(os.lstat(draft).st_mode):
-                raise OSError(errno.ELOOP, f"its draft {draft.name} is a link, or no regular file; remove it")
+                raise OSError(errno.ELOOP, f"its draft {draft.name} is a link, or not a regular file; remove it")
             return io.FileIO(draft, "r+")
 
 
@@ -195,8 +196,8 @@ def _removed_on_failure(draft: Path) -> Iterator[None]:
 
 
 def open_regular(path: FilePath) -> BinaryIO:
-    """Open a file for reading; refuse devices and pipes, which have no size that could be checked."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # or a pipe would be waited for
+    """Open a file for reading; reject devices and pipes, whose size cannot be checked."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # otherwise opening a pipe would block
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "is not a regular file", os.fspath(path))
@@ -204,15 +205,15 @@ def open_regular(path: FilePath) -> BinaryIO:
 
 
 def open_own(path: FilePath, flags: int) -> int:
-    """Return the descriptor of a regular file; refuse symbolic links, devices and pipes.
+    """Return the descriptor of a regular file; reject symbolic links, devices and pipes.
 
     Parameters
     ----------
     path
     flags : int
-        Of `os.open`. `O_TRUNC` would empty the file before it is looked at; leave it out.
+        Flags of `os.open`, without `O_TRUNC`, which would empty the file before it is checked.
     """
-    flags |= os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # without the last, opening a pipe waits for its other end
+    flags |= os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # without the last, opening a pipe blocks
     try:
         descriptor = os.open(path, flags, 0o666)
     except OSError as error:
@@ -226,5 +227,5 @@ def open_own(path: FilePath, flags: int) -> int:
 
 
 def not_own(path: FilePath) -> StateError:
-    """Return the error about a name that leads elsewhere."""
-    return StateError(f"{os.fspath(path)} is a link, or no regular file; what it leads to is left alone. Remove it.")
+    """Return the error for a path that is not a regular file."""
+    return StateError(f"{os.fspath(path)} is a link, or not a regular file; its target is left alone. Remove it.")

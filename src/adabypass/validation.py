@@ -1,7 +1,7 @@
-"""Checks on what comes in from outside, once, before anything changes.
+"""Validation of arguments, done once, where data enters the library, before anything changes.
 
-Each gives float64 arrays that the kernels can use as they are, or raises an error that says what came, what was
-expected and what to do.
+Each function returns validated values, arrays as float64 that the kernels can use directly, or raises an error that
+states what was passed, what was expected and how to fix it.
 """
 
 from collections.abc import Mapping
@@ -17,20 +17,20 @@ Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Integers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 MOST_DRAWS = 100_000_000
-"""Numbers that are drawn at once: 800 MB."""
+"""Maximum number of draws in one call: 800 MB."""
 
 
 def check_array(value: object, name: str, *, copy: bool = False) -> Floats:
-    """Return `value` as a contiguous, aligned float64 array; a copy, if asked for, shares no memory with it."""
+    """Return `value` as a contiguous, aligned float64 array; with `copy`, one that shares no memory with it."""
     try:
-        # What a mask hides is missing, whatever number lies beneath it.
+        # Masked elements are missing, whatever their value.
         masked = isinstance(value, np.ma.MaskedArray)
         array = np.asarray(np.ma.filled(np.ma.asarray(value, dtype=np.float64), np.nan) if masked else value)
         if array.dtype.kind not in "biufO" or (array.dtype.kind == "O" and not _holds_numbers(array)):
             raise NotANumberError(_not_numbers(name, value))
-        with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, which is refused by name
+        with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, which is rejected later
             floats = np.array(array, dtype=np.float64, order="C", copy=True if copy else None)
-        return floats if floats.flags.aligned else floats.copy()  # a view into a file of records may not be
+        return floats if floats.flags.aligned else floats.copy()  # a view into a structured array may not be
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, NotANumberError):
             raise
@@ -38,12 +38,14 @@ def check_array(value: object, name: str, *, copy: bool = False) -> Floats:
 
 
 def check_features(x: object, n_features: int | None) -> Floats:
-    """Check one feature vector; a plain number is a vector of one."""
+    """Check one feature vector; a scalar is a vector of length 1."""
     vector = check_array(x, "x")
     if vector.ndim == 0:
         vector = vector.reshape(1)
     if vector.ndim != 1 or len(vector) == 0:
-        raise ShapeError(f"x has shape {vector.shape}, but one observation's features are a vector; pass shape (n,).")
+        raise ShapeError(
+            f"x has shape {vector.shape}, but the features of one observation are a vector; pass shape (n,)."
+        )
     if n_features is not None and len(vector) != n_features:
         raise ShapeError(
             f"x has shape {vector.shape}, but this model has {n_features} feature{'s' * (n_features != 1)}; "
@@ -69,7 +71,7 @@ def check_target(y: object) -> float:
 def check_stream(X: object, y: object) -> tuple[Floats, Floats]:
     """Check the features (n, n_features) and targets (n,) of a whole stream, and return copies of them.
 
-    They are copied first and checked then, so that nobody can change them after they were checked.
+    They are copied before they are checked, so that another thread cannot change them afterwards.
     """
     table, targets = check_array(X, "X", copy=True), check_array(y, "y", copy=True)
     if table.ndim != 2:
@@ -96,7 +98,7 @@ def check_stream(X: object, y: object) -> tuple[Floats, Floats]:
 
 
 def check_width(table: Floats, n_features: int | None) -> None:
-    """Check that a stream has as many features as the model."""
+    """Check that the number of features of a stream is that of the model."""
     if n_features is not None and table.shape[1] != n_features:
         raise ShapeError(
             f"X has shape {table.shape}, but this model has {n_features} feature{'s' * (n_features != 1)}; "
@@ -105,36 +107,36 @@ def check_width(table: Floats, n_features: int | None) -> None:
 
 
 def check_int(value: object, name: str, *, minimum: int, maximum: int) -> int:
-    """Check a whole number."""
+    """Check that a value is a whole number from `minimum` to `maximum`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not minimum <= value <= maximum:
         raise ParameterError(f"{name} is {shown(value)}, but must be a whole number from {minimum} to {maximum}.")
     return int(value)
 
 
 def check_flag(value: object, name: str) -> None:
-    """Check what is either wanted or not."""
+    """Check that a value is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(f"{name} is {shown(value)}, but must be True or False.")
 
 
 def check_function(value: object, name: str) -> None:
-    """Check that something can be called, or is None."""
+    """Check that a value is callable, or None."""
     if value is not None and not callable(value):
         raise ParameterError(f"{name} is {shown(value)}, but must be a function, or None for none.")
 
 
 def check_rng(rng: object) -> np.random.Generator:
-    """Check a generator of random numbers."""
+    """Check that a value is a NumPy random number generator."""
     if not isinstance(rng, np.random.Generator):
         raise ParameterError(
-            f"rng is {shown(rng)}, but must be a generator of random numbers; pass np.random.default_rng(0), where 0 "
-            "is the seed."
+            f"rng is {shown(rng)}, but must be a random number generator; pass np.random.default_rng(0), with a seed "
+            "such as 0."
         )
     return rng
 
 
 def as_rng(rng: object) -> np.random.Generator:
-    """Return the generator of random numbers that was given, or a new one: from a seed, or of the system's for None."""
+    """Return a random number generator: `rng` itself, or a new one from a seed, or from system entropy for None."""
     try:
         return np.random.default_rng(rng)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
@@ -144,7 +146,7 @@ def as_rng(rng: object) -> np.random.Generator:
 
 
 def check_size(size: object, n_forecasts: int = 1) -> tuple[int, ...]:
-    """Return the shape of draws from each of `n_forecasts` forecasts; refuse more than fit into memory."""
+    """Return the shape of the draws from each of `n_forecasts` forecasts; reject more than fit into memory."""
     lengths = () if size is None else tuple(size) if isinstance(size, tuple | list) else (size,)
     shape = tuple(check_int(length, "size", minimum=0, maximum=MOST_DRAWS) for length in lengths)
     if prod(shape) * n_forecasts > MOST_DRAWS:
@@ -156,20 +158,20 @@ def check_size(size: object, n_forecasts: int = 1) -> tuple[int, ...]:
 
 
 def as_tuple(value: Any) -> tuple[Any, ...] | None:
-    """Return the items of a list, an array or another iterable; None for text, and for what has no items."""
-    if isinstance(value, str) or hasattr(value, "tocsr"):  # SciPy trusts the indices of a sparse matrix
+    """Return the items of an iterable as a tuple; None for text, and for what is not iterable."""
+    if isinstance(value, str) or hasattr(value, "tocsr"):  # SciPy does not check the indices of a sparse matrix
         return None
     try:
         return tuple(value)
-    except TypeError:  # an array without dimensions looks like an iterable, but is none
+    except TypeError:  # an array with 0 dimensions has `__iter__`, but is not iterable
         return None
 
 
 def shown(value: object) -> str:
-    """Return a value for an error, in no more than 60 characters."""
+    """Format a value for error messages, with at most 60 characters."""
     try:
         text = repr(value)
-    except Exception:  # whatever an object raises, and NumPy does while another thread writes to an array
+    except Exception:  # a __repr__ may raise anything, as NumPy does while another thread writes to the array
         text = f"an object of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 

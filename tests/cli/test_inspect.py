@@ -81,7 +81,7 @@ def test_what_is_no_saved_model_is_said_to_be_none(content: bytes, tmp_path: Pat
 
 def test_a_damaged_file_and_an_empty_folder_are_refused(saved: Path, tmp_path: Path) -> None:
     saved.write_bytes(saved.read_bytes()[:-1] + b"\1")
-    assert "its checksum does not fit its content" in str(run("inspect", saved).error)
+    assert "its checksum does not match its content" in str(run("inspect", saved).error)
     (tmp_path / "empty").mkdir()
     assert "holds no state" in str(run("inspect", tmp_path / "empty").error)
 

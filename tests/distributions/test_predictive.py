@@ -183,7 +183,7 @@ MANY = ["Normal", "Mixture", "Insensitive", "Empirical"]
 @pytest.mark.parametrize("name", MANY)
 @pytest.mark.parametrize("rng", [None, 5, np.random, np.random.RandomState(0), "seed"])
 def test_draws_need_a_generator(name: str, rng: Any) -> None:
-    with pytest.raises(ParameterError, match=r"but must be a generator of random numbers; pass np.random.default_rng"):
+    with pytest.raises(ParameterError, match=r"but must be a random number generator; pass np.random.default_rng"):
         EVERY_KIND[name]().sample(rng)
 
 

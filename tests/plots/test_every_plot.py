@@ -62,7 +62,7 @@ def test_a_single_observation_can_be_drawn(plot: Any, dated: bool, tmp_path: Pat
 def test_a_constant_series_can_be_drawn(plot: Any, y: float, tmp_path: Path) -> None:
     trace = AutoBypass().run(np.ones((90, 1)), np.full(90, y), keep_weights=True)
     if y == 0.0 and plot not in OVER_TIME:  # after zeros alone nothing is known
-        with pytest.raises(NotEnoughDataError, match="knew nothing"):
+        with pytest.raises(NotEnoughDataError, match="before anything was known"):
             plot(trace)
         return
     plots.save(plot(trace), tmp_path / "plot.png")

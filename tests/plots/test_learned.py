@@ -107,7 +107,7 @@ def test_changes_are_marked_where_they_are_and_kinds_differ_in_shape() -> None:
 
 
 def test_changes_of_other_models_are_refused() -> None:
-    with pytest.raises(NotReadyError, match="AutoBypass's bank"):
+    with pytest.raises(NotReadyError, match="needs a trace of AutoBypass"):
         plots.changes(normal_trace())
 
 

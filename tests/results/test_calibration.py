@@ -124,7 +124,7 @@ def test_coverage_over_time_waits_for_a_whole_window() -> None:
 
 
 def test_what_cannot_be_judged_is_refused() -> None:
-    with pytest.raises(NotEnoughDataError, match="nothing to judge"):
+    with pytest.raises(NotEnoughDataError, match="no forecasts to check"):
         pit_histogram(with_pit(np.nan, np.nan))
     point = PassiveAggressive().run([[1.0], [1.0]], [1.0, 2.0])
     judges: list[Any] = [pit_histogram, reliability, coverage_over_time]

@@ -128,7 +128,7 @@ def test_traces_and_scores_read_well() -> None:
     ("changed", "error", "words"),
     [
         ({"y": "high"}, NotANumberError, "y is 'high', but must be made of numbers"),
-        ({"y": np.zeros((3, 1))}, ShapeError, r"y has shape \(3, 1\), but what was observed has shape \(n,\)"),
+        ({"y": np.zeros((3, 1))}, ShapeError, r"y has shape \(3, 1\), but must have shape \(n,\)"),
         ({"predictive": None}, ParameterError, "predictive is None, but must be forecasts: a Normal"),
         ({"predictive": Normal(0.0, 1.0)}, ShapeError, r"which is one forecast; pass many"),
         (

@@ -73,16 +73,16 @@ def test_every_shorter_and_every_longer_file_is_refused() -> None:
     [
         (b'{"row":{"dtype":"F64","shape":[1000000000000],"data_offsets":[0,8000000000000]}', "does not fit its place"),
         (b'{"row":{"dtype":"F64","shape":[281474976710655,281474976710655,4],"data_offsets":[0,8]}', "not fit its"),
-        (b'{"row":{"dtype":"F64","shape":[-1],"data_offsets":[0,8]}', "is not that of an array"),
-        (b'{"row":{"dtype":"F64","shape":[1.0],"data_offsets":[0,8]}', "is not that of an array"),
-        (b'{"row":{"dtype":"F64","shape":[true],"data_offsets":[0,8]}', "is not that of an array"),
-        (b'{"row":{"dtype":"O","shape":[1],"data_offsets":[0,8]}', "is not that of an array"),
+        (b'{"row":{"dtype":"F64","shape":[-1],"data_offsets":[0,8]}', "is invalid"),
+        (b'{"row":{"dtype":"F64","shape":[1.0],"data_offsets":[0,8]}', "is invalid"),
+        (b'{"row":{"dtype":"F64","shape":[true],"data_offsets":[0,8]}', "is invalid"),
+        (b'{"row":{"dtype":"O","shape":[1],"data_offsets":[0,8]}', "is invalid"),
         (b'{"row":{"dtype":"F64","shape":[1],"data_offsets":[8,16]}', "does not fit its place"),
         (b'{"row":{"dtype":"F64","shape":[],"data_offsets":[0,8]},"x":{"dtype":"F64","shape":[],"data_offsets":[0,8]}',
          "does not fit its place"),
-        (b'{"row":' + b"[" * 100_000 + b"]" * 100_000, "nested more than 16 deep"),
+        (b'{"row":' + b"[" * 100_000 + b"]" * 100_000, "nested more than 16 levels deep"),
         (b'{"row":1,"row":1', "a name occurs twice"),
-        (b'{"row":NaN', "not a number of JSON"),
+        (b'{"row":NaN', "not a JSON number"),
         (b'{"row":' + b"9" * 5000, "is not JSON"),
     ],
 )  # fmt: skip
@@ -130,7 +130,7 @@ def test_devices_and_folders_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [None, 5, "text", [1], object()])
 def test_what_is_no_bytes_is_refused(data: Any) -> None:
-    with pytest.raises(StateError, match="but must be what to_bytes\\(\\) returned"):
+    with pytest.raises(StateError, match="but must be the bytes that to_bytes\\(\\) returned"):
         container.from_bytes(data)
 
 

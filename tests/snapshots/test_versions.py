@@ -26,7 +26,7 @@ def test_a_format_before_the_first_release_is_refused() -> None:
 
 @pytest.mark.parametrize("number", [None, "4", True, 4.0])
 def test_a_format_that_is_no_number_is_refused(number: object) -> None:
-    with pytest.raises(StateError, match="does not say in which format it is"):
+    with pytest.raises(StateError, match="has no format number in its header"):
         from_bytes(saved(format=number))
 
 

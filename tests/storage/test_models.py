@@ -154,15 +154,15 @@ def test_what_does_not_fit_together_is_refused(changes: dict[str, object], says:
 @pytest.mark.parametrize(
     ("kind", "field", "value", "says"),
     [
-        ("AutoBypass", "n_warm", 21.0, "the row says 21.0 for n_warm, but that is a whole number from 0 to 20"),
-        ("AutoBypass", "n_warm", -1.0, "for n_warm"),
-        ("AutoBypass", "n_seen", np.nan, "the row says nan for n_seen"),
-        ("Forecaster", "n_filled", 1e9, "for n_filled"),
-        ("Forecaster", "n_unknown", 1e9, "for n_unknown"),
-        ("Forecaster", "n_unknown", 0.5, "for n_unknown"),
-        ("Forecaster", "unknown_positions", 7.0, "for a position in the past"),
-        ("Forecaster", "unknown_positions", 0.0, "in the order of time"),
-        ("Forecaster", "model.n_warm", 21.0, "for n_warm"),
+        ("AutoBypass", "n_warm", 21.0, "n_warm of the row is 21.0, but must be a whole number from 0 to 20"),
+        ("AutoBypass", "n_warm", -1.0, "n_warm of the row is"),
+        ("AutoBypass", "n_seen", np.nan, "n_seen of the row is nan"),
+        ("Forecaster", "n_filled", 1e9, "n_filled of the row is"),
+        ("Forecaster", "n_unknown", 1e9, "n_unknown of the row is"),
+        ("Forecaster", "n_unknown", 0.5, "n_unknown of the row is"),
+        ("Forecaster", "unknown_positions", 7.0, "a position in the past of the row is"),
+        ("Forecaster", "unknown_positions", 0.0, "not in order of time"),
+        ("Forecaster", "model.n_warm", 21.0, "n_warm of the row is"),
     ],
 )
 def test_counts_outside_their_range_are_refused(kind: str, field: str, value: float, says: str) -> None:

@@ -1,5 +1,5 @@
-"""The specification: pure functions in NumPy, belief in, belief out, each line with its number in docs/equations.md.
+"""The specification of the kernels: pure NumPy functions that cite the numbers of docs/equations.md.
 
-Clearer than they are fast, and meant for numbers whose squares are finite: the care that hostile magnitudes need is the
-kernel's (docs/decisions/0001).
+They are written for clarity, not speed, and expect numbers whose squares are finite; only the kernels handle extreme
+magnitudes (docs/decisions/0001).
 """

@@ -1,4 +1,4 @@
-"""AutoBypass once the units are known: a bank of exact-evidence filters, weighted by their evidence."""
+"""AutoBypass after the units are set: a bank of exact-evidence filters, mixed by their evidence."""
 
 from math import log, sqrt
 from typing import NamedTuple
@@ -29,20 +29,20 @@ from adabypass.state.bank_table import Setting
 from adabypass.validation import Floats
 
 SMALLEST_DENSITY = 1e-290
-"""Of a filter, over the largest: where those of all filters of a walk are less, their shares decide."""
+"""Minimum density of a filter relative to the largest. If all filters of a walk are below it, their shares decide."""
 
 
 class Bank(NamedTuple):
-    """All that is known once the units are set."""
+    """State of the model after the units are set."""
 
     units: Units
     walks: tuple[Walk, ...]
-    filters: tuple[Filter, ...]  # filter k has walk k modulo their number
-    volatilities: tuple[Volatility, ...]  # of each noise model: filter k has that of k divided by the number of walks
-    rated_shares: Floats  # of the filters, under each switching rate: (n_rates, n_filters)
-    rate_shares: Floats  # of the switching rates
-    normal_shares: Floats  # of the normals of flexible noise
-    season: Season | None  # None if the noise has none, and while the bank learns from the warm-up anew
+    filters: tuple[Filter, ...]  # filter k belongs to walk k % n_walks
+    volatilities: tuple[Volatility, ...]  # of each noise model; filter k belongs to noise model k // n_walks
+    rated_shares: Floats  # shares of the filters under each switching rate: (n_rates, n_filters)
+    rate_shares: Floats  # shares of the switching rates
+    normal_shares: Floats  # shares of the normals of flexible noise
+    season: Season | None  # None without a season, and while the bank learns from the warm-up again
     anchor: Anchor
     level: Level
     newest: Newest
@@ -51,7 +51,7 @@ class Bank(NamedTuple):
 
     @property
     def shared(self) -> Shared:
-        """Return what the noise of all filters has in common at the next step."""
+        """Return the noise parameters that all filters share at the next step."""
         season_log = 0.0 if self.season is None else self.season.next_log
         return Shared(self.newest.least_scale(self.units), self.normal_shares, season_log)
 
@@ -62,17 +62,17 @@ class Bank(NamedTuple):
 
     @property
     def walk_shares(self) -> Floats:
-        """Return the share of all filters of each walk."""
+        """Return the share of each walk: the sum over its filters."""
         return np.asarray(self.shares.reshape(-1, len(self.walks)).sum(axis=0))
 
     def of_walk(self, walk: int, values: Floats, weights: Floats) -> float:
-        """Return the mean over a walk's filters of a value of each filter."""
+        """Return the mean of `values` over the filters of a walk, weighted by `weights`."""
         own = slice(walk, None, len(self.walks))
         return inner(weights[own], values[own]) / float(weights[own].sum())
 
 
 class FilterForecast(NamedTuple):
-    """What one filter forecasts: mean and variance of z'w, and the noise's scale, in standard units."""
+    """Forecast of one filter: mean and variance of z'w, and the noise scale, in standard units."""
 
     mean: float
     signal_var: float
@@ -80,7 +80,7 @@ class FilterForecast(NamedTuple):
 
 
 def start(units: Units, first_y: float, widening: float, spec: AutoBypassSpec) -> Bank:
-    """Return the bank that has learned nothing but the units; its noise starts wider by `widening`."""
+    """Return a new bank with given units; the initial noise scale is multiplied by `widening`."""
     n = len(units.x_center)
     size = n + spec.intercept
     prior = Weights(np.zeros(size), np.diag(spec.prior_vars(n)))
@@ -104,7 +104,7 @@ def start(units: Units, first_y: float, widening: float, spec: AutoBypassSpec) -
 
 
 def standardise(bank: Bank, x: Floats, spec: AutoBypassSpec) -> Floats:
-    """Return the features in standard units, after the intercept's 1; a first move is its own unit."""
+    """Return the features in standard units, after a 1 for the intercept; a first move is its own unit."""
     units = bank.units
     deviation = x - units.x_center
     first_move = np.where(np.abs(deviation) > RESOLUTION * np.abs(units.x_center), np.sign(deviation), 0.0)
@@ -132,7 +132,7 @@ def forecast(bank: Bank, x: Floats, spec: AutoBypassSpec) -> list[FilterForecast
 
 
 def moments(bank: Bank, x: Floats, spec: AutoBypassSpec) -> tuple[float, float]:
-    """Return mean and variance of the mixture, in standard units."""
+    """Return the mean and variance of the mixture, in standard units."""
     parts, shared = np.array(forecast(bank, x, spec)), bank.shared
     noise = [each.unit_var(setting, shared) for each, setting in zip(bank.filters, spec.filters(), strict=True)]
     center, spread = _likeliest_walk(bank.shares, parts[:, 0], parts[:, 1], parts[:, 2] ** 2 * noise, spec.n_walks)
@@ -149,7 +149,7 @@ def moments(bank: Bank, x: Floats, spec: AutoBypassSpec) -> tuple[float, float]:
 
 
 def _likeliest_walk(share: Floats, mean: Floats, var: Floats, noise: Floats, n_walks: int) -> tuple[float, float]:
-    """Return the mean of the walk of the largest share, and how far others may be from it."""
+    """Return the mean of the walk with the largest share, and the maximum distance of others from it."""
     of_walks = share.reshape(-1, n_walks)
     best = int(of_walks.sum(axis=0).argmax())
     own = of_walks[:, best] / of_walks[:, best].sum()
@@ -157,12 +157,12 @@ def _likeliest_walk(share: Floats, mean: Floats, var: Floats, noise: Floats, n_w
 
 
 def level_of(bank: Bank, mean: float, setting: Setting, spec: AutoBypassSpec) -> float:
-    """Return the level of a forecast, if the filter's noise follows it; else 0."""
+    """Return the level of a forecast if the noise scale depends on it, otherwise 0."""
     return bank.level.of(mean, spec) if setting.level_law else 0.0
 
 
 def noise_vars(bank: Bank, signals: list[Signal], spec: AutoBypassSpec) -> Floats:
-    """Return the variance of every filter's noise."""
+    """Return the noise variance of every filter."""
     return np.array(
         [
             each.noise_scale(level_of(bank, signals[k % spec.n_walks].mean, setting, spec), setting, bank.shared) ** 2
@@ -173,7 +173,7 @@ def noise_vars(bank: Bank, signals: list[Signal], spec: AutoBypassSpec) -> Float
 
 
 def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank, float]:
-    """Return the bank after having seen `y` at `x`, and the log density of y before it; nan lets time pass."""
+    """Update the bank with `y` at `x`; return it with the log score of y. If y is nan, only time passes."""
     if np.isnan(y):
         return _let_time_pass(bank, standardise(bank, x, spec), spec), np.nan
     units, shared = bank.units, bank.shared
@@ -209,7 +209,7 @@ def learn_walks(
     y: float,
     spec: AutoBypassSpec,
 ) -> tuple[Walk, ...]:
-    """Return the walks after y, each by what it says to its filters."""
+    """Update the walks by the evidence of their filters."""
     noise, moved = noise_vars(bank, signals, spec), []
     posteriors = matched(bank, says, spec)
     for k, (walk, prior, (mean, signal_var)) in enumerate(zip(bank.walks, priors, signals, strict=True)):
@@ -223,9 +223,9 @@ def learn_walks(
 
 
 def matched(bank: Bank, says: list[Seen], spec: AutoBypassSpec) -> list[tuple[float, float]]:
-    """Return how y moves the mean of z'w in every walk, and the variance that it leaves.
+    """Return the posterior shift of the mean of z'w in every walk, and its posterior variance.
 
-    Over the filters of a walk, of which those count most that foresaw y.
+    Both are means over the filters of a walk, weighted by their posterior shares.
     """
     logs = np.array([seen.log_density for seen in says])
     moves, lefts = np.array([seen.move for seen in says]), np.array([seen.left for seen in says])
@@ -234,7 +234,7 @@ def matched(bank: Bank, says: list[Seen], spec: AutoBypassSpec) -> list[tuple[fl
 
 
 def see(bank: Bank, signals: list[Signal], y: float, spec: AutoBypassSpec) -> list[Seen]:
-    """Return what y, in standard units, says to every filter."""
+    """Return the evidence of y, in standard units, for every filter."""
     found = []
     for k, (each, setting) in enumerate(zip(bank.filters, spec.filters(), strict=True)):
         mean, signal_var = signals[k % spec.n_walks]
@@ -263,7 +263,7 @@ def _let_time_pass(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:
 def widen_after_shocks(
     bank: Bank, learned: list[Filter], signals: list[Signal], y: float, spec: AutoBypassSpec
 ) -> Bank:
-    """Return the bank with what its filters `learned`; after repeated shocks, with wider noise in every filter."""
+    """Update the noise of all filters; after repeated shocks, widen it in every filter."""
     best = int(np.argmax(bank.shares))
     mean, signal_var = signals[best % spec.n_walks]
     distance = abs(y - mean) / sqrt(signal_var + float(noise_vars(bank, signals, spec)[best]))
@@ -276,7 +276,7 @@ def widen_after_shocks(
 
 
 def slopes_of(bank: Bank, says: list[Seen], newest: Newest, spec: AutoBypassSpec) -> Floats:
-    """Return the normalised slopes of all filters."""
+    """Return the normalised slopes of the evidence of all filters."""
     return np.array(
         [
             normalised_slope(each, setting, seen, bank.n_seen, newest, spec)[0]
@@ -286,7 +286,7 @@ def slopes_of(bank: Bank, says: list[Seen], newest: Newest, spec: AutoBypassSpec
 
 
 def learn_volatilities(bank: Bank, says: list[Seen], newest: Newest, spec: AutoBypassSpec) -> Bank:
-    """Let every noise model learn how the fast part of its scale moves."""
+    """Update what every noise model has learned about the fast component of its scale."""
     slopes, n, learned = slopes_of(bank, says, newest, spec), spec.n_walks, []
     for j, known in enumerate(bank.volatilities):
         own = slice(j * n, (j + 1) * n)
@@ -295,7 +295,7 @@ def learn_volatilities(bank: Bank, says: list[Seen], newest: Newest, spec: AutoB
 
 
 def learn_season(bank: Bank, says: list[Seen], newest: Newest, spec: AutoBypassSpec) -> Season | None:
-    """Move what this step of the season adds to the log of the noise's scale; return the season a step later."""
+    """Update the seasonal effect on the log noise scale at this step; return the season one step later."""
     if bank.season is None:
         return None
     slopes = slopes_of(bank, says, newest, spec)
@@ -311,7 +311,7 @@ def learn_season(bank: Bank, says: list[Seen], newest: Newest, spec: AutoBypassS
 
 
 def learn_shape(bank: Bank, logs: Floats, responsibilities: list[Floats | None], spec: AutoBypassSpec) -> Bank:
-    """Move the shares of the normals of flexible noise to those that y came from."""
+    """Move the shares of the normals of flexible noise towards their responsibilities for y."""
     posterior, seen = bank.shares * np.exp(logs - logs.max()), np.zeros(spec.n_normals)
     flexible = [(weight, each) for weight, each in zip(posterior, responsibilities, strict=True) if each is not None]
     total = sum(weight for weight, _ in flexible)
@@ -327,7 +327,7 @@ def learn_shape(bank: Bank, logs: Floats, responsibilities: list[Floats | None],
 
 
 def reweigh(bank: Bank, logs: Floats, spec: AutoBypassSpec) -> tuple[Bank, float]:
-    """Move the shares to the filters that foresaw y, then a little to all; return also the log density of y."""
+    """Update the shares of the filters by Bayes' rule, then by switching; return the log density of y too."""
     densities = np.exp(logs - logs.max())
     prior = np.array([setting.prior_share for setting in spec.filters()])
     totals = bank.rated_shares @ densities
@@ -340,7 +340,7 @@ def reweigh(bank: Bank, logs: Floats, spec: AutoBypassSpec) -> tuple[Bank, float
 
 
 def restart_failing(bank: Bank, spec: AutoBypassSpec) -> Bank:
-    """Replace the weights of walks that keep failing by those of the best."""
+    """Replace the weights of walks that keep underperforming by those of the best walk."""
     rate = inner(bank.rate_shares, np.array(spec.rates(bank.n_seen - 1)))
     best, shares = int(np.argmax(bank.walk_shares)), bank.walk_shares
     prior = np.array([each.prior_share for each in spec.filters()]).reshape(-1, spec.n_walks).sum(axis=0)
@@ -356,14 +356,14 @@ def restart_failing(bank: Bank, spec: AutoBypassSpec) -> Bank:
 
 
 def move_level(bank: Bank, y: float, spec: AutoBypassSpec) -> Bank:
-    """Follow the running mean and variance of y."""
+    """Update the running mean and variance of y."""
     rate, deviation = max(spec.level_rate, 1 / (bank.n_seen + 2)), y - bank.level.mean
     var = max((1 - rate) * (bank.level.var + rate * deviation**2), spec.smallest_anchor_var)
     return bank._replace(level=Level(bank.level.mean + rate * deviation, var))  # (105)
 
 
 def move_anchor(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:
-    """Follow the features' running mean and variance, their newest values and their moves."""
+    """Update the running mean and variance of the features, their newest values and their moves."""
     rate, (center, var, newest, move_var) = max(spec.anchor_rate, 1 / (bank.n_seen + 2)), bank.anchor
     new_center = center + rate * (z - center) * spec.intercept
     new_var = (1 - rate) * (var + rate * (z - center) ** 2)  # (51)

@@ -1,4 +1,4 @@
-"""The variational lower bound of BYPASS: the factors q(α), q(β) and q(μ) whose means the sweeps carry, and their L."""
+"""The variational lower bound L of BYPASS, and the factors q(α), q(β) and q(μ) whose means the sweeps update."""
 
 from collections.abc import Collection
 from math import lgamma, log, pi, sqrt
@@ -28,7 +28,7 @@ class DriftPrec(NamedTuple):
         return float(digamma(self.shape)) - log(self.rate)
 
     def divergence(self, omega: Omega) -> float:
-        """Return the relative entropy to the prior, Gamma(a, b)."""
+        """Return the Kullback-Leibler divergence from the prior, Gamma(a, b)."""
         a, b = omega.a, omega.b
         of_shape = (self.shape - a) * float(digamma(self.shape)) - lgamma(self.shape) + lgamma(a)
         return of_shape + a * log(self.rate / b) + self.shape * (b / self.rate - 1)
@@ -47,7 +47,7 @@ class NoisePrec(NamedTuple):
         return float(kve(self.order + 1, z) / (z * kve(self.order, z)))  # (23)
 
     def divergence_less_half_log(self) -> float:
-        """Return the relative entropy to the prior, InvGamma(1, 1/2), less half the mean of log β."""
+        """Return the Kullback-Leibler divergence from the prior, InvGamma(1, 1/2), minus half the mean of log β."""
         z = sqrt(self.rho)
         log_norm = log(2 * float(kve(self.order, z))) - z - self.order * log(z)
         known = -self.rho * self.mean / 2 - log_norm + log(2)
@@ -57,7 +57,7 @@ class NoisePrec(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """The distributions of θ."""
+    """The variational factors of θ = (α, β, μ)."""
 
     drift_prec: DriftPrec
     noise_prec: NoisePrec
@@ -68,13 +68,13 @@ class Factors(NamedTuple):
 
     @property
     def theta(self) -> Theta:
-        """The means that the sweeps carry."""
+        """Means of the factors, as the sweeps update them."""
         q = self.noise_mean
         return Theta(self.drift_prec.mean, self.noise_prec.mean, q.mean, q.central(2))
 
 
 def factors(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[str] = ()) -> Factors:
-    """Renew every factor from the old means: a sweep whose means are those of `bypass.sweep`."""
+    """Update every factor from the old means: a sweep whose means equal those of `bypass.sweep`."""
     alpha, beta, mu, V = theta
     s, n, k, e, n_features = seen
     h = s + n / alpha
@@ -95,7 +95,7 @@ def factors(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[
 
 
 def lower_bound(q: Factors, omega: Omega, seen: Surprise) -> float:
-    """Return L less that of the step before: a lower bound of log p(y), with q(w) the best for these factors."""
+    """Return L minus that of the step before: a lower bound of log p(y), with the optimal q(w) for these factors."""
     alpha, beta, mu, V = q.theta
     D = seen.s + seen.n / alpha + 1 / beta
     fit = -(log(2 * pi * D) + (seen.e - mu) ** 2 / D) / 2
@@ -105,7 +105,7 @@ def lower_bound(q: Factors, omega: Omega, seen: Surprise) -> float:
 
 
 def _noise_mean_divergence(q: Factors, epsilon: float) -> float:
-    """Return the relative entropy of q(μ) to its prior: both have the same measure, so that constants remain."""
+    """Return the Kullback-Leibler divergence of q(μ) from its prior, which has the same base measure."""
     mean, var = q.noise_mean.mean, q.noise_mean.central(2)
     fall = q.prec / 2 * (var + (mean - q.location) ** 2)
     return -fall - q.noise_mean.log_mass + log(2 * (1 + epsilon))  # (244)

@@ -1,7 +1,7 @@
 """BYPASS and ADA-BYPASS: online variational inference, in the paper's form (its Algorithms 1 and 2).
 
-The variational fixed point is the scalar one of docs/equations.md: u = Sx and four products are computed once, and a
-sweep never touches a matrix.
+The variational fixed point is the scalar one of docs/equations.md: u = Sx and four products are computed once, so a
+sweep needs no matrix.
 """
 
 from collections.abc import Collection
@@ -32,7 +32,7 @@ class Theta(NamedTuple):
 
 
 class Omega(NamedTuple):
-    """The hyperparameters: α ~ Gamma(a, b), and ε, the half-width of the noise's flat top."""
+    """The hyperparameters: a and b of α ~ Gamma(a, b), and ε, the half-width of the flat top of the noise."""
 
     a: float
     b: float
@@ -40,14 +40,14 @@ class Omega(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """ψ and G: how the weights' mean and covariance answer to a hyperparameter."""
+    """ψ and G: derivatives of the mean and covariance of the weights by a hyperparameter."""
 
     mean: Floats
     cov: Floats
 
 
 class Belief(NamedTuple):
-    """What the model knows. BYPASS has no use for the gradient, and leaves it."""
+    """Belief of the model. BYPASS does not use the gradient, and leaves it unchanged."""
 
     weights: Weights
     theta: Theta
@@ -56,7 +56,7 @@ class Belief(NamedTuple):
 
 
 class Surprise(NamedTuple):
-    """What one observation is to the fixed point: all that the sweeps need of the matrices."""
+    """Scalars of one observation that the sweeps need, computed once from the matrices."""
 
     s: float  # x'Sx
     n: float  # x'x
@@ -66,7 +66,7 @@ class Surprise(NamedTuple):
 
 
 def start(spec: BypassSpec, n_features: int) -> Belief:
-    """Belief before anything is seen."""
+    """Return the prior belief."""
     scalars = spec.start()
     return Belief(
         weights=Weights(np.zeros(n_features), np.zeros((n_features, n_features))),
@@ -77,14 +77,14 @@ def start(spec: BypassSpec, n_features: int) -> Belief:
 
 
 def surprise(weights: Weights, x: Floats, y: float) -> Surprise:
-    """Compute what the sweeps need of an observation."""
+    """Compute the scalars that the sweeps need for an observation."""
     m, S = weights
     u = S @ x
     return Surprise(s=max(inner(x, u), 0.0), n=inner(x, x), k=inner(u, u), e=y - inner(x, m), n_features=len(x))  # (15)
 
 
 def predict(belief: Belief, x: Floats) -> tuple[float, float]:
-    """Mean and variance of the observation at `x`, before it is seen."""
+    """Return the predictive mean and variance of the observation at `x`."""
     (m, S), theta = belief.weights, belief.theta
     mean = inner(x, m) + theta.noise_mean  # (13)
     var = inner(x, S @ x) + inner(x, x) / theta.drift_prec + 1 / theta.noise_prec  # (14)
@@ -92,7 +92,7 @@ def predict(belief: Belief, x: Floats) -> tuple[float, float]:
 
 
 def sweep(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[str] = ()) -> Theta:
-    """Renew every variational mean from the old ones, as the paper does but for what `corrections` names."""
+    """Update every variational mean from the old ones, as in the paper except for the `corrections`."""
     alpha, beta, mu, V = theta
     s, n, k, e, n_features = seen
     h = s + n / alpha  # (16)
@@ -111,7 +111,7 @@ def sweep(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[st
 
 
 def change(old: Theta, new: Theta, epsilon: float) -> float:
-    """Measure the largest step of a sweep, relative to each quantity's own size."""
+    """Return the largest change of a sweep, relative to the size of each quantity."""
     return max(
         abs(new.drift_prec - old.drift_prec) / old.drift_prec,
         abs(new.noise_prec - old.noise_prec) / old.noise_prec,
@@ -128,7 +128,7 @@ def solve(
     tol: float,
     corrections: Collection[str] = (),
 ) -> Theta:
-    """Sweep until nothing moves by more than `tol`, `max_sweeps` times at the most."""
+    """Sweep until no mean changes by more than `tol`, at most `max_sweeps` times."""
     for _ in range(max_sweeps or CONVERGENCE_CAP):
         old, theta = theta, sweep(theta, omega, seen, corrections)
         if change(old, theta, omega.epsilon) <= tol:
@@ -137,7 +137,7 @@ def solve(
 
 
 def update(belief: Belief, x: Floats, y: float, spec: BypassSpec) -> Belief:
-    """Belief after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
+    """Update the belief with `y` at `x`; if `y` is missing (nan), only the drift is added."""
     if np.isnan(y):
         return belief._replace(weights=drift(belief.weights, 1 / belief.theta.drift_prec))
     seen = surprise(belief.weights, x, y)
@@ -153,7 +153,7 @@ def update(belief: Belief, x: Floats, y: float, spec: BypassSpec) -> Belief:
 def learn(
     belief: Belief, omega: Omega, x: Floats, seen: Surprise, spec: BypassSpec
 ) -> tuple[Weights, Theta, Floats, float]:
-    """Solve the fixed point and take the weights' step: the weights, α to V, the gain and its D."""
+    """Solve the fixed point and update the weights; return the weights, α to V, the gain and D."""
     theta = solve(belief.theta, omega, seen, spec.max_sweeps, spec.tol, spec.corrections)
     prior = drift(belief.weights, 1 / theta.drift_prec)
     weights, gain, D = condition(prior, x, seen.e - theta.noise_mean, 1 / theta.noise_prec)
@@ -161,14 +161,14 @@ def learn(
 
 
 def _adapt(belief: Belief, x: Floats, e: float, spec: AdaBypassSpec) -> Omega:
-    """Move a, b and ε, all by the same amount, along the gradient of the squared error."""
+    """Move a, b and ε by the same amount along the gradient of the squared error."""
     theta = belief.theta
     d = spec.aggressiveness * theta.noise_prec * inner(x, belief.gradient.mean) * (e - theta.noise_mean)  # (30)
     return Omega(*(min(max(value + d, spec.omega_min), LARGEST_HYPERPARAMETER) for value in belief.omega))  # (31)
 
 
 def _follow(gradient: Gradient, x: Floats, gain: Floats, left: float, pull: float) -> Gradient:
-    """Carry the gradients through the step that the weights took; `left` is 1 - x'g, in a form that cancels nothing."""
+    """Propagate the gradients through the update of the weights; `left` is 1 - x'g, computed without cancellation."""
     psi, G = gradient
     A = np.eye(len(x)) - np.outer(gain, x)
     Gx = left * A @ (G @ x)  # the new G times x, since A'x = (1 - x'g) x
@@ -176,5 +176,5 @@ def _follow(gradient: Gradient, x: Floats, gain: Floats, left: float, pull: floa
 
 
 def _narrow(before: Gradient, after: Gradient) -> Gradient:
-    """Keep the diagonal of the covariance's gradient alone, nowhere above what it was before the step."""
+    """Keep only the diagonal of the gradient of the covariance, at most as large as before the step."""
     return after._replace(cov=np.diag(np.minimum(before.cov.diagonal(), after.cov.diagonal())))  # (210)

@@ -18,15 +18,15 @@ from adabypass.validation import Floats
 
 
 class Evidence(NamedTuple):
-    """What one observation says, in units of σ."""
+    """Evidence of one observation, in units of σ."""
 
-    log_density: float  # of y, times σ
-    shift: float  # posterior less prior mean of η
+    log_density: float  # log of the density of y times σ
+    shift: float  # posterior minus prior mean of η
     var: float  # posterior variance of η
     tail: float  # posterior probability that |η| > ε
     scale_slope: float  # d log density / d log σ, of the density of y itself
     epsilon_slope: float  # d log density / d ε
-    responsibilities: Floats | None = None  # of the normals of flexible noise
+    responsibilities: Floats | None = None  # responsibilities of the normals of flexible noise
 
 
 class Piece(NamedTuple):
@@ -34,12 +34,12 @@ class Piece(NamedTuple):
 
     log_mass: float  # relative to the density, in standard units, at `nearest`
     nearest: float  # point of the interval nearest to the normal's mean
-    offset: float  # mean of the piece, less `nearest`
+    offset: float  # mean of the piece minus `nearest`
     var: float
 
 
 def piece(center: float, var: float, low: float, high: float) -> Piece:
-    """Mass and moments of N(center, var) on [low, high], by quadrature over the distance from `nearest`."""
+    """Compute mass and moments of N(center, var) on [low, high], by quadrature over the distance from `nearest`."""
     sd = sqrt(var)
     nearest = min(max(center, low), high)
     tilt = (nearest - center) / sd  # log density falls as tilt d + d²/2, d in standard deviations
@@ -55,7 +55,7 @@ def piece(center: float, var: float, low: float, high: float) -> Piece:
 
 
 def insensitive(d: float, v: float, epsilon: float) -> Evidence:
-    """Evidence of an observation under noise with a flat top and Laplace tails."""
+    """Return the evidence of an observation under noise with a flat top and Laplace tails."""
     left, flat, right = piece(d + v, v, -inf, -epsilon), piece(d, v, -epsilon, epsilon), piece(d - v, v, epsilon, inf)
     logs = np.array(
         [
@@ -66,7 +66,7 @@ def insensitive(d: float, v: float, epsilon: float) -> Evidence:
     shares = np.exp(logs - logs.max())
     log_total = float(logs.max()) + log(shares.sum())
     shares /= shares.sum()
-    base = flat.nearest  # means are measured from here, so that neighbouring ones keep their difference
+    base = flat.nearest  # means are measured from here, to keep the precision of small differences
     means = np.array([p.nearest - base + p.offset for p in (left, flat, right)])
     mean = inner(shares, means)
     var = inner(shares, np.array([left.var, flat.var, right.var]) + (means - mean) ** 2)  # (41)
@@ -86,7 +86,7 @@ def insensitive(d: float, v: float, epsilon: float) -> Evidence:
 
 
 def normals(d: float, v: float, noise: Normals) -> Evidence:
-    """Evidence of an observation under noise that is a mixture of normals with variances τ²."""
+    """Return the evidence of an observation under noise that is a scale mixture of normals with variances τ²."""
     share, tau_sq = np.array(noise.shares), np.array(noise.sds) ** 2
     D = tau_sq + v
     logs = np.log(share) - 0.5 * (np.log(2 * pi * D) + d * d / D)
@@ -105,7 +105,7 @@ def normals(d: float, v: float, noise: Normals) -> Evidence:
 
 
 def flexible(d: float, v: float, shares: Floats) -> Evidence:
-    """Evidence of an observation under noise that is a mixture of normals side by side, less its mean."""
+    """Return the evidence of an observation under a mixture of normals with different means, centred."""
     centers, tau_sq = FLEXIBLE_NORMALS.centers - FLEXIBLE_NORMALS.mean(shares), FLEXIBLE_NORMALS.sds**2  # (107)
     D, error = tau_sq + v, d - centers
     logs = np.log(shares) - 0.5 * (np.log(2 * pi * D) + error**2 / D)
@@ -126,25 +126,25 @@ def flexible(d: float, v: float, shares: Floats) -> Evidence:
 
 
 def evidence(family: Family, d: float, v: float, epsilon: float, shares: Floats = FLEXIBLE_NORMALS.start) -> Evidence:
-    """Evidence of an observation under noise of any family; `shares` are those of flexible noise."""
+    """Return the evidence of an observation under noise of any family; `shares` are those of flexible noise."""
     if family is Family.FLEXIBLE:
         return flexible(d, v, shares)
     return normals(d, v, NORMALS[family]) if family in NORMALS else insensitive(d, v, epsilon)
 
 
 def start(spec: EvidenceBypassSpec, n_features: int) -> Weights:
-    """Belief before anything is seen."""
+    """Return the prior belief."""
     return Weights(np.zeros(n_features), spec.prior_var * np.eye(n_features))
 
 
 def predict(weights: Weights, x: Floats, spec: EvidenceBypassSpec) -> tuple[float, float]:
-    """Mean and variance of x'w at the next observation: what the noise is then added to."""
+    """Return the mean and variance of x'w at the next observation, without the noise."""
     prior = drift(weights, spec.drift * spec.noise_scale**2)
     return inner(x, prior.mean), inner(x, prior.cov @ x)
 
 
 def update(weights: Weights, x: Floats, y: float, spec: EvidenceBypassSpec) -> Weights:
-    """Belief after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
+    """Update the belief with `y` at `x`; if `y` is missing (nan), only the drift is added."""
     prior = drift(weights, spec.drift * spec.noise_scale**2)
     h = inner(x, prior.cov @ x)
     if np.isnan(y) or h <= 0.0:
@@ -154,15 +154,15 @@ def update(weights: Weights, x: Floats, y: float, spec: EvidenceBypassSpec) -> W
 
 
 def absorb(prior: Weights, x: Floats, seen: Evidence, noise_scale: float) -> Weights:
-    """Move the weights so that mean and variance of x'w are those of its posterior."""
+    """Update the weights so that the mean and variance of x'w match its posterior."""
     return move_weights(prior, x, -seen.shift * noise_scale, seen.var * noise_scale**2)
 
 
 def move_weights(prior: Weights, x: Floats, move: float, left: float) -> Weights:
-    """Move the weights so that the mean of x'w changes by `move`, and its variance becomes `left`, if that is less."""
+    """Update the weights so that the mean of x'w moves by `move`, and its variance falls to `left` if it is larger."""
     Px = prior.cov @ x
     h = inner(x, Px)
-    if h <= SMALLEST_SIGNAL:  # x'w is known: nothing is to be learned
+    if h <= SMALLEST_SIGNAL:  # x'w is known exactly: there is nothing to learn
         return prior
     guarded, floor = guard(prior.cov, x, h)  # (28)
     shrink = max(1.0 - left / h, 0.0) / max(h, floor)

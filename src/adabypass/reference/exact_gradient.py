@@ -1,6 +1,6 @@
-"""Forward derivatives of all that BYPASS believes by a, b and ε: what erratum E5 says ψ and G are not.
+"""Exact derivatives of the belief of BYPASS by a, b and ε, in forward mode: the correction of erratum E5.
 
-A step is differentiated as it is computed: the fixed point by the implicit function theorem, then the weights' step.
+Each step is differentiated: the fixed point by the implicit function theorem, then the update of the weights.
 """
 
 from collections.abc import Collection
@@ -18,18 +18,18 @@ from adabypass.validation import Floats
 
 
 class Slopes(NamedTuple):
-    """Derivatives by a, b and ε, in this order along the first axis."""
+    """Derivatives by a, b and ε, which are in this order along the first axis."""
 
     theta: Floats
-    """Of α, β, μ and V: shape (3, 4)."""
+    """Derivatives of α, β, μ and V, shape (3, 4)."""
     mean: Floats
-    """Of m: shape (3, I)."""
+    """Derivatives of m, shape (3, I)."""
     cov: Floats
-    """Of S: shape (3, I, I)."""
+    """Derivatives of S, shape (3, I, I)."""
 
 
 def start(omega: Omega, n_features: int) -> Slopes:
-    """Return the derivatives of the belief before anything is seen: α = a/b, and V of (6)."""
+    """Return the derivatives of the prior belief: α = a/b, and V of (6)."""
     a, b, epsilon = omega
     theta = np.zeros((3, 4))
     theta[0, 0], theta[1, 0] = 1 / b, -a / b**2
@@ -38,7 +38,7 @@ def start(omega: Omega, n_features: int) -> Slopes:
 
 
 def update(belief: Belief, slopes: Slopes, x: Floats, y: float, spec: AdaBypassSpec) -> tuple[Belief, Slopes]:
-    """Belief and derivatives after having seen `y` at `x`: ADA-BYPASS with E5 corrected, and E8 if the spec says so."""
+    """Update belief and derivatives with `y` at `x`: ADA-BYPASS with E5 corrected, and E8 if the spec includes it."""
     if np.isnan(y):
         drift_var, d_alpha = 1 / belief.theta.drift_prec, slopes.theta[:, 0]
         widened = slopes.cov - (d_alpha * drift_var**2)[:, None, None] * np.eye(len(x))
@@ -51,7 +51,7 @@ def update(belief: Belief, slopes: Slopes, x: Floats, y: float, spec: AdaBypassS
 
 
 def adapt(belief: Belief, slopes: Slopes, x: Floats, e: float, spec: AdaBypassSpec) -> Omega:
-    """Move a, b and ε, each along its own slope of the loss."""
+    """Move a, b and ε, each along its own derivative of the loss."""
     error, var = e - belief.theta.noise_mean, bypass.predict(belief, x)[1]
     d = belief.theta.noise_prec * (slopes.mean @ x) * error  # (239)
     if "E8" in spec.corrections:
@@ -64,12 +64,12 @@ def adapt(belief: Belief, slopes: Slopes, x: Floats, e: float, spec: AdaBypassSp
 def sweep_slopes(
     theta: Theta, omega: Omega, seen: Surprise, inputs: Floats, corrections: Collection[str] = ()
 ) -> Floats:
-    """Return how a sweep's α, β, μ and V move if its inputs do.
+    """Return the directional derivatives of α, β, μ and V of a sweep.
 
     Parameters
     ----------
     inputs : array (10, n)
-        How α, β, μ, V, s, k, e, a, b and ε move, in each of n directions.
+        Derivatives of α, β, μ, V, s, k, e, a, b and ε in each of n directions.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def sweep_slopes(
 def noise_mean_slopes(
     q: NoiseMean, r: float, beta: float, epsilon: float, atoms: bool
 ) -> tuple[tuple[float, float], tuple[float, float], tuple[float, float]]:
-    """Return the derivatives of mean and variance of q(μ) by r, by β and by ε."""
+    """Return the derivatives of the mean and variance of q(μ) by r, β and ε."""
     mean, var, third, fourth = q.mean, q.central(2), q.central(3), q.central(4)
     by_r = beta * var, beta * third  # (233)
     by_beta = (r - mean) * var - third / 2, (r - mean) * third - (fourth - var**2) / 2  # (234)
@@ -122,7 +122,7 @@ def noise_mean_slopes(
 def follow(
     slopes: Slopes, weights: Weights, x: Floats, y: float, theta: Theta, omega: Omega, corrections: Collection[str]
 ) -> Slopes:
-    """Carry the derivatives through a step from `weights` that ended its sweeps at `theta`."""
+    """Propagate the derivatives through a step from `weights` whose sweeps ended at `theta`."""
     seen, u = bypass.surprise(weights, x, y), weights.cov @ x
     d_u = slopes.cov @ x  # (3, I)
     d_s, d_k, d_e = d_u @ x, 2 * d_u @ u, -slopes.mean @ x
@@ -145,7 +145,7 @@ def follow(
 
 
 def forecast_slopes(slopes: Slopes, belief: Belief, x: Floats) -> tuple[Floats, Floats]:
-    """Return the derivatives of the forecast's mean (13) and variance (14)."""
+    """Return the derivatives of the predictive mean (13) and variance (14)."""
     d_alpha, d_beta, d_mu, _ = slopes.theta.T
     mean = slopes.mean @ x + d_mu
     var = (slopes.cov @ x) @ x - inner(x, x) * d_alpha / belief.theta.drift_prec**2

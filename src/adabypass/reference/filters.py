@@ -1,4 +1,4 @@
-"""The filters of AutoBypass's bank, a walk of weights and a noise model each: what they learn of the noise."""
+"""The noise of the filters of AutoBypass's bank, and how they learn it."""
 
 from collections.abc import Sequence
 from math import copysign, cos, exp, log, pi, sin, sqrt
@@ -17,7 +17,7 @@ from adabypass.validation import Floats
 
 
 class Units(NamedTuple):
-    """Centre and scale of every feature and of y: standard units."""
+    """Centre and scale of every feature and of y, which define standard units."""
 
     x_center: Floats
     x_scale: Floats
@@ -26,7 +26,7 @@ class Units(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """Running mean and variance of the features, in standard units; their newest values, and how they move."""
+    """Running mean and variance of the features, their newest values and their moves, in standard units."""
 
     center: Floats
     var: Floats
@@ -35,13 +35,13 @@ class Anchor(NamedTuple):
 
 
 class Newest(NamedTuple):
-    """The newest observation, in the user's units, and how many up to it were equal to it."""
+    """The newest observation, in the user's units, and the number of consecutive observations equal to it."""
 
     y: float
     n_repeats: int
 
     def least_scale(self, units: Units) -> float:
-        """Return the least noise scale that an observation lets through, whose last digits are rounded."""
+        """Return the minimum noise scale, given that the last digits of the newest observation are rounded."""
         return RESOLUTION * abs(self.y) / units.y_scale  # (85)
 
 
@@ -52,51 +52,51 @@ class Level(NamedTuple):
     var: float
 
     def of(self, forecast: float, spec: AutoBypassSpec) -> float:
-        """Return where a forecast lies beside it, in its standard deviations."""
+        """Return the distance of a forecast from the running mean of y, in running standard deviations."""
         return min(max((forecast - self.mean) / sqrt(self.var), -spec.largest_level), spec.largest_level)  # (105)
 
 
 def level_log(slope: float, level: float, law: LevelLaw) -> float:
-    """Return the log of the noise's scale at a level over that at level 0."""
+    """Return the log of the noise scale at a level, relative to that at level 0."""
     if law is LevelLaw.LINEAR:
         return 0.5 * log(((1 + slope * level) ** 2 + LEVEL_FLOOR**2) / (1 + LEVEL_FLOOR**2))  # (106)
     return slope * level
 
 
 def level_log_slope(slope: float, level: float, law: LevelLaw) -> float:
-    """Return its derivative by the slope."""
+    """Return the derivative of `level_log` by the slope."""
     if law is LevelLaw.LINEAR:
         return level * (1 + slope * level) / ((1 + slope * level) ** 2 + LEVEL_FLOOR**2)
     return level
 
 
 class Learned(NamedTuple):
-    """A number that is learned, and how much was seen of it."""
+    """A learned parameter and its precision."""
 
     value: float
     prec: float
 
     def moved(self, slope: float, information: float, low: float, high: float, spec: AutoBypassSpec) -> "Learned":
-        """Return it after an observation whose evidence rises with it by `slope`, and is so much information."""
+        """Update the parameter by the slope of the evidence and the information of one observation."""
         prec = self.prec + information - spec.prec_decay * (self.prec - spec.prior_prec)
         return Learned(min(max(self.value + slope / prec, low), high), prec)  # (100)
 
 
 class Volatility(NamedTuple):
-    """What all filters of one noise model learn of the fast part of the noise's scale."""
+    """Parameters of the fast component of the noise scale, which all filters of a noise model share."""
 
     leverage: Learned
     fast_log: Learned
     fading_log: Learned
 
     def decay(self, setting: Setting, spec: AutoBypassSpec) -> float:
-        """Return the share of the fast part that is left a step later."""
+        """Return the factor by which the fast component decays at each step."""
         decay = 1 - (1 - setting.fast_decay) * exp(self.fading_log.value)
         return min(max(decay, 0.0), spec.largest_fast_decay)  # (102)
 
 
 class Effects(NamedTuple):
-    """How the fast part of a filter's noise depends on what is learned of it."""
+    """Derivatives of the fast component of a filter by the learned parameters."""
 
     leverage: float
     fast_log: float
@@ -104,7 +104,7 @@ class Effects(NamedTuple):
 
 
 class Season(NamedTuple):
-    """What a season adds to the log of the noise's scale, and which step is next."""
+    """Seasonal effect on the log noise scale, and the next step of the season."""
 
     logs: Floats  # of each step
     waves: tuple[Learned, Learned]  # of a cosine and a sine over the season
@@ -112,45 +112,45 @@ class Season(NamedTuple):
 
     @property
     def basis(self) -> tuple[float, float]:
-        """Return cosine and sine at the next step."""
+        """Return the cosine and sine at the next step."""
         angle = 2 * pi * self.step / len(self.logs)
         return sqrt(2) * cos(angle), sqrt(2) * sin(angle)
 
     @property
     def next_log(self) -> float:
-        """Return what it adds at the next step."""
+        """Return the seasonal effect at the next step."""
         return float(self.logs[self.step]) + sum(w.value * b for w, b in zip(self.waves, self.basis, strict=True))
 
     def passed(self) -> "Season":
-        """Return it a step later."""
+        """Return the season one step later."""
         return self._replace(step=(self.step + 1) % len(self.logs))
 
     @staticmethod
     def unknown(step: int, spec: AutoBypassSpec) -> "Season":
-        """Return the season of which nothing is known, at a step."""
+        """Return the prior season at a step."""
         wave = Learned(0.0, spec.prior_prec)
         return Season(np.zeros(spec.period), (wave, wave), step)
 
 
 class Shifts(NamedTuple):
-    """What the steps of a season add to the forecast, in standard units, but for a common factor."""
+    """Seasonal shifts of the forecast, in standard units, before shrinkage by a common factor."""
 
     values: Floats
-    variances: Floats  # in units of that of an error
+    variances: Floats  # in units of the variance of an error
     noise: float  # running mean square of an error; 0 before the first
 
     @property
     def share(self) -> float:
-        """Return the common factor: as far as the values are more than noise."""
+        """Return the shrinkage factor: the fraction of the variance of the shifts that is not noise."""
         size = float(np.var(self.values))
         return max(0.0, 1 - self.noise * float(np.mean(self.variances)) / size) if size > 0 else 0.0  # (225)
 
     def added(self, step: int) -> float:
-        """Return what a step adds."""
+        """Return the shift of the forecast at a step."""
         return self.share * float(self.values[step] - self.values.mean())
 
     def moved(self, step: int, error: float, n_seen: int, spec: AutoBypassSpec) -> "Shifts":
-        """Return them after an error, which is less what this step was taken to add."""
+        """Update the shifts with the error of a forecast that included this step's shift."""
         if self.noise > 0:
             largest = spec.largest_error * sqrt(self.noise)
             error = min(max(error, -largest), largest)
@@ -163,7 +163,7 @@ class Shifts(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What the noise of all filters has in common at the next step."""
+    """Noise parameters that all filters share at the next step."""
 
     least_scale: float
     normal_shares: Floats  # of the normals of flexible noise
@@ -171,7 +171,7 @@ class Shared(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """What one filter believes of its noise."""
+    """Noise parameters of one filter."""
 
     slow: float
     fast: float
@@ -182,30 +182,30 @@ class Filter(NamedTuple):
     level_slope: Learned
 
     def noise_scale(self, level: float, setting: Setting, shared: Shared) -> float:
-        """Return the scale of the noise, in standard units."""
+        """Return the noise scale, in standard units."""
         of_level = level_log(self.level_slope.value, level, setting.level_law)
         return max(exp(self.slow + self.fast + of_level + shared.season_log), shared.least_scale)  # (85), (106), (113)
 
     def unit_var(self, setting: Setting, shared: Shared) -> float:
-        """Return the variance of the noise, in units of its scale squared."""
+        """Return the variance of the noise, in units of the squared noise scale."""
         if setting.family is Family.FLEXIBLE:
             return FLEXIBLE_NORMALS.var(shared.normal_shares)
         return NORMALS[setting.family].var if setting.family in NORMALS else noise.var(self.epsilon)
 
 
 class Seen(NamedTuple):
-    """What one observation says to a filter."""
+    """Evidence of one observation for a filter."""
 
     evidence: Evidence
     log_density: float
     error: float  # in standard deviations
     level: float  # of the forecast, if the filter's noise follows it
-    move: float  # posterior less prior mean of z'w
+    move: float  # posterior minus prior mean of z'w
     left: float  # posterior variance of z'w
 
 
 def see(each: Filter, mean: float, signal_var: float, y: float, setting: Setting, level: float, shared: Shared) -> Seen:
-    """Return what y, in standard units, says to a filter whose forecast of z'w has this mean and variance."""
+    """Return the evidence of y, in standard units, for a filter that forecasts z'w with this mean and variance."""
     scale = each.noise_scale(level, setting, shared)
     d, v = (y - mean) / scale, max(signal_var / scale**2, SMALLEST_SIGNAL)
     says = evidence(setting.family, d, v, each.epsilon, shared.normal_shares)
@@ -216,7 +216,10 @@ def see(each: Filter, mean: float, signal_var: float, y: float, setting: Setting
 def normalised_slope(
     each: Filter, setting: Setting, seen: Seen, n_seen: int, newest: Newest, spec: AutoBypassSpec
 ) -> tuple[float, float]:
-    """Return the slope of the evidence by the log of the scale, and its mean square; many equal values do not count."""
+    """Return the normalised slope of the evidence by the log noise scale, and its mean square.
+
+    After many equal values the slope is not negative.
+    """
     rate, slope = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence.scale_slope
     square = each.scale_slope_sq + rate * (slope**2 - each.scale_slope_sq)
     slope = _bounded(slope / sqrt(square + 1e-12), setting.largest_slope)  # (54)
@@ -233,7 +236,7 @@ def learn_noise(
     least: float,
     spec: AutoBypassSpec,
 ) -> Filter:
-    """Move the noise's scale and shape along the evidence; after many equal values the scale no longer falls."""
+    """Update the scale and shape of the noise along the evidence; after many equal values the scale cannot fall."""
     rate, says = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence
     slope, scale_sq = normalised_slope(each, setting, seen, n_seen, newest, spec)
     slow = each.slow + max(setting.slow_rate, 1 / (n_seen + 3)) * slope  # (55)
@@ -256,7 +259,7 @@ def learn_noise(
 def learn_volatility(
     known: Volatility, filters: Sequence[Filter], slopes: Floats, weights: Floats, spec: AutoBypassSpec
 ) -> Volatility:
-    """Return what the filters of a noise model have learned together, by so much weight each."""
+    """Update the parameters of a noise model by the mean over its filters, weighted by `weights`."""
     weights, effects = weights / weights.sum(), np.array([each.effects for each in filters])
     along, information = (weights * slopes) @ effects, weights @ effects**2  # means, in (100)
     most = spec.largest_leverage
@@ -272,7 +275,7 @@ def learn_volatility(
 def follow_volatility(
     each: Filter, setting: Setting, volatility: Volatility, slope: float, error: float, spec: AutoBypassSpec
 ) -> Filter:
-    """Let the fast part of the scale follow the slope, and errors of one sign more than of the other."""
+    """Update the fast component of the scale along the slope, with leverage: more after errors of one sign."""
     if setting.fast_rate == 0:
         return each
     error = -_bounded(error, spec.largest_error)  # (101)
@@ -281,7 +284,7 @@ def follow_volatility(
 
 
 def move_fast(each: Filter, decay: float, rate: float, news: float, error: float) -> Filter:
-    """Let the fast part fade, and move by the news; what is learned of it affects it from now on as it did."""
+    """Decay the fast component and add the news; propagate its derivatives by the learned parameters."""
     kept, effects = max(decay - rate, 0.0), each.effects
     return each._replace(
         fast=decay * each.fast + rate * news,  # (103)

@@ -11,7 +11,7 @@ from adabypass.validation import Floats
 
 
 class Belief(NamedTuple):
-    """What the filter knows: weights, and the two variances as last estimated."""
+    """Belief of the filter: the weights, and the latest estimates of the two variances."""
 
     weights: Weights
     drift_var: float
@@ -20,18 +20,18 @@ class Belief(NamedTuple):
 
 
 def start(spec: SequentialKalmanSpec, n_features: int) -> Belief:
-    """Belief before anything is seen."""
+    """Return the prior belief."""
     return Belief(Weights(np.zeros(n_features), np.zeros((n_features, n_features))), 0.0, spec.noise_var, 0)
 
 
 def predict(belief: Belief, x: Floats) -> tuple[float, float]:
-    """Mean and variance of the observation at `x`, before it is seen."""
+    """Return the predictive mean and variance of the observation at `x`."""
     prior = drift(belief.weights, belief.drift_var)
     return inner(x, prior.mean), inner(x, prior.cov @ x) + belief.noise_var  # (34)
 
 
 def update(belief: Belief, x: Floats, y: float, spec: SequentialKalmanSpec) -> Belief:
-    """Belief after having seen `y` at `x`; after a missing `y` (nan) only the drift passes."""
+    """Update the belief with `y` at `x`; if `y` is missing (nan), only the drift is added."""
     if np.isnan(y):
         return belief._replace(weights=drift(belief.weights, belief.drift_var))
     weights, _, noise_var, n_seen = belief

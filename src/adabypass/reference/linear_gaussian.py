@@ -10,7 +10,7 @@ from adabypass.validation import Floats
 
 
 def inner(a: Floats, b: Floats) -> float:
-    """Return a'b as a plain number."""
+    """Return a'b as a float."""
     return float(a @ b)
 
 
@@ -22,7 +22,7 @@ class Weights(NamedTuple):
 
 
 def condition(prior: Weights, x: Floats, error: float, noise_var: float) -> tuple[Weights, Floats, float]:
-    """Condition `prior` on an observation that missed its mean by `error`: the posterior, the gain, the variance."""
+    """Condition `prior` on an observation with this error; return the posterior, the gain and the variance."""
     P = prior.cov
     Px = P @ x
     D = inner(x, Px) + noise_var  # (17)
@@ -33,12 +33,12 @@ def condition(prior: Weights, x: Floats, error: float, noise_var: float) -> tupl
 
 
 def guard(P: Floats, x: Floats, D: float) -> tuple[Floats, float]:
-    """Widen P's diagonal by the rounding of P - Px (Px)' / D; return it with the least D that rounding allows."""
+    """Add the rounding error of P - Px (Px)' / D to the diagonal of P; return P with the minimum D."""
     rounding = (len(x) + 4) * ROUNDING
     reach = inner(np.sqrt(P.diagonal()), np.abs(x))
     return P + np.diag(P.diagonal()) * rounding * (1 + reach / sqrt(D)), rounding * reach**2  # (28)
 
 
 def drift(weights: Weights, drift_var: float) -> Weights:
-    """Return the belief a step of the random walk later: it is wider, its mean the same."""
+    """Return the belief one step of the random walk later: the same mean, and a larger covariance."""
     return Weights(weights.mean, weights.cov + drift_var * np.eye(len(weights.mean)))  # (3)

@@ -1,4 +1,4 @@
-"""Passive-aggressive regression: move the weights no further than the newest observation asks."""
+"""Passive-aggressive regression: the smallest update of the weights that fits the newest observation."""
 
 from math import copysign, isnan
 
@@ -13,7 +13,7 @@ def predict(weights: Floats, x: Floats) -> float:
 
 
 def update(weights: Floats, x: Floats, y: float, spec: PassiveAggressiveSpec) -> Floats:
-    """Move the weights after having seen `y` at `x`; a missing `y` (nan) moves nothing."""
+    """Update the weights with `y` at `x`; a missing `y` (nan) leaves them unchanged."""
     n = inner(x, x)
     if isnan(y) or n == 0.0:
         return weights

@@ -1,7 +1,7 @@
-"""AutoBypass with features that are mostly 0, from its first observation on: with all slopes in arrays, of any feature.
+"""AutoBypass with sparse features: here all slopes are in dense arrays.
 
-A feature is measured from 0, in units of its first value other than 0. Slopes are those of a bank with diagonal
-covariances; units of y change as what was learned is told in the new ones, not learned anew.
+A feature is measured from 0, in units of its first nonzero value. Covariances are diagonal. When the units of y change,
+the bank is rescaled to the new units; it does not learn from the warm-up again.
 """
 
 from math import exp, log, nan
@@ -19,15 +19,15 @@ from adabypass.validation import Floats
 
 
 class SparseState(NamedTuple):
-    """All that is known."""
+    """State of the model."""
 
-    y: Floats  # targets of the warm-up, the newest last
-    counts: Floats  # how often each feature was seen other than 0
-    sizes: Floats  # and its running mean square then, in standard units
+    y: Floats  # targets of the warm-up, newest last
+    counts: Floats  # number of nonzero values of each feature
+    sizes: Floats  # running mean square of the nonzero values of each feature, in standard units
     n_seen: int
-    n_steps: int  # observations, missing ones included
-    bank: Bank | None  # None while the scale of y is not known
-    new_log: Learned  # log of the deviation of new slopes, over that of (183)
+    n_steps: int  # number of observations, missing ones included
+    bank: Bank | None  # None while the scale of y is unknown
+    new_log: Learned  # log of the prior standard deviation of new slopes, relative to (183)
 
 
 def nothing_seen(n_features: int) -> SparseState:
@@ -37,7 +37,7 @@ def nothing_seen(n_features: int) -> SparseState:
 
 
 def opened(state: SparseState, x: Floats, spec: AutoBypassSpec) -> Bank:
-    """Return the bank with units and slopes of those features of x that are new."""
+    """Add the units and slopes of the new features of x to the bank."""
     bank = state.bank
     assert bank is not None
     is_new = (bank.units.x_scale == 0) & (x != 0)
@@ -53,7 +53,7 @@ def opened(state: SparseState, x: Floats, spec: AutoBypassSpec) -> Bank:
 
 
 def update(state: SparseState, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[SparseState, float]:
-    """Return the state after having seen `y` at `x`, and the log density of y before it; nan lets time pass."""
+    """Update the state with `y` at `x`; return it with the log score of y. If y is nan, only time passes."""
     is_settled = state.bank is not None and len(state.y) == spec.n_warm_up
     state, log_density = state._replace(n_steps=state.n_steps + 1), nan
     if state.bank is not None:
@@ -74,7 +74,7 @@ def update(state: SparseState, x: Floats, y: float, spec: AutoBypassSpec) -> tup
 
 
 def _step(state: SparseState, before: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[SparseState, float]:
-    """Let the bank learn, and follow the sizes of the features."""
+    """Update the bank and the mean squares of the features."""
     bank, is_new, is_seen = opened(state, x, spec), (before.units.x_scale == 0) & (x != 0), x != 0
     learned, log_density = bank_of_filters.update(bank, x, y, spec)
     z = bank_of_filters.standardise(bank, x, spec)
@@ -93,7 +93,7 @@ def _step(state: SparseState, before: Bank, x: Floats, y: float, spec: AutoBypas
 def learn_prior(
     new_log: Learned, bank: Bank, shares: Floats, x: Floats, is_new: Any, y: float, spec: AutoBypassSpec
 ) -> Learned:
-    """Move the deviation of new slopes along the evidence of y; `shares` are those of the walks after it."""
+    """Update the standard deviation of new slopes along the evidence of y; `shares` are posteriors of the walks."""
     if not is_new.any():
         return new_log
     z, standard = bank_of_filters.standardise(bank, x, spec), (y - bank.units.y_center) / bank.units.y_scale
@@ -112,17 +112,17 @@ def learn_prior(
 
 
 def _of_weights(of_features: Any, spec: AutoBypassSpec) -> Any:
-    """Return for every weight what holds of its feature; for that of the intercept nothing does."""
+    """Return a flag for every weight: that of its feature, and False for the intercept."""
     return np.concatenate([np.zeros(int(spec.intercept), dtype=bool), of_features])
 
 
 def start_forecast(state: SparseState, spec: AutoBypassSpec) -> warm_up.Start | None:
-    """Return the forecast while all values so far are equal; None if nothing is known of their size."""
+    """Return the forecast while all values so far are equal; None if nothing is known about their size."""
     return warm_up.start_forecast(warm_up.State(np.empty((0, 0)), state.y, state.n_seen, None, 0), spec)
 
 
 def _set_units(state: SparseState, spec: AutoBypassSpec) -> SparseState:
-    """Set centre and scale of y by the targets of the warm-up."""
+    """Set the centre and scale of y from the targets of the warm-up."""
     found, n = warm_up.standard_units(np.zeros((len(state.y), 1)), state.y, spec.intercept), len(state.counts)
     if found.y_scale == 0.0:
         return state
@@ -136,7 +136,7 @@ def _set_units(state: SparseState, spec: AutoBypassSpec) -> SparseState:
 
 
 def _in_units(bank: Bank, y_center: float, y_scale: float, spec: AutoBypassSpec) -> Bank:
-    """Return what a bank has learned in other units of y."""
+    """Rescale a bank to other units of y."""
     ratio, move = bank.units.y_scale / y_scale, (bank.units.y_center - y_center) / y_scale
     moved = []
     for walk in bank.walks:

@@ -1,4 +1,4 @@
-"""Functions of the fixed point of BYPASS: a ratio of Bessel functions, and the moments of the noise's mean."""
+"""Special functions of the fixed point of BYPASS: a ratio of Bessel functions, and the moments of q(μ)."""
 
 from math import copysign, sqrt
 from typing import NamedTuple
@@ -9,11 +9,11 @@ from scipy.special import k0e, k1e
 from adabypass.validation import Floats
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
-NEGLIGIBLE_LOG = 40.0  # exp(-40) is beyond double precision beside 1
+NEGLIGIBLE_LOG = 40.0  # 1 + exp(-40) equals 1 in double precision
 
 
 def bessel_ratio(rho: float) -> float:
-    """Mean of the generalised inverse Gaussian GIG(-1, 1, ρ): K0(√ρ) / (√ρ K1(√ρ))."""
+    """Return the mean of the generalised inverse Gaussian GIG(-1, 1, ρ): K0(√ρ) / (√ρ K1(√ρ))."""
     z = sqrt(rho)
     return float(k0e(z) / (z * k1e(z)))  # (23)
 
@@ -26,8 +26,8 @@ def bessel_ratio_slope(rho: float) -> float:
 class NoiseMean(NamedTuple):
     """q(μ): N(location, 1/prec) on [-half_width, half_width], with or without an atom at each end, as weighted points.
 
-    Points are told by how far they are, in standard deviations, from the point of the interval nearest to `location`
-    (where the density is largest) towards its far end. No term of a moment then cancels another.
+    A point is stored as its distance, in standard deviations, from the point of the interval nearest to `location`,
+    where the density is largest. The terms of a moment then do not cancel.
     """
 
     nearest: float
@@ -41,7 +41,7 @@ class NoiseMean(NamedTuple):
     """Log of the integral of exp(-prec (μ - location)²/2) over the interval, and its ends where these are atoms."""
 
     def value(self, distance: float) -> float:
-        """Return the μ at a distance."""
+        """Return μ at a distance."""
         return self.sign * (self.nearest - distance / self.scale)
 
     def central(self, power: int) -> float:
@@ -56,7 +56,7 @@ class NoiseMean(NamedTuple):
 
 
 def noise_mean(location: float, prec: float, half_width: float, atoms: bool = False) -> NoiseMean:
-    """Compute q(μ), by quadrature as far as the density is not negligible."""
+    """Compute q(μ) by quadrature over the range where the density is not negligible."""
     scale = sqrt(prec)
     nearest = min(abs(location), half_width)
     tilt = scale * max(abs(location) - half_width, 0.0)  # log density falls as tilt d + d²/2
@@ -77,6 +77,6 @@ def noise_mean(location: float, prec: float, half_width: float, atoms: bool = Fa
 
 
 def truncated_moments(location: float, prec: float, half_width: float, atoms: bool = False) -> tuple[float, float]:
-    """Mean and variance of N(location, 1/prec) truncated to [-half_width, half_width], without or with two atoms."""
+    """Return mean and variance of N(location, 1/prec) on [-half_width, half_width], with or without two atoms."""
     q = noise_mean(location, prec, half_width, atoms)
     return q.mean, q.central(2)  # (24)

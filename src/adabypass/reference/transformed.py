@@ -1,4 +1,4 @@
-"""AutoBypass of y, its log and its root, weighed by evidence: equations (218)-(221)."""
+"""AutoBypass of y, its log and its square root, mixed by evidence: equations (218)-(221)."""
 
 from math import erf, exp, expm1, inf, log, nan, pi, sqrt
 from typing import NamedTuple
@@ -13,16 +13,16 @@ from adabypass.validation import Floats
 
 
 class State(NamedTuple):
-    """The banks of y, its log and its root."""
+    """State of the banks of y, its log and its square root."""
 
     banks: tuple[warm_up.State, ...]
     evidence: Floats
-    units: Floats | None  # of y, then of the features, 0 if one is not transformed; None before y has a value
-    is_positive: bool  # whether every value of y was
+    units: Floats | None  # units of y and of the features, 0 for one that is not transformed; None before the first y
+    is_positive: bool  # whether every value of y was positive
 
     @property
     def is_followed(self) -> bool:
-        """Return whether the log and the root are learned at the next step."""
+        """Return whether the log and the square root are learned at the next step."""
         return self.units is not None and self.is_positive
 
 
@@ -46,7 +46,7 @@ def slope(target: Target, value: float) -> float:
 
 
 def features(target: Target, x: Floats, units: Floats) -> Floats | None:
-    """Return the features as the bank of this target has them; None if one has not kept its sign."""
+    """Return the features transformed for this target; None if the sign of one has changed."""
     found = x.copy()
     for i in np.flatnonzero(units[1:]):
         if not x[i] / units[1 + i] > 0:
@@ -66,7 +66,7 @@ def shares(state: State, x: Floats) -> Floats:
 
 
 def moments(target: Target, mean: float, var: float) -> tuple[float, float]:
-    """Return mean and variance of y, if g(y) is normal with these."""
+    """Return the mean and variance of y if g(y) is normal with the given mean and variance."""
     if target is Target.IDENTITY:
         return mean, var
     if target is Target.LOG:
@@ -78,7 +78,7 @@ def moments(target: Target, mean: float, var: float) -> tuple[float, float]:
 
 
 def update(state: State, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[State, float]:
-    """Return the state after having seen `y` at `x`, and the log density of y before it; nan lets time pass."""
+    """Update the state with `y` at `x`; return it with the log score of y. If y is nan, only time passes."""
     share, before = shares(state, x), state.banks[0].n_steps
     own, own_score = warm_up.update(state.banks[0], x, y, spec)
     state = state._replace(banks=(own, *state.banks[1:]))
@@ -111,7 +111,7 @@ def update(state: State, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Sta
 def _learn(
     target: Target, bank: warm_up.State, x: Floats, y: float, units: Floats, spec: AutoBypassSpec
 ) -> tuple[warm_up.State, float]:
-    """Return a bank after y, and the log density that it gave y."""
+    """Update a bank with y; return it with the log density that it gave y."""
     z = features(target, x, units)
     assert z is not None
     if np.isnan(y):
@@ -129,6 +129,6 @@ def _log_mixture(share: Floats, scores: Floats) -> float:
 
 
 def _weigh(evidence: Floats, share: Floats, scores: Floats, mixture: float, spec: AutoBypassSpec) -> Floats:
-    """Add the log scores to the evidence; a bank without a share gets that of the mixture."""
+    """Add the log scores to the evidence; a bank without a share gets the log score of the mixture."""
     moved = spec.target_discount * evidence + np.where(share > 0, scores, mixture)
     return np.asarray(np.maximum(moved - moved.max(), spec.least_evidence))  # (220)

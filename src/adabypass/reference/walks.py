@@ -1,6 +1,6 @@
 """The random walks that the weights of AutoBypass's bank follow, in standard units.
 
-Filters that differ in their noise alone share the weights of a walk.
+Filters that differ only in their noise share the weights of a walk.
 """
 
 from math import exp
@@ -19,7 +19,7 @@ from adabypass.validation import Floats
 
 
 class Walk(NamedTuple):
-    """What one walk believes."""
+    """Belief of one walk."""
 
     weights: Weights
     failures: int
@@ -34,9 +34,9 @@ class Signal(NamedTuple):
 
 
 def drifted(walk: Walk, setting: Setting, slow: float, anchor: Anchor, spec: AutoBypassSpec) -> Weights:
-    """Return the weights a step of the walk later: level and slopes drift independently about an anchor.
+    """Return the weights one step of the walk later: level and slopes drift independently about an anchor.
 
-    `slow` is the mean log of the noise's scale over its filters.
+    `slow` is the mean log noise scale over the filters of the walk.
     """
     weights, jumps = walk.weights, walk.strikes >= spec.max_strikes
     q = (setting.drift_var + (setting.jump_var if jumps else 0.0)) * exp(2 * slow)  # (52), (116)
@@ -58,12 +58,12 @@ def drifted(walk: Walk, setting: Setting, slow: float, anchor: Anchor, spec: Aut
 
 
 def signal(weights: Weights, z: Floats) -> Signal:
-    """Return mean and variance of z'w."""
+    """Return the mean and variance of z'w."""
     return Signal(inner(z, weights.mean), inner(z, weights.cov @ z))
 
 
 def direction(z: Floats, anchor: Anchor, spec: AutoBypassSpec) -> Floats:
-    """Return how an error moves weights that are to explain an observation: the level alone, or all slopes."""
+    """Return the direction in which an error moves weights that must fit an observation: the level, or all slopes."""
     if spec.intercept:
         return np.asarray(np.eye(len(z))[0])
     along = z / anchor.var
@@ -71,19 +71,19 @@ def direction(z: Floats, anchor: Anchor, spec: AutoBypassSpec) -> Floats:
 
 
 def explain(weights: Weights, z: Floats, y: float, u: Floats) -> Weights:
-    """Return weights that have been moved along `u` by what they leave unexplained of y."""
+    """Move the weights along `u` in proportion to their residual of y."""
     T = np.eye(len(z)) - np.outer(u, z)
     return Weights(weights.mean + u * (y - inner(z, weights.mean)), np.asarray(T @ weights.cov @ T.T))  # (118)
 
 
 def matched(weights: Floats, moves: Floats, lefts: Floats) -> tuple[float, float]:
-    """Return by what the mean of z'w moves, and its variance, over filters of these weights."""
+    """Return the posterior shift of the mean of z'w and its variance, averaged over filters with these weights."""
     move = inner(weights, moves)  # (124)
     return move, inner(weights, lefts + (moves - move) ** 2)  # (125)
 
 
 def learn(prior: Weights, z: Floats, move: float, left: float, is_full: bool) -> Weights:
-    """Return the weights after an observation that moves the mean of z'w, and leaves this much of its variance."""
+    """Update the weights so that the mean of z'w moves by `move` and its variance falls to `left`."""
     h = inner(z, prior.cov @ z)
     posterior = move_weights(prior, z, move, min(left, h))
     if is_full or h <= SMALLEST_SIGNAL:

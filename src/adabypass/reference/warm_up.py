@@ -1,4 +1,4 @@
-"""AutoBypass from its first observation on: forecasts before the scale of y is known, and the units of the bank."""
+"""The warm-up of AutoBypass: forecasts before the scale of y is known, and the units of the bank."""
 
 from math import log, nan, sqrt
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from adabypass.validation import Floats
 
 
 class Start(NamedTuple):
-    """The forecast while all values are equal: components of heavy-tailed noise about their common value."""
+    """Forecast while all values are equal: a heavy-tailed mixture about their common value."""
 
     mean: float
     shares: Floats
@@ -33,14 +33,14 @@ class Start(NamedTuple):
 
 
 class State(NamedTuple):
-    """All that is known, from the first observation on."""
+    """State of the model, from the first observation on."""
 
-    X: Floats  # observations of the warm-up, the newest last
+    X: Floats  # observations of the warm-up, newest last
     y: Floats
     n_seen: int  # up to the end of the warm-up
-    bank: Bank | None  # None while the scale of y is not known
-    n_steps: int  # observations, missing ones included
-    shifts: Shifts | None = None  # None if the season adds nothing to the forecast, or before the units are final
+    bank: Bank | None  # None while the scale of y is unknown
+    n_steps: int  # number of observations, missing ones included
+    shifts: Shifts | None = None  # None if the season does not shift the forecast, or before the units are final
 
     @property
     def is_settled(self) -> bool:
@@ -54,7 +54,7 @@ def nothing_seen(n_features: int) -> State:
 
 
 def start_forecast(state: State, spec: AutoBypassSpec) -> Start | None:
-    """Return the forecast while all values so far are equal; None if nothing is known of their size."""
+    """Return the forecast while all values so far are equal; None if nothing is known about their size."""
     n, c = state.n_seen, float(state.y[0]) if len(state.y) else 0.0
     if c == 0.0:
         return None
@@ -68,7 +68,7 @@ def start_forecast(state: State, spec: AutoBypassSpec) -> Start | None:
 
 
 def update(state: State, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[State, float]:
-    """Return the state after having seen `y` at `x`, and the log density of y before it; nan lets time pass."""
+    """Update the state with `y` at `x`; return it with the log score of y. If y is nan, only time passes."""
     state = state._replace(n_steps=state.n_steps + 1)
     if state.bank is None and np.isnan(y):
         return state, nan
@@ -89,7 +89,7 @@ def update(state: State, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Sta
 
 
 def shift(state: State, spec: AutoBypassSpec) -> float:
-    """Return what the season adds to the forecast of the observation that is counted last, in the units of y."""
+    """Return the seasonal shift of the forecast of the latest observation, in the user's units."""
     if state.shifts is None or state.bank is None:
         return 0.0
     step = (state.n_steps - 1) % spec.period
@@ -97,7 +97,7 @@ def shift(state: State, spec: AutoBypassSpec) -> float:
 
 
 def _learn_shift(state: State, before: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> Shifts | None:
-    """Return what is known of it after y, from which it was taken."""
+    """Update the seasonal shifts with y, from which the shift was subtracted."""
     if state.shifts is None or np.isnan(y):
         return state.shifts
     mean, var = bank_of_filters.moments(before, x, spec)
@@ -107,7 +107,7 @@ def _learn_shift(state: State, before: Bank, x: Floats, y: float, spec: AutoBypa
 
 
 def standard_units(X: Floats, y: Floats, intercept: bool) -> Units:
-    """Return centre and scale of every feature and of y; a scale is 0 if the values do not differ."""
+    """Return the centre and scale of every feature and of y; the scale of equal values is 0."""
 
     def center_and_scale(values: Floats) -> tuple[float, float]:
         center, ordered, n = float(np.median(values)) if intercept else 0.0, np.sort(values), len(values)
@@ -123,7 +123,7 @@ def standard_units(X: Floats, y: Floats, intercept: bool) -> Units:
 
 
 def first_moves(units: Units, x: Floats) -> Units:
-    """Set the scale of every feature that was constant until now to its first move."""
+    """Set the scale of every feature that was constant so far to its first move."""
     deviation = np.abs(x - units.x_center)
     moves = (units.x_scale == 0) & (deviation > RESOLUTION * np.abs(units.x_center))
     return units._replace(x_scale=np.where(moves, deviation, units.x_scale))
@@ -132,13 +132,13 @@ def first_moves(units: Units, x: Floats) -> Units:
 def _remember(state: State, x: Floats, y: float, spec: AutoBypassSpec) -> State:
     kept_X, kept_y = state.X, state.y
     if state.bank is None and len(kept_y) and y != kept_y[0]:
-        kept_X, kept_y = kept_X[:1], kept_y[:1]  # a long constant start says nothing of what begins now
+        kept_X, kept_y = kept_X[:1], kept_y[:1]  # a long constant start carries no information about what follows
     X, ys = np.vstack([kept_X, x]), np.append(kept_y, y)
     return state._replace(X=X[-spec.n_warm_up :], y=ys[-spec.n_warm_up :], n_seen=state.n_seen + 1)
 
 
 def _set_units(state: State, spec: AutoBypassSpec) -> State:
-    """Set the units by the observations of the warm-up, and let a new bank learn from them."""
+    """Set the units from the observations of the warm-up, and train a new bank on them."""
     units, n = standard_units(state.X, state.y, spec.intercept), len(state.y)
     if units.y_scale == 0.0:
         return state._replace(bank=None)

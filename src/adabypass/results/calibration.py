@@ -1,7 +1,8 @@
-"""Whether forecasts mean what they say: 90 % intervals hold 90 % of the observations.
+"""Calibration of forecasts: whether 90 % intervals contain 90 % of the observations.
 
-Everything is read off the probability integral transform (PIT) of the observations: uniform and independent over the
-stream if the forecasts are calibrated. Missing observations are left out, and those whose forecast knew nothing.
+Everything is computed from the probability integral transform (PIT) of the observations, which is uniform and
+independent over the stream if the forecasts are calibrated. Observations are left out if they are missing, or if their
+forecast was made before anything was known.
 """
 
 from collections.abc import Sequence
@@ -22,29 +23,29 @@ LONGEST_WINDOW = 1_000_000_000
 
 
 class PitHistogram(NamedTuple):
-    """How the PIT is spread: flat if the forecasts are calibrated, a hump if too wide, a bowl if too narrow."""
+    """Histogram of the PIT: flat if the forecasts are calibrated, hump-shaped if too wide, U-shaped if too narrow."""
 
     edges: Floats
     """Edges of the bins, shape (bins + 1,)."""
     density: Floats
-    """Share of the observations in each bin, divided by its width, shape (bins,)."""
+    """Fraction of the observations in each bin, divided by its width, shape (bins,)."""
     band: tuple[float, float]
-    """Where 95 % of a bin's densities fall by chance alone, if the forecasts are calibrated."""
+    """Central 95 % range of the density of a bin if the forecasts are calibrated."""
 
 
 class Reliability(NamedTuple):
-    """What central intervals promise, and what they hold."""
+    """Nominal and observed coverage of central intervals."""
 
     nominal: Floats
-    """Levels of the intervals."""
+    """Nominal levels of the intervals, shape (n_levels,)."""
     observed: Floats
-    """Share of the observations within each."""
+    """Fraction of the observations within the interval of each level, shape (n_levels,)."""
     standard_error: Floats
-    """Of that share: allowing for autocorrelation, and no less than that of independent hits at the nominal level."""
+    """Standard error of `observed`, which allows for autocorrelation; at least that of independent hits."""
 
 
 def pit_histogram(trace: Trace, bins: int = 20, *, skip: int = 0) -> PitHistogram:
-    """Count the PIT of the observations in bins of one width.
+    """Compute the histogram of the PIT with bins of equal width.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def pit_histogram(trace: Trace, bins: int = 20, *, skip: int = 0) -> PitHistogra
 
 
 def reliability(trace: Trace, levels: Sequence[float] = LEVELS, *, skip: int = 0) -> Reliability:
-    """Count how many observations fall within central intervals of each level.
+    """Compute the coverage of central intervals at each level.
 
     Parameters
     ----------
@@ -96,9 +97,9 @@ def reliability(trace: Trace, levels: Sequence[float] = LEVELS, *, skip: int = 0
 
 
 def coverage_over_time(trace: Trace, level: float = 0.9, window: int = 100) -> Floats:
-    """Return the share of the last `window` observations that fell within their central interval, moment by moment.
+    """Compute the coverage of central intervals over a rolling window of the last `window` observations.
 
-    Missing observations do not count: the window reaches back over as many as were seen.
+    Missing observations are not counted in the window.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def coverage_over_time(trace: Trace, level: float = 0.9, window: int = 100) -> F
     Returns
     -------
     array (n,)
-        nan until `window` observations were seen.
+        Coverage after each observation; nan before `window` observations were seen.
     """
     trace, window = check_trace(trace), check_int(window, "window", minimum=1, maximum=LONGEST_WINDOW)
     pit = trace.predictive.pit(trace.y)
@@ -125,7 +126,7 @@ def coverage_over_time(trace: Trace, level: float = 0.9, window: int = 100) -> F
 
 
 def chance_range(n: int, share: float) -> tuple[float, float]:
-    """Return the central 95 % of the number of hits in `n` independent trials, each a hit with probability `share`."""
+    """Return the central 95 % range of the number of hits in `n` independent trials with hit probability `share`."""
     n = check_int(n, "n", minimum=1, maximum=LONGEST_WINDOW)
     if not (isinstance(share, float | int) and 0 <= share <= 1):
         raise ParameterError(f"share is {shown(share)}, but must be a number from 0 to 1.")
@@ -135,7 +136,7 @@ def chance_range(n: int, share: float) -> tuple[float, float]:
 
 def _binomial_quantile(q: float, n: int, share: float) -> float:
     above = float(np.ceil(bdtrik(q, n, share)))
-    below = max(above - 1, 0.0)  # `bdtrik` may err by a rounding where a whole number is the answer
+    below = max(above - 1, 0.0)  # `bdtrik` may be off by rounding where the exact result is a whole number
     return below if bdtr(below, n, share) >= q else above
 
 
@@ -145,7 +146,7 @@ def _seen_pit(trace: Trace, skip: int) -> Floats:
     pit = pit[~np.isnan(pit)]
     if len(pit) == 0:
         raise NotEnoughDataError(
-            "there is nothing to judge: every observation is missing, skipped, or had a forecast that knew nothing."
+            "there are no forecasts to check: every observation is missing, skipped, or came before anything was known."
         )
     return pit
 
@@ -153,7 +154,7 @@ def _seen_pit(trace: Trace, skip: int) -> Floats:
 def _check_levels(levels: object) -> Floats:
     try:
         found = [check_level(level) for level in levels]  # type: ignore[attr-defined]
-    except TypeError as error:  # it is no list
+    except TypeError as error:  # not iterable
         raise ParameterError(
             f"levels is {shown(levels)}, but must be a list of numbers between 0 and 1, as in [0.9]."
         ) from error

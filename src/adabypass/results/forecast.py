@@ -1,4 +1,4 @@
-"""Forecasts many steps ahead."""
+"""Forecasts several steps ahead."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -19,9 +19,9 @@ class Forecast:
     Parameters
     ----------
     predictive
-        As many forecasts as there are steps: a Normal or a Mixture of arrays, say.
+        The forecast of every step: a Normal or a Mixture of arrays of length `horizon`, for example.
     paths : array (n_paths, horizon), optional
-        The futures that were drawn, if any.
+        Simulated paths, if any.
     """
 
     def __init__(self, predictive: Predictive, paths: Floats | None = None) -> None:
@@ -30,7 +30,7 @@ class Forecast:
 
     @classmethod
     def from_paths(cls, paths: Floats) -> Self:
-        """Return the forecast that drawn futures amount to."""
+        """Return the empirical forecast of simulated paths."""
         drawn = Empirical(paths)
         return cls(drawn, drawn.draws)
 
@@ -50,12 +50,12 @@ class Forecast:
 
     @property
     def is_point(self) -> bool:
-        """Whether each step has a mean and nothing else."""
+        """Whether the forecast is a point forecast: a mean without a distribution."""
         return self.predictive.is_point
 
     @property
     def is_known(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        """Whether anything is known about each step."""
+        """Whether anything is known about the value at each step, shape (horizon,)."""
         return np.asarray(self.predictive.is_known)
 
     @property
@@ -65,7 +65,7 @@ class Forecast:
 
     @property
     def median(self) -> Floats:
-        """The value at each step that is exceeded with probability one half."""
+        """Median at each step."""
         return np.asarray(self.predictive.median)
 
     @property
@@ -79,7 +79,7 @@ class Forecast:
         return np.asarray(self.predictive.sd)
 
     def cdf(self, y: ArrayLike) -> Floats:
-        """Return the probability at each step of a value up to `y`: one number for all steps, or one for each.
+        """Return the probability of a value up to `y` at each step; `y` is a number, or one for each step.
 
         Examples
         --------
@@ -92,20 +92,20 @@ class Forecast:
         return np.asarray(self.predictive.cdf(check_array(y, "y")))
 
     def sf(self, y: ArrayLike) -> Floats:
-        """Return the probability at each step of a value above `y`: one number for all steps, or one for each."""
+        """Return the probability of a value above `y` at each step; `y` is a number, or one for each step."""
         return np.asarray(self.predictive.sf(check_array(y, "y")))
 
     def quantile(self, q: ArrayLike) -> Floats:
-        """Return the value at each step that is exceeded with probability 1 - q: (horizon,), or (*q.shape, horizon)."""
+        """Return the quantile `q` at each step, shape (horizon,), or (*q.shape, horizon) if `q` is an array."""
         return np.asarray(self.predictive.quantile(q))
 
     def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
-        """Return the central interval at each step that holds the observation with probability `level`."""
+        """Return the bounds of the central interval at each step, which contains the value with probability `level`."""
         low, high = self.predictive.interval(level)
         return np.asarray(low), np.asarray(high)
 
     def columns(self, levels: Sequence[float] = (0.9,), quantiles: Sequence[float] = ()) -> dict[str, Floats]:
-        """Return what a table shows: `mean`, `sd`, `lower_90`, `upper_90` for a level of 0.9, `quantile_5` for 0.05."""
+        """Return the columns of a table: `mean`, `sd`, `lower_90`, `upper_90` for level 0.9, `quantile_5` for 0.05."""
         columns = {"mean": self.mean}
         if self.is_point:
             return columns
@@ -125,12 +125,12 @@ class Forecast:
         *,
         quantiles: Sequence[float] = (),
     ) -> Any:
-        """Return the forecast as a data frame, one row per step.
+        """Return the forecast as a data frame with one record per step.
 
         Parameters
         ----------
         levels
-            Of the intervals.
+            Levels of the intervals.
         backend : "pandas", "polars" or "pyarrow"
         quantiles
             Probabilities of quantiles to add: 0.05 makes a column `quantile_5`.
@@ -141,5 +141,7 @@ class Forecast:
 def _check_paths(paths: object, horizon: int) -> Floats:
     drawn = check_array(paths, "paths")
     if drawn.ndim != 2 or drawn.shape[1] != horizon:
-        raise ShapeError(f"paths have shape {drawn.shape}, but must have shape (n_paths, {horizon}): one value a step.")
+        raise ShapeError(
+            f"paths have shape {drawn.shape}, but must have shape (n_paths, {horizon}): one value per step."
+        )
     return drawn

@@ -1,4 +1,4 @@
-"""The record of a stream: each forecast made before its observation was seen, and the parameters after it."""
+"""The trace of a run: each forecast, made before its observation was seen, and the parameters after it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -19,21 +19,21 @@ from adabypass.validation import Floats, check_array, check_function, check_int,
 
 LEVELS = (0.5, 0.9, 0.95)
 SCORED_AT_ONCE = 500
-"""Forecasts between two calls of what shows progress: of mixtures some half second."""
+"""Number of forecasts that are scored between two calls of `progress`: about half a second for mixtures."""
 LONGEST_GAP = 1_000_000
 LATEST_START = 2**62
 LARGEST_DEVIATE = 38.0
-"""Beyond so many standard deviations a normal's tail is 0 in double precision."""
+"""Maximum size of a standard normal deviate; beyond it the tail probability is 0 in double precision."""
 
 
 class Scores(ReadOnly[float]):
     """Scores by name, printed as a small table.
 
-    `rmse` and `mad` (median absolute error) of the means, `mae` of the medians, which minimise it, or of points; and
-    of models with a distribution `log_likelihood` (a sum), `crps` (a mean), `coverage_50`, `width_50` and likewise at
-    90 and 95 %: the share of observations within the central interval, and its mean width. `n` is how many forecasts
-    were scored, `n_left_out` how many observations were seen of which the forecast knew nothing: these are not scored.
-    Missing observations count in neither.
+    `rmse` and `mad` (median absolute error) are those of the means, `mae` that of the medians, which minimise it, or of
+    point forecasts. Models that forecast distributions also have `log_likelihood` (a sum), `crps` (a mean), and
+    `coverage_50`, `coverage_90`, `coverage_95`, `width_50`, `width_90` and `width_95`: the fraction of observations
+    within the central interval, and its mean width. `n` is the number of scored forecasts, `n_left_out` the number of
+    observations that came before anything was known, which are not scored. Missing observations count in neither.
     """
 
     def __init__(self, values: Mapping[str, float]) -> None:
@@ -50,30 +50,30 @@ class Change(NamedTuple):
     """A moment at which the regime changed."""
 
     at: int
-    """Number of the first observation after it."""
+    """Index of the first observation after the change."""
     kind: str
-    """What changed: "drift", how fast the weights move, or "noise", its scale."""
+    """What changed: "drift" for the drift rate of the weights, "noise" for the noise scale."""
     size: float
-    """By how much: in steps of the drift's grid, or in units of the log of the noise's scale."""
+    """Size of the change: in steps of the grid of drift rates, or in the log noise scale."""
 
 
 class Trace:
-    """The record of a stream: forecasts before, parameters after each observation.
+    """The trace of a run: the forecast before, and the parameters after each observation.
 
     Parameters
     ----------
     y : array (n,)
-        What was observed; nan where nothing was.
+        The observations; nan where one is missing.
     predictive : Normal, Mixture or Point
         The forecasts, each made before its observation was seen.
     history : mapping of names to arrays (n,)
         The parameters after each observation.
     weights_mean, weights_var : arrays (n, n_features), optional
-        The weights after each observation, if they were asked for.
+        The weights after each observation, if they were kept.
     log_score : array (n,), optional
-        Log density of each observation under its forecast, if it is known already.
+        Log density of each observation under its forecast, if already computed.
     first : int
-        Number of the first observation that was forecast, in the series that was run.
+        Index of the first forecast observation in the series.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Trace:
     ) -> None:
         self.y = check_array(y, "y")
         if self.y.ndim != 1:
-            raise ShapeError(f"y has shape {self.y.shape}, but what was observed has shape (n,).")
+            raise ShapeError(f"y has shape {self.y.shape}, but must have shape (n,).")
         n = len(self.y)
         self.predictive = check_predictive(predictive, "predictive", n)
         if not isinstance(history, Mapping):
@@ -110,17 +110,17 @@ class Trace:
 
     @property
     def is_point(self) -> bool:
-        """Whether each forecast has a mean and nothing else."""
+        """Whether the forecasts are point forecasts: means without distributions."""
         return self.predictive.is_point
 
     @property
     def is_known(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        """Whether each forecast knew anything about its observation."""
+        """Whether anything was known when each forecast was made, shape (n,)."""
         return np.asarray(self.predictive.is_known)
 
     @property
     def mean(self) -> Floats:
-        """Expected value of each observation, before it was seen."""
+        """Mean of each forecast."""
         mean: Floats = self.predictive.mean
         return mean
 
@@ -149,20 +149,20 @@ class Trace:
         return crps
 
     def scores(self, skip: int = 0, *, progress: Callable[[int], None] | None = None) -> Scores:
-        """Compute scores of the forecasts of the observations that were seen, without the first `skip`.
+        """Score the forecasts, without the first `skip`; missing observations are left out.
 
         Parameters
         ----------
         skip : int
-            How many forecasts are not scored, from the first.
+            Number of forecasts at the beginning that are not scored.
         progress : function, optional
-            Called now and then with the number of forecasts scored since the last call: of 10,000 mixtures the CRPS
-            takes some ten seconds.
+            Called repeatedly with the number of forecasts scored since the last call: the CRPS of 10,000 mixtures
+            takes about ten seconds.
 
         Returns
         -------
         Scores
-            By name: see `Scores`. A point forecast has no more than `rmse`, `mad`, `mae` and the two counts.
+            Scores by name: see `Scores`. Point forecasts have only `rmse`, `mad`, `mae` and the two counts.
         """
         skip = check_int(skip, "skip", minimum=0, maximum=len(self))
         check_function(progress, "progress")
@@ -202,7 +202,7 @@ class Trace:
         return Scores(values | counts)
 
     def _score_in_parts(self, progress: Callable[[int], None]) -> None:
-        """Compute the CRPS of all forecasts, unless it is known already, and tell how far it has come."""
+        """Compute the CRPS of all forecasts, unless already computed, and report progress."""
         if "crps" in self.__dict__:
             progress(len(self))
             return
@@ -214,50 +214,53 @@ class Trace:
         self.crps = np.concatenate(parts)
 
     def surprise(self) -> Floats:
-        """Return how unlikely each observation was: its PIT's distance from the middle, as a standard normal deviate.
+        """Return the PIT of each observation as a standard normal deviate, which measures how surprising it was.
 
-        Calibrated forecasts give standard normal numbers; beyond 3 or so in size, an observation was a surprise. nan
+        If the forecasts are calibrated, the deviates are standard normal; an absolute value above 3 is a surprise. nan
         where the observation is missing.
         """
         return surprises(self.predictive, self.y)
 
     def surprisal(self) -> Floats:
-        """Return by how much each observation was less likely than its forecast expected, in nats.
+        """Return the excess surprisal of each observation, in nats: the negative log score minus its expectation.
 
-        The negative log score, less its expectation under the forecast: 0 on average if the forecasts are calibrated,
-        above it where the world is less predictable than the model believes. nan where the observation is missing.
+        The expectation is taken under the forecast. The mean is 0 if the forecasts are calibrated, and positive if the
+        data are less predictable than the model assumes. nan where the observation is missing.
         """
         surprisal: Floats = -self.log_score - self.predictive.entropy()
         return surprisal
 
     def changes(self, threshold: float = 0.5, least_gap: int = 30) -> list[Change]:
-        """Return when the regime changed: when the bank's weight moved to other drift rates, or to another noise scale.
+        """Detect changes of regime: when the bank of AutoBypass moved to other drift rates, or to another noise scale.
 
         On static Gaussian streams expect a false alarm about every 2,000 observations, with t(3) noise every 3,000,
         many of them among the first 120.
 
-        The `least_gap` observations from each moment on are compared with as many before it: in their mean log drift,
-        in steps of the bank's grid, and in their mean log noise scale. A moment is listed where either has moved by
-        more than `threshold`, and by more than at any other moment within `least_gap`.
+        At each observation, the `least_gap` observations from it on are compared with the `least_gap` before it: in
+        their mean log drift, in steps of the grid of drift rates, and in their mean log noise scale. A change is
+        reported where one of the two has moved by more than `threshold`, and by more than at any other observation
+        within `least_gap`.
 
         Parameters
         ----------
         threshold : number above 0
-            In steps of the drift's grid, or in units of the log of the noise's scale: 0.5 is a change by 65 %.
+            In steps of the grid of drift rates, or in the log noise scale, where 0.5 is a change by 65 %.
         least_gap : whole number from 2
-            How many observations are compared on either side, and how far apart two changes must be.
+            Number of observations compared on either side, and minimum distance between two changes.
 
         Returns
         -------
         list of Change
-            In the order of time.
+            Changes in order of time.
         """
         if "drift" not in self.history:
-            raise NotReadyError("changes are read off AutoBypass's bank; this trace is of another model.")
+            raise NotReadyError(
+                "changes needs a trace of AutoBypass, but this one is of another model; run AutoBypass on the stream."
+            )
         gap = check_int(least_gap, "least_gap", minimum=2, maximum=LONGEST_GAP)
         if not (isinstance(threshold, float | int) and threshold > 0):
             raise ParameterError(f"threshold is {shown(threshold)}, but must be a number above 0.")
-        settled = int(np.count_nonzero(np.cumsum(self.history["noise_scale"] > 0) <= gap))  # after what starts it
+        settled = int(np.count_nonzero(np.cumsum(self.history["noise_scale"] > 0) <= gap))  # after the warm-up
         drift, scale = np.log(self.history["drift"][settled:]), np.log(self.history["noise_scale"][settled:])
         found: list[Change] = []
         for kind, move in (("drift", _moves(drift, gap) / DRIFT_STEP), ("noise", _moves(scale, gap))):
@@ -268,7 +271,7 @@ class Trace:
         return sorted(found)
 
     def to_frame(self, backend: frames.Backend = "pandas") -> Any:
-        """Return the trace as a data frame, one row per observation.
+        """Return the trace as a data frame with one record per observation.
 
         Parameters
         ----------
@@ -281,37 +284,39 @@ class Trace:
 
 
 def surprises(forecasts: Predictive, y: Floats) -> Floats:
-    """Return how unlikely each observation was, as a standard normal deviate: see `Trace.surprise`."""
+    """Return the PIT of each observation as a standard normal deviate: see `Trace.surprise`."""
     below, above = forecasts.cdf(y), forecasts.sf(y)
     deviate: Floats = np.where(below < above, ndtri(below), -ndtri(above))
     return np.clip(deviate, -LARGEST_DEVIATE, LARGEST_DEVIATE)
 
 
 def surprise(forecast: Predictive, y: float) -> float:
-    """Return how unlikely an observation was, as a standard normal deviate: `Trace.surprise` of one row."""
+    """Return the PIT of one observation as a standard normal deviate: see `Trace.surprise`."""
     below, above = forecast.cdf(y), forecast.sf(y)
     deviate = float(ndtri(below) if below < above else -ndtri(above))
     return min(max(deviate, -LARGEST_DEVIATE), LARGEST_DEVIATE)
 
 
 def check_trace(trace: object) -> Trace:
-    """Check that `trace` is the record of a stream."""
+    """Check that `trace` is a Trace."""
     if not isinstance(trace, Trace):
         raise ParameterError(f"trace is {shown(trace)}, but must be a Trace; pass what model.run(X, y) returned.")
     return trace
 
 
 def _record(values: object, name: str, n: int, ndim: int) -> Floats:
-    """Check numbers that were recorded after each of `n` observations."""
+    """Check an array with one entry for each of `n` observations."""
     array = check_array(values, name)
     if array.ndim != ndim or len(array) != n:
         expected = f"({n},)" if ndim == 1 else f"({n}, n_features)"
-        raise ShapeError(f"{name} has shape {array.shape}, but must have shape {expected}: a row for each value of y.")
+        raise ShapeError(
+            f"{name} has shape {array.shape}, but must have shape {expected}: one entry for each value of y."
+        )
     return array
 
 
 def _moves(values: Floats, gap: int) -> Floats:
-    """Mean of the `gap` values from each moment on, less that of the `gap` before it; 0 near the ends."""
+    """Return the mean of the `gap` values from each index on, minus that of the `gap` before it; 0 near the ends."""
     total = np.concatenate([[0.0], values.cumsum()])
     moves = np.zeros(len(values))
     at = np.arange(gap, len(values) - gap + 1)
@@ -320,7 +325,7 @@ def _moves(values: Floats, gap: int) -> Floats:
 
 
 def joined(pieces: Sequence[Trace], first: int) -> Trace:
-    """Return one trace of consecutive ones."""
+    """Join consecutive traces into one."""
     names = pieces[0].history
     weights = [piece.weights_mean for piece in pieces]
     weights_var = [piece.weights_var for piece in pieces]

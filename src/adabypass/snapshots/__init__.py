@@ -1,5 +1,5 @@
-"""The format of saved models: a checked header of JSON and named arrays, in a file that holds nothing but data.
+"""The format of saved models: a JSON header and named arrays, with a checksum; loading a file never runs code from it.
 
-`container` writes and reads the bytes, `header` checks what a header says, `versions` knows the formats, and `savable`
-is what every object that can be saved has in common. Nothing here knows of models.
+`container` writes and reads the bytes, `header` validates the values of a header, `versions` defines the formats, and
+`savable` is the base class of objects that can be saved. This package does not depend on models.
 """

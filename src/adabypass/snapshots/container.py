@@ -1,12 +1,12 @@
-"""The bytes of a snapshot: a header of JSON, then arrays, in the layout of safetensors and with a checksum over all.
+"""The bytes of a snapshot: a JSON header, then arrays, in the safetensors layout, with a checksum of the whole file.
 
     8 bytes      length of the JSON text, little-endian
     JSON         {"__metadata__": {"crc32": "0123abcd", "adabypass": "<the header, as JSON text>"},
-                  "row": {"dtype": "F64", "shape": [57], "data_offsets": [0, 456]}}, filled up with spaces
+                  "row": {"dtype": "F64", "shape": [57], "data_offsets": [0, 456]}}, padded with spaces
     data         the arrays one after another, raw and little-endian
 
-The checksum is that of the whole file with zeros as its eight digits. A reader needs no code of the file's making, and
-takes no memory before it knows that the file is as long as it says: docs/decisions/0009.
+The checksum is computed over the whole file with zeros in place of its eight digits. A reader runs no code from the
+file, and allocates no memory before it has checked the length of the file: docs/decisions/0009.
 """
 
 import io
@@ -26,21 +26,21 @@ from adabypass.files import FilePath, open_regular
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 DTYPES: dict[str, np.dtype[Any]] = {"F64": np.dtype("<f8"), "U8": np.dtype("u1")}
-"""What arrays may be made of, by the name that safetensors has for it."""
+"""Types of arrays, by their safetensors names."""
 START = b'{"__metadata__":{"crc32":"'
 DIGITS = 8
 END = b'","adabypass":"'
-"""How the JSON begins: START, the checksum's digits, END."""
+"""The JSON text begins with START, the digits of the checksum, and END."""
 NO_CHECKSUM = b"0" * DIGITS
 LONGEST_HEADER = 1 << 22
-"""Bytes of JSON that are read at most, so that what Python makes of them stays small; 30,000 columns with names of 30
+"""Maximum size of the JSON text in bytes, so that the parsed objects stay small; 30,000 columns with names of 30
 characters fit."""
 DEEPEST = 16
-"""How deeply the JSON may be nested."""
+"""Maximum nesting depth of the JSON text."""
 MOST_DIMENSIONS = 8
 MOST_NUMBERS = 1 << 48
-"""Numbers of an array, a dimension of 0 counted as 1."""
-# A string that is not closed is taken to the end of the text: else each quote in it would be tried in turn.
+"""Maximum number of elements of an array, where a dimension of 0 counts as 1."""
+# An unclosed string matches to the end of the text; otherwise the search would be tried again at each quote in it.
 _STRINGS = re.compile(rb'(?s)"(?:[^"\\]|\\.)*+"?')
 
 
@@ -50,11 +50,11 @@ class Snapshot(NamedTuple):
     header: dict[str, Any]
     arrays: dict[str, Array]
     name: str
-    """What errors call it."""
+    """Name of the snapshot in error messages."""
 
 
 def encode(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> list[bytes | memoryview]:
-    """Return the bytes of a snapshot, in parts, so that large arrays are not copied."""
+    """Return the bytes of a snapshot as a list of parts, so that large arrays are not copied."""
     table: dict[str, Any] = {"__metadata__": {"crc32": "", "adabypass": json.dumps(header, allow_nan=False)}}
     parts: list[bytes | memoryview] = []
     place = 0
@@ -77,23 +77,25 @@ def encode(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> list[bytes
 
 
 def read(path: FilePath) -> Snapshot:
-    """Return the snapshot in a file."""
+    """Read the snapshot in a file."""
     with open_regular(path) as file:
         return decode(file, os.fstat(file.fileno()).st_size, os.fspath(path))
 
 
 def from_bytes(data: object, name: str = "data") -> Snapshot:
-    """Return the snapshot in bytes."""
+    """Read the snapshot in a bytes object."""
     try:
         content = memoryview(data)  # type: ignore[arg-type]
         whole = bytes(content)
     except (TypeError, ValueError, BufferError):
-        raise StateError(f"{name} is of type {type(data).__name__}, but must be what to_bytes() returned.") from None
+        raise StateError(
+            f"{name} is of type {type(data).__name__}, but must be the bytes that to_bytes() returned."
+        ) from None
     return decode(io.BytesIO(whole), len(whole), name)
 
 
 def decode(file: BinaryIO, size: int, name: str) -> Snapshot:
-    """Return the snapshot in a file of `size` bytes; refuse one that is damaged or foreign, before memory is taken."""
+    """Read the snapshot in a file of `size` bytes; reject a damaged or foreign one before allocating memory."""
     length = _read_exactly(file, min(8, size), name)
     n_text = int.from_bytes(length, "little")
     start = _read_exactly(file, min(len(START) + DIGITS + len(END), max(size - 8, 0)), name)
@@ -117,18 +119,18 @@ def decode(file: BinaryIO, size: int, name: str) -> Snapshot:
                 _raise_damaged(name, "it became shorter while it was read")
             found = zlib.crc32(data, found)
     if b"%08x" % found != checksum:
-        _raise_damaged(name, "its checksum does not fit its content")
+        _raise_damaged(name, "its checksum does not match its content")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("adabypass"), str):
         _raise_damaged(name, "it has no header")
     return Snapshot(parse(metadata["adabypass"].encode("utf-8", "surrogatepass"), name), arrays, name)
 
 
 def parse(text: bytes, name: str) -> dict[str, Any]:
-    """Return an object of JSON; refuse what is nested too deeply, holds a name twice, or is no JSON."""
+    """Parse a JSON object; reject text that is nested too deeply, repeats a name, or is not JSON."""
     codes = np.frombuffer(_STRINGS.sub(b"", text), np.uint8)
     opened, closed = ((codes == first) | (codes == second) for first, second in (b"[{", b"]}"))
     if np.cumsum(opened.astype(np.int32) - closed).max(initial=0) > DEEPEST:
-        _raise_damaged(name, f"its header is nested more than {DEEPEST} deep")
+        _raise_damaged(name, f"its header is nested more than {DEEPEST} levels deep")
     try:
         values = json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -139,7 +141,7 @@ def parse(text: bytes, name: str) -> dict[str, Any]:
 
 
 def _check_arrays(table: Mapping[str, Any], size: int, name: str) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-    """Return type and shape of each array; refuse them unless they fill the `size` bytes of data exactly."""
+    """Return type and shape of each array; reject them unless they fill the `size` bytes of data exactly."""
     shapes: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {}
     place = 0
     for each, entry in table.items():
@@ -147,11 +149,11 @@ def _check_arrays(table: Mapping[str, Any], size: int, name: str) -> dict[str, t
         dtype = DTYPES.get(str(fields.get("dtype")))
         shape, offsets = _sizes(fields.get("shape")), _sizes(fields.get("data_offsets"))
         if dtype is None or shape is None or offsets is None:
-            _raise_damaged(name, f"the entry of its array {each[:40]!r} is not that of an array")
+            _raise_damaged(name, f"the entry of its array {each[:40]!r} is invalid")
         n_bytes = prod(shape) * dtype.itemsize
         if offsets != [place, place + n_bytes] or place + n_bytes > size:
             _raise_damaged(name, f"its array {each[:40]!r} of shape {str(shape)[:80]} does not fit its place")
-        if prod(max(each, 1) for each in shape) > MOST_NUMBERS:  # which NumPy refuses even if one dimension is 0
+        if prod(max(each, 1) for each in shape) > MOST_NUMBERS:  # NumPy rejects such a shape even if one dimension is 0
             _raise_damaged(name, f"its array {each[:40]!r} of shape {str(shape)[:80]} is too large")
         shapes[each] = dtype, tuple(shape)
         place += n_bytes
@@ -161,7 +163,7 @@ def _check_arrays(table: Mapping[str, Any], size: int, name: str) -> dict[str, t
 
 
 def _sizes(values: object) -> list[int] | None:
-    """Return a short list of whole numbers, None if it is not one."""
+    """Return `values` if it is a short list of whole numbers, otherwise None."""
     if not isinstance(values, list) or len(values) > MOST_DIMENSIONS:
         return None
     return values if all(type(each) is int and 0 <= each < 1 << 48 for each in values) else None
@@ -186,4 +188,4 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a number of JSON")
+    raise ValueError(f"{text} is not a JSON number")

@@ -1,4 +1,4 @@
-"""Checks of what a header says: every value is of the type and in the range that its reader expects."""
+"""Validation of the values of a header: each has the type and the range that its reader expects."""
 
 from typing import Any, NoReturn
 
@@ -12,9 +12,9 @@ class Header:
     Parameters
     ----------
     values
-        What was read.
+        The parsed header.
     name : str
-        What errors call the file.
+        Name of the file in error messages.
     """
 
     def __init__(self, values: object, name: str) -> None:
@@ -24,7 +24,7 @@ class Header:
         self._values = values
 
     def refuse(self, what: str) -> NoReturn:
-        """Raise the error about a header that cannot be used."""
+        """Raise the error for a header that cannot be used."""
         raise StateError(f"{self.name} cannot be loaded: {what}.")
 
     def value(self, key: str) -> Any:
@@ -34,25 +34,25 @@ class Header:
         return self._values[key]
 
     def part(self, key: str) -> "Header":
-        """Return a header within the header."""
+        """Return a nested header."""
         return Header(self.value(key), self.name)
 
     def named(self, key: str) -> dict[str, Any]:
-        """Return values by name."""
+        """Return a dictionary of values by name."""
         value = self.value(key)
         if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
             self._refuse(key, value, "named values")
         return value
 
     def text(self, key: str) -> str:
-        """Return text."""
+        """Return a text."""
         value = self.value(key)
         if not isinstance(value, str):
             self._refuse(key, value, "text")
         return value
 
     def flag(self, key: str) -> bool:
-        """Return what is either true or false."""
+        """Return a boolean."""
         value = self.value(key)
         if not isinstance(value, bool):
             self._refuse(key, value, "true or false")
@@ -66,7 +66,7 @@ class Header:
         return value
 
     def whole_or_none(self, key: str, *, minimum: int = 0, maximum: int) -> int | None:
-        """Return a whole number, or None where there is none yet."""
+        """Return a whole number or None."""
         return None if self.value(key) is None else self.whole(key, minimum=minimum, maximum=maximum)
 
     def wholes(self, key: str, *, minimum: int = 0, maximum: int) -> list[int]:
@@ -77,7 +77,7 @@ class Header:
         return value
 
     def texts_or_none(self, key: str) -> list[str] | None:
-        """Return a list of text, or None."""
+        """Return a list of texts, or None."""
         value = self.value(key)
         if value is not None and not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
             self._refuse(key, value, "a list of names")

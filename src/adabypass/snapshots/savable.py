@@ -1,4 +1,4 @@
-"""What every object that can be saved has in common."""
+"""The base class of objects that can be saved."""
 
 from typing import Any, Self
 
@@ -11,18 +11,18 @@ from adabypass.validation import shown
 
 
 class Savable:
-    """An object whose whole memory is a header and one row: `save`, `to_bytes`, pickle and `copy` all go through it."""
+    """Base class of objects that can be saved: `save`, `to_bytes`, pickle and `copy` all use `_snapshot`."""
 
     def save(self, path: FilePath) -> None:
-        """Save all that was learned to a file, which `adabypass.load` reads.
+        """Save the model to a file, which `adabypass.load` reads.
 
-        The file appears when it is complete, and is on the disk when the call returns: a crash at any instant leaves
-        the old file or the new one. A second writer of the same file is refused with a `LockedError`.
+        The file is written atomically, and is on disk when the call returns: a crash at any time leaves either the old
+        file or the new one. A second writer of the same file gets a `LockedError`.
 
         Parameters
         ----------
         path
-            Where; folders are made as needed.
+            The destination; missing folders are created.
 
         Examples
         --------
@@ -42,7 +42,7 @@ class Savable:
         replace_file(container.encode(*self._snapshot()), place)
 
     def to_bytes(self) -> bytes:
-        """Return all that was learned as bytes: what `save` writes to a file.
+        """Return the saved model as bytes: the same bytes that `save` writes to a file.
 
         Examples
         --------
@@ -55,7 +55,7 @@ class Savable:
 
     @classmethod
     def from_bytes(cls, data: object) -> Self:
-        """Return what `to_bytes` of this class made bytes of; `adabypass.from_bytes` returns an object of any class.
+        """Restore an object from the bytes of `to_bytes`; `adabypass.from_bytes` restores objects of any class.
 
         Parameters
         ----------
@@ -65,7 +65,7 @@ class Savable:
 
     @classmethod
     def _from_snapshot(cls, snapshot: Snapshot) -> Self:
-        """Return the object that a snapshot of the newest format holds."""
+        """Restore an object from a snapshot of the newest format."""
         made = cls.__new__(cls)
         made._restore(snapshot)
         return made
@@ -75,7 +75,7 @@ class Savable:
         raise NotImplementedError
 
     def _restore(self, snapshot: Snapshot) -> None:
-        """Take over what a snapshot of the newest format holds; if it is refused, nothing has changed."""
+        """Restore the state from a snapshot of the newest format; if it is rejected, nothing changes."""
         raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Formats of saved models: which of them can be read, and how an older one becomes the newest."""
+"""Formats of saved models: which can be read, and how older ones are upgraded."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -8,18 +8,18 @@ from adabypass.errors import StateError
 from adabypass.snapshots.container import Snapshot
 
 FORMAT = 12
-"""Number of the format; it grows when a row's layout or meaning changes, or the header does."""
+"""Number of the current format. It is raised when the layout or the meaning of a row or a header changes."""
 OLDEST_FORMAT = 12
-"""The oldest that can be read. Formats 1 to 11 were of versions before the first release."""
+"""Oldest format that can be read. Formats 1 to 11 belong to versions before the first release."""
 UPGRADES: Mapping[int, Callable[[Snapshot], Snapshot]] = {}
-"""For each older format, the function that makes a snapshot of the next one of it."""
+"""Function that upgrades a snapshot to the next format, for each older format."""
 
 
 def upgraded(snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot in the newest format; refuse one that is too old, or newer than this version of the library."""
+    """Upgrade a snapshot to the newest format; reject one that is too old, or newer than this version."""
     number, name = snapshot.header.get("format"), snapshot.name
     if not isinstance(number, int) or isinstance(number, bool):
-        raise StateError(f"{name} does not say in which format it is: it is not a saved model of adabypass.")
+        raise StateError(f"{name} has no format number in its header, so it is not a saved model of adabypass.")
     if number > FORMAT:
         by = snapshot.header.get("version")
         raise StateError(
@@ -37,13 +37,13 @@ def upgraded(snapshot: Snapshot) -> Snapshot:
 
 
 def heading(kind: str) -> dict[str, Any]:
-    """Return what every header begins with."""
+    """Return the entries that every header begins with: format, version and kind."""
     return {"format": FORMAT, "version": library_version(), "kind": kind}
 
 
 @cache
 def library_version() -> str:
     """Return the version of the library."""
-    from importlib.metadata import version  # noqa: PLC0415  (rarely asked for, and not free)
+    from importlib.metadata import version  # noqa: PLC0415  (rarely needed, and slow to import)
 
     return version("adabypass")

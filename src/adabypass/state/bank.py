@@ -1,4 +1,4 @@
-"""The bank of filters behind AutoBypass: its numbers, and what its row needs."""
+"""The spec of AutoBypass: its bank of filters, and the row that it starts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -40,19 +40,19 @@ LONGEST_PERIOD = 100_000
 
 Transform = Literal["auto", "none"]
 MOST_TRANSFORMED = 50
-"""Features up to which the log and the root of y are learned too, if it is not said whether to."""
+"""Maximum number of features with which transform="auto" also learns the log and the square root of y."""
 
 LONGEST_KEPT_ROW = 20_000
-"""Numbers up to which the row of a model that has seen nothing is kept, to be copied."""
+"""Maximum size of a new row, in numbers, at which it is cached and copied."""
 
 MOST_FULL = 200
-"""Features up to which the filters' covariances are full, if it is not said what they are to be."""
+"""Maximum number of features with which covariance="auto" means full covariances."""
 
 SMALLEST_NEW_LOG = -12.0
-"""Least log of the deviation of the slopes of new sparse features, over that of (183)."""
+"""Minimum log of the prior standard deviation of a new sparse slope, relative to (183)."""
 
 LANES = 8
-"""Weights follow so many random walks, which compiled code moves at once: numerics/c/kernels.h."""
+"""Number of random walks that the weights follow. Compiled code updates them together: numerics/c/kernels.h."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,16 @@ class AutoBypassSpec(Constants, Sequences, Spec):
 
     intercept: bool = True
     period: int = 1
-    """Of the season, in observations; 1 if there is none."""
+    """Length of the season, in observations; 1 if there is none."""
     prior_shares: tuple[float, ...] | None = None
-    """Shares of the filters before anything is learned; those of the design if None."""
+    """Prior shares of the filters; None for the defaults in `bank_design`."""
     covariance: Covariance = field(default="auto", kw_only=True)
     sparse: bool = field(default=False, kw_only=True)
-    """Whether features are mostly 0, which is then what they are measured from; covariances are diagonal."""
+    """Whether features are mostly 0. They are then measured from 0, and covariances are diagonal."""
     seasonal_mean: bool = field(default=True, kw_only=True)
-    """Whether the season, if there is one, adds to the forecast, not to the noise alone."""
+    """Whether the season, if there is one, shifts the mean of the forecast as well as the noise scale."""
     transform: Transform = field(default="auto", kw_only=True)
-    """Whether the log and the root of y are learned too, while y is positive."""
+    """Whether the log and the square root of y are learned too, while y is positive."""
 
     noise_models: ClassVar[tuple[NoiseModel, ...]] = NOISE_MODELS
     forecast_type: ClassVar[type] = Mixture
@@ -88,7 +88,7 @@ class AutoBypassSpec(Constants, Sequences, Spec):
             raise ParameterError(f"sparse is {shown(self.sparse)}, but must be True or False.")
         if self.sparse:
             if self.covariance == "full":
-                raise ParameterError("covariance is 'full', but with sparse features it is not; leave one of them.")
+                raise ParameterError("covariance is 'full', but sparse=True needs a diagonal one; drop one of the two.")
             object.__setattr__(self, "covariance", "diagonal")
             object.__setattr__(self, "layout", SPARSE_LAYOUT)
         if self.prior_shares is not None:
@@ -102,12 +102,12 @@ class AutoBypassSpec(Constants, Sequences, Spec):
 
     @property
     def is_transformed(self) -> bool:
-        """Whether there are banks of the log and the root beside that of y itself."""
+        """Whether there are banks of the log and the square root of y besides that of y itself."""
         return self.transform == "auto" and self.is_full and self.intercept
 
     @property
     def transformed(self) -> "TransformedSpec":
-        """The bank of the log, or of the root."""
+        """Spec of the bank of the log of y, which is also that of the square root."""
         return _transformed(self.period, self.seasonal_mean)
 
     def filters(self) -> tuple[Setting, ...]:
@@ -118,9 +118,9 @@ class AutoBypassSpec(Constants, Sequences, Spec):
     def hyperparameters(self) -> dict[str, Any]:
         values = super().hyperparameters()
         if self.prior_shares is None:
-            del values["prior_shares"]  # so that files say what they said before there was a choice
+            del values["prior_shares"]  # a default is not saved
         if self.covariance == "auto":
-            del values["covariance"]  # likewise
+            del values["covariance"]
         if not self.sparse:
             del values["sparse"]
         if self.transform == "auto":
@@ -130,7 +130,7 @@ class AutoBypassSpec(Constants, Sequences, Spec):
         return values
 
     def changed(self) -> dict[str, Any]:
-        hidden = ("prior_shares", "seasonal_mean")  # too many to show, and nothing that a user says
+        hidden = ("prior_shares", "seasonal_mean")  # too long to show, and not set by users
         return {name: value for name, value in super().changed().items() if name not in hidden}
 
     @property
@@ -142,13 +142,17 @@ class AutoBypassSpec(Constants, Sequences, Spec):
         return self.sparse
 
     def for_lags(self) -> Self:
-        """Return the spec of a model whose features are lags: what is many steps ahead is linear in these."""
+        """Return the spec of a model whose features are lags.
+
+        Forecasts several steps ahead are linear in the lags, so nothing is transformed.
+        """
         return replace(self, transform="none", seasonal_mean=False)
 
     def for_features(self, n_features: int) -> Self:
-        """Return the spec of a model with so many features: if its covariances are to be chosen, beyond 200 diagonal.
+        """Return the spec of a model with `n_features` features.
 
-        One that stays open, "auto", is full. Beyond 50 features nothing is transformed.
+        covariance="auto" becomes "diagonal" above 200 features, and otherwise stays "auto", which means full. Above 50
+        features nothing is transformed.
         """
         chosen = replace(self, transform="none") if n_features > MOST_TRANSFORMED else self
         is_chosen = self.covariance == "auto" and n_features > MOST_FULL
@@ -156,12 +160,12 @@ class AutoBypassSpec(Constants, Sequences, Spec):
 
     @property
     def n_shifts(self) -> int:
-        """Number of steps of the season that add to the forecast."""
+        """Number of seasonal shifts of the forecast: `period`, or 0 if there are none."""
         return self.period if self.period > 1 and self.seasonal_mean and not self.sparse else 0
 
     @property
     def n_filters(self) -> int:
-        """Size of the bank."""
+        """Number of filters in the bank."""
         return len(self.filters())
 
     @property
@@ -213,7 +217,7 @@ class AutoBypassSpec(Constants, Sequences, Spec):
         return len(self.switching_rates) + 1
 
     def rates(self, n_seen: int) -> tuple[float, ...]:
-        """Return the switching rates after so many observations."""
+        """Return the switching rates after `n_seen` observations."""
         return (*self.switching_rates, 1 / (n_seen + 2))
 
     @property
@@ -234,7 +238,7 @@ class AutoBypassSpec(Constants, Sequences, Spec):
 
     @property
     def dimensions(self) -> Dimensions:
-        """What compiled code reads before the constants."""
+        """Dimensions of the bank, which compiled code reads before the constants."""
         return Dimensions(
             n_filters=self.n_filters,
             n_flexible=self.n_flexible,
@@ -275,7 +279,7 @@ class AutoBypassSpec(Constants, Sequences, Spec):
 
     def aligned_at(self, n_features: int) -> int:
         place, _ = self.layout.places(**self.dims(n_features))["walk_mean"]
-        return int(place.start)  # the covariances, which are nearly all of a long row, are whole blocks further on
+        return int(place.start)  # the covariances, most of a long row, begin a whole number of cache lines later
 
     def new_row(self, n_features: int) -> Floats:
         is_short = self.row_size(n_features) <= LONGEST_KEPT_ROW
@@ -288,18 +292,18 @@ class AutoBypassSpec(Constants, Sequences, Spec):
         self.layout.view(row, "anchor_var", **dims)[:] = self.layout.view(row, "move_var", **dims)[:] = 1.0
         self.layout.view(row, "season_wave_prec", **dims)[:] = self.prior_prec
         if self.sparse:
-            return row  # the warm-up sets what else does not begin at 0
+            return row  # the warm-up sets the other fields that do not start at 0
         cov, var = self.layout.view(row, "walk_cov", **dims), self.prior_vars(n_features)
         cov[:] = (pack(np.diag(var)) if self.is_full else var)[:, None]
         return row
 
     def prior_vars(self, n_features: int) -> Floats:
-        """Return the variance of each weight before anything is learned, in standard units."""
+        """Return the prior variance of each weight, in standard units."""
         slope = self.prior_var * min(1.0, self.most_wide_slopes / n_features)
         return np.array([self.prior_var] * self.intercept + [slope] * n_features)
 
     def walks_of(self, row: Floats, name: str, n_features: int) -> Floats:
-        """Return a copy of what belongs to each walk: along the first axis the walks."""
+        """Return a copy of a field of the walks, with the walks along the first axis."""
         return self.view(row, name, n_features).T.copy()
 
     def check_row(self, row: Floats, n_features: int) -> None:
@@ -314,10 +318,10 @@ class AutoBypassSpec(Constants, Sequences, Spec):
         if self.sparse:
             return wide
         cov = self.view(wide, "walk_cov", n_features + more)
-        for i in range(n_features, n_features + more):  # each begins as the last of those up to it
+        for i in range(n_features, n_features + more):  # each gets the prior variance of the last of i + 1 features
             at = i + self.intercept
             cov[triangle(at + 1) - 1 if self.is_full else at] = self.prior_vars(i + 1)[-1]
-        if self.is_scaled(row) and not were_zero:  # else the new features get their scale with the others
+        if self.is_scaled(row) and not were_zero:  # otherwise the new features get their scale with the others
             self.view(wide, "x_scale", n_features + more)[n_features:] = -1.0  # never seen
         return wide
 
@@ -325,7 +329,7 @@ class AutoBypassSpec(Constants, Sequences, Spec):
         wide, own = self.new_row(n_features + more), replace(self, transform="none")
         own_size, size = own.row_size(n_features), own.row_size(n_features + more)
         wide[:size] = own.widened(row[:own_size], n_features, more, were_zero)
-        for name in ("target_evidence", "target_unit"):  # new features are not transformed
+        for name in ("target_evidence", "target_unit"):  # the units of new features stay 0: they are not transformed
             self.layout.copy_field(wide, row, name, self.dims(n_features), self.dims(n_features + more))
         for name in TRANSFORMED:
             bank = self.transformed.widened(self.view(row, name, n_features).copy(), n_features, more, were_zero)
@@ -333,23 +337,23 @@ class AutoBypassSpec(Constants, Sequences, Spec):
         return wide
 
     def is_scaled(self, row: Floats) -> bool:
-        """Return whether enough was seen to know the scale of y."""
+        """Return whether the scale of y is known."""
         return self.layout.scalar(row, "phase") != Phase.UNSCALED
 
     def view(self, row: Floats, name: str, n_features: int) -> Floats:
-        """Return one field of a row."""
+        """Return a view of one field of a row."""
         return self.layout.view(row, name, **self.dims(n_features))
 
 
 class TransformedSpec(AutoBypassSpec):
-    """The bank that learns the log of y, or its root, beside the bank that learns y itself."""
+    """Spec of the bank that learns the log or the square root of y, besides the bank that learns y itself."""
 
     noise_models = TRANSFORMED_NOISE_MODELS
 
 
 @lru_cache(maxsize=64)
 def _blank(spec: AutoBypassSpec, n_features: int) -> Floats:
-    """Return the row of a model that has seen nothing: to make it takes as long as to learn a hundred observations."""
+    """Return the row of an untrained model. It is cached: making it takes as long as a hundred updates."""
     return spec._new_row(n_features)
 
 
@@ -360,9 +364,9 @@ def _transformed(period: int, seasonal_mean: bool) -> TransformedSpec:
 
 @lru_cache(maxsize=256)
 def _beside(period: int, seasonal_mean: bool, n_features: int) -> dict[str, int]:
-    """Return the size of the transformed banks' rows, and what is left free so that each is aligned as the first.
+    """Return the size of the rows of the transformed banks, and the padding before each.
 
-    `walk_mean` of each begins a cache line where that of the first does.
+    The padding aligns `walk_mean` of every bank to cache lines in the same way.
     """
     bank = _transformed(period, seasonal_mean)
     own = AutoBypassSpec(period=period, seasonal_mean=seasonal_mean, transform="none")
@@ -374,7 +378,7 @@ def _beside(period: int, seasonal_mean: bool, n_features: int) -> dict[str, int]
 
 @lru_cache(maxsize=256)
 def _constants(spec: AutoBypassSpec) -> tuple[float, ...]:
-    """Compute the constants of a bank: once for all models alike, since each restored model asks for them."""
+    """Compute the constants of a bank. They are cached, since every restored model needs them."""
     before = (*spec.dimensions, *entries(Constants).values())
     settings = (number for every in zip(*spec.filters(), strict=True) for number in every)
     after = (*spec.switching_rates, *spec.milestones, *settings)

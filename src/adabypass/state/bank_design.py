@@ -1,4 +1,4 @@
-"""The filters of AutoBypass's bank: what each assumes of the noise and of the weights' drift.
+"""The filters of AutoBypass's bank: what each assumes about the noise and the drift of the weights.
 
 docs/decisions/0004 explains each number.
 """
@@ -13,52 +13,52 @@ from adabypass.state.bank_table import LevelLaw, Setting
 
 
 class DriftKind(IntEnum):
-    """What of a filter's weights drifts."""
+    """Which of a filter's weights drift, and about which point."""
 
     FIXED = 0
-    """Level and slopes, independently about the features' centre in the warm-up."""
+    """Level and slopes drift independently about the centre of the features in the warm-up."""
     ANCHORED = 1
-    """Level and slopes, independently about the features' running mean."""
+    """Level and slopes drift independently about the running mean of the features."""
     LEVEL = 2
-    """The level alone: the slopes stay what they are."""
+    """Only the level drifts; the slopes are constant."""
     DIFFERENCED = 3
-    """Level and slopes, about the newest observation, which they explain exactly: a regression in differences.
+    """Level and slopes drift about the newest observation, which they fit exactly: a regression in differences.
 
-    Without an intercept the slopes move until they explain it."""
+    Without an intercept the slopes move until they fit it."""
 
 
 class NoiseModel(NamedTuple):
-    """How a filter of the bank sees the noise, and how fast it lets its scale move."""
+    """Noise that a filter assumes, and how fast its scale adapts."""
 
     family: Family
     slow_rate: float
-    """Rate of the steady part of the log of the scale."""
+    """Learning rate of the slow component of the log noise scale."""
     fast_rate: float
-    """Rate of the part that fades, before anything is learned,"""
+    """Initial learning rate of the fast component of the log noise scale."""
     fast_decay: float
-    """and the share of it that is left a step later."""
+    """Initial factor by which the fast component decays at each step."""
     level_law: LevelLaw
     largest_slope: float
-    """Bound of a normalised slope, so that an outlier moves the log of the scale by no more than this many rates."""
+    """Maximum size of a normalised slope: an outlier moves the log noise scale by at most this times its rate."""
 
 
 class Drift(NamedTuple):
     """How the weights of a filter drift."""
 
     log_var: float
-    """Log of the variance of a step, in units of the noise's scale squared."""
+    """Log of the variance of a step, in units of the squared noise scale."""
     kind: DriftKind
     jump_log: float | None = None
-    """The same of a jump, which is taken for granted when the filter was far off several times in a row."""
+    """Log of the variance of a jump, which happens after several consecutive outliers; None without jumps."""
 
     @property
     def reported_log(self) -> float:
-        """Log of the variance of a step, as it is reported: of a regression in differences, one that drowns noise."""
+        """Log of the variance of a step, as reported; for a regression in differences, `DIFFERENCED_LOG`."""
         return DIFFERENCED_LOG if self.kind is DriftKind.DIFFERENCED else self.log_var
 
     @property
     def fastest_log(self) -> float:
-        """Log of the variance of the largest step."""
+        """Log of the variance of a jump if there are jumps, otherwise of a step."""
         return self.reported_log if self.jump_log is None else self.jump_log
 
 
@@ -69,16 +69,16 @@ NOISE_MODELS = (
     NoiseModel(Family.HEAVY, 0.002, 0.05, 0.85, LevelLaw.EXPONENTIAL, largest_slope=3.0),
     NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, LevelLaw.NONE, largest_slope=10.0),
 )
-"""Each learns from the rates of its fast part that stand here, unless these are 0."""
+"""Noise models of the bank of y. Each adapts the rate and decay of its fast component, unless these are 0."""
 TRANSFORMED_NOISE_MODELS = tuple(
     each._replace(level_law=min(each.level_law, LevelLaw.EXPONENTIAL))
     for each in NOISE_MODELS
     if each.family in (Family.FLEXIBLE, Family.GAUSSIAN)
 )
-"""Those of the banks that learn the log and the root of y: the others gain next to nothing there, and so does a scale
-that is linear in a log, which has no point from which it is measured."""
+"""Noise models of the banks of the log and the square root of y. The other families hardly improve forecasts
+there, and neither does a scale that is linear in a log, which has no natural origin."""
 DIFFERENCED_LOG = 3.5
-"""What counts for the drift of a regression in differences, whatever its slopes do."""
+"""Log of the drift variance that is reported for a regression in differences, whatever the drift of its slopes."""
 DRIFTS = (
     Drift(-15.0, DriftKind.ANCHORED),
     Drift(-7.0, DriftKind.ANCHORED),
@@ -89,7 +89,7 @@ DRIFTS = (
     Drift(-8.0, DriftKind.DIFFERENCED),
     Drift(-3.5, DriftKind.DIFFERENCED),
 )
-"""One for each random walk that weights follow: as many as compiled code has lanes."""
+"""Drift of each random walk of the weights: one for each lane of compiled code."""
 DRIFTS_WITHOUT_LEVEL = (
     *(drift for drift in DRIFTS if drift.kind in (DriftKind.ANCHORED, DriftKind.FIXED)),
     Drift(-3.5, DriftKind.ANCHORED),
@@ -97,19 +97,20 @@ DRIFTS_WITHOUT_LEVEL = (
     Drift(3.5, DriftKind.FIXED),
     Drift(-18.0, DriftKind.DIFFERENCED),
 )
-"""Without an intercept the slopes are all there is to follow a jump of the level."""
+"""Drifts of a model without an intercept, where only the slopes can follow a jump of the level."""
 IN_PLACE_OF_DIFFERENCES = (Drift(3.5, DriftKind.LEVEL), Drift(0.0, DriftKind.ANCHORED))
 IN_PLACE_WITHOUT_LEVEL = (Drift(0.0, DriftKind.FIXED),)
-"""A covariance that is kept as its diagonal cannot say that weights explain an observation together: it has these
-drifts in place of those in differences, as many."""
+"""Drifts that replace those in differences where covariances are diagonal: a diagonal covariance cannot represent
+weights that jointly fit an observation. There are equally many of both."""
 
 DRIFT_LOGS = tuple(sorted({drift.reported_log for drift in (*DRIFTS, *DRIFTS_WITHOUT_LEVEL)}))
-"""The rates, whatever drifts."""
+"""Logs of the different drift rates, sorted."""
 DRIFT_ODDS = 0.75
-"""Prior share of a drift over that of one whose log is less by `DRIFT_STEP`,"""
+"""Ratio of the prior shares of two drifts whose logs differ by `DRIFT_STEP`, the faster over the slower."""
 DRIFT_STEP = 3.5
+"""Difference of log drift variances to which `DRIFT_ODDS` belongs."""
 LIKELIEST_DRIFT_LOG = -14.0
-"""unless both are slower than this."""
+"""Log drift variance below which all drifts have the same prior share."""
 
 
 def _start_var(family: Family) -> float:

@@ -1,4 +1,4 @@
-"""Where each number of an AutoBypass model is in its row: of every form that its covariances and targets can have."""
+"""Layouts of the row of an AutoBypass model: plain, with transformed targets, and sparse."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from adabypass.state.layout import Field, Layout, Shape, scalars, vectors
 
 DRIFT_SHARES = tuple(f"drift_share_{index}" for index in range(len(DRIFT_LOGS)))
 LEARNED = ("noise_scale", "epsilon", "drift", *DRIFT_SHARES)
-"""The scalars that say what was learned."""
+"""Scalars of the row that are learned parameters: a trace keeps their history."""
 
 
 def _fields(table: type) -> Iterator[Field]:
@@ -21,18 +21,18 @@ def _fields(table: type) -> Iterator[Field]:
 
 
 def _shape(size: str) -> Shape:
-    """Return the shape that a size such as `n_weights * n_walks` says."""
+    """Parse a size such as `n_weights * n_walks` into a function that computes the shape."""
     factors = size.split(" * ")
     return lambda **dims: tuple(int(each) if each.isdigit() else dims[each] for each in factors)
 
 
 BANK_LAYOUT = Layout(tuple(_fields(Row)))
-"""Fields of the row of a bank: `Row` says what each is."""
+"""Layout of the row of a bank; `Row` documents each field."""
 SCRATCH_LAYOUT = Layout(tuple(_fields(Scratch)))
-"""Parts of the memory that a bank needs during a step: `Scratch` says what each is."""
+"""Layout of the scratch memory of a step; `Scratch` documents each part."""
 
 N_TARGETS = 3
-"""y itself, its log and its root."""
+"""Number of targets: y itself, its log and its square root."""
 TRANSFORMED = ("log_bank", "root_bank")
 TRANSFORMED_LAYOUT = Layout(
     (
@@ -45,10 +45,12 @@ TRANSFORMED_LAYOUT = Layout(
         *vectors("root_bank", size="n_bank"),
     )
 )
-"""That of the bank of y itself, then the evidence for y, its log and its root, and the units of y and of every feature:
-(218). The unit of y is 0 before its first value, and -1 once a value was not positive, that of a feature 0 if it is not
-transformed, as once it has not kept its sign. Then come the rows of the other two banks, with what aligns them before
-each."""
+"""Layout of the row of a model with transformed targets: the fields of the bank of y, then these.
+
+`target_evidence` is the log evidence for y, its log and its square root. `target_unit` is the unit of y and of every
+feature in (218): for y it is 0 before the first value, and -1 once a value was not positive; for a feature it is 0 if
+the feature is not transformed, as when its sign has changed. `log_bank` and `root_bank` are the rows of the other two
+banks, `before_log` and `before_root` the padding that aligns them."""
 
 SPARSE_LAYOUT = Layout(
     (
@@ -60,6 +62,6 @@ SPARSE_LAYOUT = Layout(
         Field("slope_var", lambda n_slopes, n_walks, **_: (n_slopes, n_walks)),
     )
 )
-"""That of a bank without features, whose weights are the intercept's alone, and then the slopes: (183)-(189).
+"""Layout of the row of a sparse model: a bank whose only weight is the intercept, then the slopes of (183)-(189).
 
-`new_log` is the log of the deviation of new slopes, over that of (183), and how much was seen of it."""
+`new_log` holds the log of the prior standard deviation of new slopes, relative to (183), and its precision."""

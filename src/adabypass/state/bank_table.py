@@ -1,7 +1,8 @@
 """The tables of AutoBypass's bank: its row, its constants, its filters' settings and its scratch memory.
 
-Every name stands here once. When the library is built, `tools/write_bank_table.py` reads this file and writes from it
-what C and Cython declare; the text below each entry becomes its comment in C. The file needs nothing of the library.
+Every name is defined here once. When the library is built, `tools/write_bank_table.py` reads this file and generates
+the declarations for C and Cython; the text below each entry becomes its comment in C. This file imports nothing from
+the library.
 
 A size is a product of dimensions and whole numbers, in the order of the axes of an array. The dimensions are the fields
 of `Dimensions`, and those of `Opened` that count something.
@@ -18,11 +19,11 @@ class Row:
     """The model's memory: the size of each field, in order. A field of size 1 is a scalar, and scalars come first.
 
     Standard units are those of the filters: features and y less their centre, over their scale, both from the warm-up.
-    What belongs to filters stands as (noise model, walk): filter k follows walk k modulo `n_walks`.
+    Fields of the filters have the axes (noise model, walk): filter k belongs to walk k modulo `n_walks`.
     """
 
     n_seen = "1"
-    """Number of observations that were seen; missing ones do not count."""
+    """Number of observations that were seen, without missing ones."""
     n_warm = "1"
     """Number of observations of the warm-up that are kept in `warm_x` and `warm_y`."""
     phase = "1"
@@ -70,11 +71,11 @@ class Row:
     filter_share = "n_filters"
     """Share of each filter in the mixture."""
     filter_slow = "n_filters"
-    """Steady part of the log of each filter's noise scale, in standard units."""
+    """Slow component of each filter's log noise scale, in standard units."""
     filter_fast = "n_filters"
-    """Fading part of the log of each filter's noise scale."""
+    """Fast component of each filter's log noise scale, which decays to 0."""
     filter_epsilon = "n_filters"
-    """Half-width of the flat top of each filter's noise, if that is insensitive."""
+    """Epsilon of each filter with insensitive noise: the half-width of its flat top."""
     filter_scale_slope_sq = "n_filters"
     """Running mean square of the slope of each filter's evidence by the log of its noise scale."""
     filter_epsilon_slope_sq = "n_filters"
@@ -87,13 +88,14 @@ class Row:
     filter_leverage_effect = "n_filters"
     """Derivative of `filter_fast` by `noise_leverage`."""
     noise_fast_log = "n_noises"
-    """Log of the rate of `filter_fast` in each noise model, over the rate in its settings."""
+    """Log of the ratio of the learned rate of `filter_fast` to that in the settings, for each noise model."""
     noise_fast_prec = "n_noises"
     """Precision of `noise_fast_log`."""
     filter_fast_effect = "n_filters"
     """Derivative of `filter_fast` by `noise_fast_log`."""
     noise_fading_log = "n_noises"
-    """Log of the share of `filter_fast` that fades in a step in each noise model, over the share in its settings."""
+    """Log of the ratio of the learned decay of `filter_fast` to that in the settings, for each noise model; the decay
+    is the fraction that is lost at each step."""
     noise_fading_prec = "n_noises"
     """Precision of `noise_fading_log`."""
     filter_fading_effect = "n_filters"
@@ -110,13 +112,13 @@ class Row:
     season_wave_prec = "2"
     """Precision of each of `season_wave`."""
     season_log = "period"
-    """What each step of the season adds to the log of the noise scale, besides the wave."""
+    """Effect of each step of the season on the log noise scale, besides the wave."""
     season_shift = "n_shifts"
-    """What each step of the season adds to the forecast, in standard units, before it is centred and shrunk."""
+    """Effect of each step of the season on the forecast, in standard units, before centring and shrinkage."""
     season_shift_var = "n_shifts"
     """Variance of each of `season_shift`, in units of the variance of an error."""
     season_sums = "n_season_sums"
-    """What the steps of `season_shift` have in common: one number for each `SeasonSum`."""
+    """Sums over the steps of `season_shift`: one number for each `SeasonSum`."""
 
     rate_share = "n_rates"
     """Share of each switching rate."""
@@ -124,9 +126,9 @@ class Row:
     """Share of each filter under each switching rate."""
 
     walk_failures = "n_walks"
-    """Number of recent failures of each walk: it rises by 1 with each, and falls by 1 with each success."""
+    """Number of recent underperformances of each walk: it rises by 1 with each, and falls by 1 with each success."""
     walk_strikes = "n_walks"
-    """Number of consecutive observations, up to the newest, that each walk was far off."""
+    """Number of consecutive observations, up to the newest, that were outliers for each walk."""
     walk_mean = "n_weights * n_walks"
     """Mean of the weights of each walk, in standard units; the intercept, if there is one, comes first."""
     walk_cov = "n_packed * n_walks"
@@ -139,21 +141,21 @@ class Row:
 
 
 class Phase(IntEnum):
-    """How far the warm-up has come."""
+    """Progress of the warm-up."""
 
     UNSCALED = 0
-    """All values of y so far are equal, so that its scale is not known."""
+    """The scale of y is unknown, because all values so far are equal."""
     WARMING = 1
-    """Scales are known, but will be set anew."""
+    """Scales are known, but still provisional."""
     SETTLED = 2
     """Scales are final."""
 
 
 class SeasonSum(IntEnum):
-    """What the steps of `season_shift` have in common."""
+    """Sums over the steps of `season_shift`."""
 
     SHARE = 0
-    """Factor by which they are shrunk."""
+    """Shrinkage factor of `season_shift`."""
     NOISE = 1
     """Running mean square of an error, in standard units."""
     TOTAL = 2
@@ -184,7 +186,7 @@ class Dimensions(NamedTuple):
     period: int
     """Number of steps of the season; 1 if there is none."""
     n_shifts: int
-    """Number of steps of the season that add to the forecast: `period`, or 0 if none does."""
+    """Number of elements of `season_shift`: `period`, or 0 if the season does not shift the forecast."""
 
 
 class Constants:
@@ -196,23 +198,23 @@ class Constants:
     """Maximum number of features with which each slope has `prior_var`; more of them share the sum of this many."""
 
     warm_up_widening = 8.0
-    """After n observations of the warm-up the noise starts 1 + this/n times as wide as after the whole of it."""
+    """After n observations of the warm-up the initial noise scale is 1 + this/n times that at its end."""
     change_scale = 2.0
-    """Scale of the first change after values that are all equal, in units of their size."""
+    """Scale of the first change after equal values, in units of their absolute value."""
     change_tail = 3.0
-    """Power of the tail of such a change: the probability that it is larger than t falls as t to minus this power."""
+    """Tail index of the first change after equal values: P(change > t) falls as t to minus this power."""
 
     hyper_switching_rate = 0.0001
-    """Rate at which the best switching rate may give way to another."""
+    """Rate at which the best switching rate may be replaced by another."""
     failure_margin = 1.1
-    """A walk fails if its share is at most this many times the share that switching alone gives it."""
+    """A walk underperforms if its share is at most this factor times the share that switching alone gives it."""
     max_failures = 8
-    """Number of `walk_failures` after which a walk goes on from the weights of the best walk."""
+    """Value of `walk_failures` at which a walk restarts from the weights of the best walk."""
 
     jump_distance = 3.0
-    """Number of standard deviations beyond which an error counts as a strike."""
+    """Number of standard deviations beyond which an observation counts as an outlier."""
     max_strikes = 2
-    """Number of consecutive strikes after which weights jump, in the walks that have a jump."""
+    """Number of consecutive outliers after which the weights jump, in walks with jumps."""
 
     anchor_rate = 0.003
     """Minimum rate of the running means and variances of the features."""
@@ -223,26 +225,26 @@ class Constants:
     newest observation exactly; at a lower one they move less."""
 
     epsilon_start = 0.5
-    """Epsilon before anything is learned."""
+    """Initial value of epsilon."""
     epsilon_rate = 0.02
     """Rate of the log of epsilon along the normalised slope of the evidence."""
     smallest_epsilon = 0.02
-    """Minimum of epsilon, at which insensitive noise is all but Laplace noise."""
+    """Minimum of epsilon, at which insensitive noise is nearly Laplace noise."""
     largest_epsilon = 20.0
-    """Maximum of epsilon, at which insensitive noise is all but uniform."""
+    """Maximum of epsilon, at which insensitive noise is nearly uniform."""
     slope_rate = 0.01
     """Minimum rate of the running mean squares of the slopes of the evidence."""
     scale_slope_sq_start = 0.5
-    """Mean square of the slope by the log of the noise scale before anything is learned."""
+    """Initial mean square of the slope by the log noise scale."""
     epsilon_slope_sq_start = 0.05
-    """Mean square of the slope by epsilon before anything is learned."""
+    """Initial mean square of the slope by epsilon."""
     largest_epsilon_slope = 3.0
     """Maximum size of the normalised slope by epsilon."""
 
     prior_prec = 4.0
-    """Precision of a learned number, such as the leverage or the level's slope, before anything is seen."""
+    """Prior precision of a learned parameter, such as the leverage or the slope of the level."""
     prec_decay = 0.001
-    """Rate at which such a precision returns to `prior_prec`."""
+    """Rate at which the precision of a learned parameter returns to `prior_prec`."""
     largest_error = 3.0
     """Maximum size of an error, in standard deviations, where it moves the volatility or the season."""
     largest_leverage = 3.0
@@ -256,7 +258,7 @@ class Constants:
     largest_fading_log = 2.0
     """Maximum of `noise_fading_log`."""
     largest_fast_decay = 0.999
-    """Maximum share of `filter_fast` that is left a step later."""
+    """Maximum factor by which `filter_fast` decays at each step."""
 
     level_rate = 0.003
     """Minimum rate of the running mean and variance of y, from which the level of a forecast is measured."""
@@ -266,48 +268,48 @@ class Constants:
     largest_level_slope = 3.0
     """Maximum size of the slope with which the noise scale, or its log, follows the level."""
     level_floor = 0.1
-    """Noise scale that is left where one that is linear in the level would be 0, over that at the running mean of y."""
+    """Minimum of a noise scale that is linear in the level, relative to the scale at the running mean of y."""
 
     normal_share_rate = 0.002
     """Minimum rate at which the shares of the normals in flexible noise follow the observations."""
     normal_share_prior = 20.0
-    """Number of observations that the start of these shares counts for."""
+    """Number of observations for which the initial shares of the normals count."""
     normal_share_speed = 6.0
-    """Factor by which these shares first move faster than counting would: neighbouring normals give way slowly."""
+    """Factor by which the shares of the normals first move faster than by counting: neighbouring normals overlap."""
     normal_share_pull = 0.001
-    """Minimum share of their rate that draws these shares back to their start, so that none is lost."""
+    """Minimum fraction of their rate at which the shares of the normals return to their start, so that none is lost."""
 
     season_rate = 0.005
     """Minimum rate of `season_log`."""
     season_prior = 20.0
-    """Number of periods that the start of `season_log` counts for."""
+    """Number of periods for which the initial `season_log` counts."""
     largest_season_log = 6.0
     """Maximum size of each of `season_log` and of `season_wave`."""
 
     shock_distance = 6.0
-    """Number of standard deviations from which on an error is a shock."""
+    """Number of standard deviations from which on an error counts as a shock."""
     shock_decay = 0.25
-    """Share of a shock that any other observation makes up for."""
+    """Amount by which `shocks` falls with any other observation."""
     max_shocks = 5.0
     """Number of `shocks` after which the noise of every filter is widened."""
     distance_after_shocks = 2.0
-    """Number of standard deviations that the newest observation is off after the noise was widened."""
+    """Size of the error of the newest observation, in standard deviations, after the noise was widened."""
     max_repeats = 100
-    """Number of equal values in a row after which the noise scale may grow, but no longer fall."""
+    """Number of consecutive equal values after which the noise scale may rise, but no longer fall."""
 
     shift_rate = 0.05
     """Minimum rate of `season_shift`."""
     shift_prior = 2.0
-    """Number of periods that the start of `season_shift` counts for."""
+    """Number of periods for which the initial `season_shift` counts."""
 
     target_discount = 0.99
-    """Share of the evidence for y itself, its log and its root that is left a step later."""
+    """Factor by which the evidence for y, its log and its square root is discounted at each step."""
     least_evidence = -500.0
-    """Minimum of that evidence, beside the largest of the three, so that a target can recover."""
+    """Minimum of the evidence of a target relative to the best of the three, so that a target can recover."""
 
 
 class Links(NamedTuple):
-    """Where in the memory of the constants others begin: compiled code reads them after the constants."""
+    """Offsets into the memory of the constants: compiled code reads them after the constants."""
 
     transformed_at: int
     """Position of the constants of the banks of the log and the root of y; 0 if there are no such banks."""
@@ -317,57 +319,57 @@ class Sequences:
     """Constants that are several numbers."""
 
     switching_rates = (0.05, 0.005, 0.0001)
-    """Rates at which the best filter may give way to another, besides the one that falls."""
+    """Rates at which the best filter may be replaced by another, besides the one that falls with time."""
     milestones = (1, 2, 3, 4, 6, 8, 11, 15, 20)
-    """Numbers of observations after which the units are set anew; the last is the end of the warm-up."""
+    """Numbers of observations after which the units are recomputed; the last is the end of the warm-up."""
 
 
 class LevelLaw(IntEnum):
-    """How the scale of the noise follows the level of the forecast: equation (106)."""
+    """How the noise scale follows the level of the forecast: equation (106)."""
 
     NONE = 0
     """The scale does not depend on the level."""
     EXPONENTIAL = 1
-    """The log of the scale is linear in the level: of the log of y, the scale is a power of y."""
+    """The log of the scale is linear in the level; if the target is log y, the scale is a power of y."""
     LINEAR = 2
-    """The scale is linear in the level, like noise that is proportional to what is measured from some point."""
+    """The scale is linear in the level, as when noise is proportional to the distance from some origin."""
 
 
 class Setting(NamedTuple):
-    """How one filter differs from the others."""
+    """Settings of one filter."""
 
     family: "Family"
     """Family of the noise; filters are sorted by it."""
     noise_var: float
-    """Variance of the noise, at scale 1, before anything is learned; 0 if it depends on epsilon."""
+    """Initial variance of the noise at scale 1; 0 if it depends on epsilon."""
     noise_log_sd: float
     """Half the log of `noise_var`; 0 if the shape of the noise is learned."""
     drift_index: int
-    """Index of the drift rate among the different ones."""
+    """Index of the drift rate in the sorted list of different rates."""
     drift_var: float
-    """Variance of a step of the weights, in units of the noise scale squared."""
+    """Variance of a step of the weights, in units of the squared noise scale."""
     drift_log: float
     """Log of `drift_var` as it is reported: whatever drifts less than `LIKELIEST_DRIFT_LOG` is as good as static."""
     jump_var: float
-    """What a jump adds to `drift_var`; 0 if the weights do not jump."""
+    """Variance that a jump adds to `drift_var`; 0 if the weights do not jump."""
     slow_rate: float
     """Minimum rate of `filter_slow`."""
     fast_rate: float
-    """Rate of `filter_fast` before anything is learned; 0 if there is no fading part."""
+    """Initial rate of `filter_fast`; 0 if there is no fast component."""
     fast_decay: float
-    """Share of `filter_fast` that is left a step later before anything is learned."""
+    """Initial factor by which `filter_fast` decays at each step."""
     anchored: bool
     """Whether the weights drift about the features' running mean, not about their centre in the warm-up."""
     slopes_drift: bool
-    """Whether the slopes drift, not the level alone."""
+    """Whether the slopes drift as well as the level."""
     differenced: bool
-    """Whether the weights explain the newest observation exactly, and drift about it."""
+    """Whether the weights fit the newest observation exactly, and drift about it."""
     level_law: LevelLaw
     """How the noise scale follows the level."""
     largest_slope: float
     """Maximum size of the normalised slope by the log of the noise scale."""
     prior_share: float
-    """Share in the mixture before anything is learned."""
+    """Prior share in the mixture."""
 
 
 class Scratch:
@@ -384,7 +386,7 @@ class Scratch:
     drift_var = "n_walks"
     """Variance of a step of each walk's weights."""
     walk_share = "n_walks"
-    """Share of each walk in the mixture: that of all its filters."""
+    """Share of each walk in the mixture: the sum over its filters."""
     walk_noise = "n_walks"
     """Variance of each walk's noise, over its filters."""
     move = "n_walks"
@@ -422,32 +424,32 @@ class Scratch:
     z = "n_weights"
     """Features in standard units, after a 1 if there is an intercept."""
     anchored_slope = "n_weights"
-    """Product A @ z of drift about the running mean, whose covariance is in proportion to A."""
+    """Product A @ z, where the covariance of drift about the running mean is proportional to A."""
     anchored_diagonal = "n_weights"
     """Diagonal of A."""
     anchored_cross = "n_weights"
-    """Column of A beside the intercept, with its sign turned."""
+    """Column of A for the intercept, without its diagonal element, with the opposite sign."""
     moved_slope = "n_weights"
-    """Product B @ z of drift about the newest observation, whose covariance is in proportion to B."""
+    """Product B @ z, where the covariance of drift about the newest observation is proportional to B."""
     moved_diagonal = "n_weights"
     """Diagonal of B."""
     moved_cross = "n_weights"
-    """Column of B beside the intercept, with its sign turned."""
+    """Column of B for the intercept, without its diagonal element, with the opposite sign."""
     direction = "n_weights"
-    """How an error moves the weights that explain the newest observation exactly."""
+    """Direction in which an error moves the weights that fit the newest observation exactly."""
     newest = "n_walks"
     """Mean and variance of the newest forecast; the rest fills a cache line."""
 
 
 class Opened:
-    """What else compiled code keeps of a bank while it works on it: the type of each number in C."""
+    """Other members of the bank's struct in compiled code: the C type of each."""
 
     n_features = "ptrdiff_t"
     """Number of features."""
     n_weights = "ptrdiff_t"
     """Number of weights of a walk: those of the features, and that of the intercept if there is one."""
     n_packed = "ptrdiff_t"
-    """Number of elements that are kept of a walk's covariance."""
+    """Number of stored elements of a walk's covariance."""
     n_rates = "ptrdiff_t"
     """Number of switching rates: `switching_rates`, and one that falls with the number of observations."""
     n_season_sums = "ptrdiff_t"
@@ -455,13 +457,13 @@ class Opened:
     n_walks = "ptrdiff_t"
     """Number of random walks that weights follow: `LANES`."""
     n_noises = "ptrdiff_t"
-    """Number of noise models that there is room for: `LANES`."""
+    """Maximum number of noise models: `LANES`."""
     n_normals = "ptrdiff_t"
     """Number of normals of which flexible noise is a mixture: `MOST_FLEXIBLE`."""
     is_diagonal = "int"
     """Whether covariances are kept as their diagonals alone."""
     replays = "int"
-    """Whether the bank learns from the warm-up anew, and time does not pass."""
+    """Whether the bank is learning from the warm-up again, so that time does not pass."""
     row = "double*"
     """The row."""
     constants = "const double*"
@@ -469,15 +471,15 @@ class Opened:
     settings = "const double*"
     """Settings of the filters: `n_filters` numbers for each field of `Setting`."""
     limits = "const Limits*"
-    """Range of every number that a bank keeps: numerics/limits.py."""
+    """Limits of every number that a bank keeps: numerics/limits.py."""
     normals = "const Normals*"
     """Normals of each family of noise; without any, the noise is insensitive."""
     flexible = "const FlexibleNormals*"
     """Normals of flexible noise."""
     flexible_start = "const double*"
-    """Shares of the normals of flexible noise before anything is learned."""
+    """Initial shares of the normals of flexible noise."""
     extra = "const double*"
-    """Variance of x'w of each walk because x is not known exactly, in the user's units; NULL if it is."""
+    """Variance of x'w of each walk due to uncertainty of x, in the user's units; NULL if x is known exactly."""
 
 
 def entries(table: type) -> dict[str, Any]:

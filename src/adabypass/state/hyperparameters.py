@@ -13,7 +13,7 @@ from adabypass.validation import shown
 
 
 def check_positive(spec: Any, name: str, *, zero: bool = False) -> None:
-    """Refuse a hyperparameter that is not a positive number; keep it as a float."""
+    """Check that a hyperparameter is a positive number, and store it as a float."""
     value = getattr(spec, name)
     domain = f"a number {'from 0' if zero else 'above 0'} up to {LARGEST_HYPERPARAMETER:g}"
     if not isinstance(value, Real) or isinstance(value, bool):
@@ -28,7 +28,7 @@ def check_positive(spec: Any, name: str, *, zero: bool = False) -> None:
 
 
 def check_sweeps(max_sweeps: Any) -> None:
-    """Refuse a number of sweeps that is not a whole number from 1 on, or None."""
+    """Check that `max_sweeps` is a whole number from 1, or None."""
     is_whole = isinstance(max_sweeps, int | np.integer) and not isinstance(max_sweeps, bool)
     if max_sweeps is not None and not (is_whole and 1 <= max_sweeps <= CONVERGENCE_CAP):
         raise ParameterError(
@@ -38,12 +38,12 @@ def check_sweeps(max_sweeps: Any) -> None:
 
 
 def check_corrections(corrections: Any, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of errata to correct, each once and in order; refuse one that cannot be corrected."""
+    """Check the names of errata to correct; return them without duplicates, in order."""
     choices = f"a list of some of {', '.join(repr(name) for name in known)}, which docs/equations.md explains"
     if isinstance(corrections, str) or not isinstance(corrections, Iterable):
         raise ParameterError(f"corrections is {shown(corrections)}, but must be {choices}.")
     given = list(corrections)
     for name in given:
         if not isinstance(name, str) or name not in known:
-            raise ParameterError(f"corrections has {shown(name)}, but must be {choices}.")
+            raise ParameterError(f"corrections contains {shown(name)}, but must be {choices}.")
     return tuple(name for name in known if name in given)

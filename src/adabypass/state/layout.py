@@ -20,7 +20,7 @@ Shape = Callable[..., tuple[int, ...]]
 """Computes the shape of a field from the dimensions, which it takes by name; it ignores those it has no use for."""
 
 LINE = 8
-"""Numbers in a line of a processor's cache, which has 64 bytes."""
+"""Number of float64 in a cache line of 64 bytes."""
 
 
 class Field(NamedTuple):
@@ -28,23 +28,23 @@ class Field(NamedTuple):
 
     name: str
     shape: Shape | None = None
-    """None for a scalar."""
+    """Function that computes the shape; None for a scalar."""
     is_symmetric: bool = False
     """Whether the last axis is the lower triangle of a symmetric matrix."""
 
 
 def scalars(*names: str) -> tuple[Field, ...]:
-    """Return fields of one number each."""
+    """Return fields that are scalars."""
     return tuple(Field(name) for name in names)
 
 
 def vectors(*names: str, size: str = "n_features") -> tuple[Field, ...]:
-    """Return fields of as many numbers as the dimension `size` says."""
+    """Return fields that are vectors, whose length is the dimension named `size`."""
     return tuple(Field(name, lambda **dims: (dims[size],)) for name in names)
 
 
 def symmetric_matrices(*names: str, size: str = "n_features") -> tuple[Field, ...]:
-    """Return fields of symmetric matrices with as many rows as the dimension `size` says."""
+    """Return fields that are symmetric matrices, whose number of rows is the dimension named `size`."""
     return tuple(Field(name, lambda **dims: (triangle(dims[size]),), is_symmetric=True) for name in names)
 
 
@@ -55,7 +55,7 @@ class Layout:
     Parameters
     ----------
     fields
-        A name and a shape each; scalars before all others.
+        The fields in order, scalars before all others.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class Layout:
 
     @property
     def scalars(self) -> tuple[str, ...]:
-        """Names of the scalars, but for the count `n_seen`, which is the first number of every model's row."""
+        """Names of the scalars except `n_seen`, the count that every row of a model starts with."""
         return tuple(field.name for field in self.fields if field.shape is None and field.name != "n_seen")
 
     @property
@@ -86,22 +86,22 @@ class Layout:
         return int(place.stop)
 
     def places(self, **dims: int) -> Mapping[str, tuple[slice, tuple[int, ...]]]:
-        """Return, for each field, which numbers of the row it is, and its shape."""
+        """Return the slice of the row and the shape of each field."""
         return _places(self, tuple(sorted(dims.items())))
 
     def shapes(self, **dims: int) -> list[tuple[str, list[int]]]:
-        """Return the name and the shape of every field, in order: what a saved row says of itself."""
+        """Return the name and the shape of every field, in order, as they are saved with a row."""
         return [(name, list(shape)) for name, (_, shape) in self.places(**dims).items()]
 
     def new_row(self, start: Mapping[str, float], **dims: int) -> Floats:
-        """Return a row of zeros, but for the scalars of `start`."""
+        """Return a row of zeros, except for the scalars in `start`."""
         row = np.zeros(self.size(**dims))
         for name, value in start.items():
             row[self.position(name)] = value
         return row
 
     def position(self, name: str) -> int:
-        """Return which number of the row a scalar is."""
+        """Return the index of a scalar in the row."""
         return [field.name for field in self.fields if field.shape is None].index(name)
 
     def scalar(self, row: Floats, name: str) -> float:
@@ -109,12 +109,12 @@ class Layout:
         return float(row[self.position(name)])
 
     def view(self, row: Floats, name: str, **dims: int) -> Floats:
-        """Return a view of a field in the row, in its shape; of a symmetric matrix, its lower triangle."""
+        """Return a view of a field of the row in its shape; of a symmetric matrix, the packed lower triangle."""
         place, shape = self.places(**dims)[name]
         return row[place].reshape(shape)
 
     def matrix(self, row: Floats, name: str, **dims: int) -> Floats:
-        """Return a copy of a symmetric matrix."""
+        """Return a symmetric matrix as a full copy."""
         return unpack(self.view(row, name, **dims))
 
     def copy_into(self, wide: Floats, row: Floats, dims: Mapping[str, int], wide_dims: Mapping[str, int]) -> None:
@@ -125,21 +125,21 @@ class Layout:
     def copy_field(
         self, wide: Floats, row: Floats, name: str, dims: Mapping[str, int], wide_dims: Mapping[str, int]
     ) -> None:
-        """Copy one field likewise."""
+        """Copy one field of `row` to the beginning of the same field of `wide`, along each of its axes."""
         old = self.view(row, name, **dims)
         corner = tuple(slice(length) for length in old.shape)
         self.view(wide, name, **wide_dims)[corner] = old
 
 
 def aligned(row: Floats, at: int | None) -> Floats:
-    """Return the row, or a copy of it, whose number `at` is at the beginning of a cache line: vectors load faster then.
+    """Return the row, or a copy of it, with number `at` at the start of a cache line, where vectors load faster.
 
     Parameters
     ----------
     row
-        Contiguous.
+        A contiguous array.
     at
-        None to return the row as it is.
+        Index of the number to align; None to return the row as it is.
     """
     if at is None or _line_offset(row, at) == 0:
         return row
@@ -151,7 +151,7 @@ def aligned(row: Floats, at: int | None) -> Floats:
 
 
 def _line_offset(row: Floats, at: int) -> int:
-    """Count the numbers from the beginning of a cache line to number `at`; memory of float64 is aligned to 8 bytes."""
+    """Return the offset of number `at` from the start of its cache line; float64 arrays are aligned to 8 bytes."""
     address: int = row.__array_interface__["data"][0]
     return (address // row.itemsize + at) % LINE
 
@@ -168,13 +168,13 @@ def _places(layout: Layout, dims: tuple[tuple[str, int], ...]) -> dict[str, tupl
 
 
 def check_count(value: float, name: str, maximum: float) -> None:
-    """Check a whole number of a row that was saved: compiled code counts and indexes with it."""
+    """Check that a number of a saved row is a whole number in range: compiled code uses it as a count or an index."""
     if not (0 <= value <= maximum and value == int(value)):
-        raise StateError(f"the row says {value} for {name}, but that is a whole number from 0 to {maximum:g}.")
+        raise StateError(f"{name} of the row is {value}, but must be a whole number from 0 to {maximum:g}.")
 
 
 def triangle(size: int) -> int:
-    """Count the numbers of a lower triangle."""
+    """Return the number of elements of a lower triangle."""
     return size * (size + 1) // 2
 
 
@@ -185,13 +185,13 @@ def pack(matrix: Floats) -> Floats:
 
 
 def set_diagonal(packed: Floats, value: float) -> None:
-    """Set the diagonal of a packed lower triangle, which ends with its last number."""
+    """Set the diagonal of a packed lower triangle."""
     size = (int(np.sqrt(8 * len(packed) + 1)) - 1) // 2
     packed[np.cumsum(np.arange(1, size + 1)) - 1] = value
 
 
 def unpack(packed: Floats) -> Floats:
-    """Return the symmetric matrices of packed lower triangles, which are along the last axis."""
+    """Return the symmetric matrices whose lower triangles are packed along the last axis."""
     size = (int(np.sqrt(8 * packed.shape[-1] + 1)) - 1) // 2
     rows, columns = np.tril_indices(size)
     matrix = np.empty((*packed.shape[:-1], size, size))

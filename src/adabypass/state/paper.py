@@ -17,7 +17,7 @@ from adabypass.validation import Floats, shown
 Variant = Literal["PA", "PA-I", "PA-II"]
 
 CORRECTIONS = {"E1": 1, "E2": 2, "E3": 4, "E4": 8, "E5": 16, "E8": 32}
-"""Errata of docs/equations.md that can be corrected, and the kernel's `Correction` of each."""
+"""Errata of docs/equations.md that can be corrected, each with the kernel's `Correction`."""
 
 BYPASS_SCALARS = scalars("n_seen", "drift_prec", "noise_prec", "noise_mean", "noise_mean_var", "a", "b", "epsilon")
 
@@ -32,7 +32,7 @@ EXACT_LAYOUT = Layout(
         Field("theta_gradient", lambda **_: (3, 4)),
     )
 )
-"""Row of an ADA-BYPASS with the right gradients: each is kept by a, by b and by epsilon."""
+"""Layout of the row of ADA-BYPASS with exact gradients: derivatives by a, b and epsilon."""
 
 
 @dataclass(frozen=True)
@@ -102,19 +102,19 @@ class BypassSpec(GaussianSpec):
         return (float(self.max_sweeps or 0), self.tol, float(CONVERGENCE_CAP))
 
     def _correction_constants(self) -> tuple[float, ...]:
-        """Return the sum of the kernel's `Correction`; nothing where there is none, so that old files stay readable."""
+        """Return the sum of the kernel's `Correction`; an empty tuple without corrections, as in older files."""
         return (float(sum(CORRECTIONS[name] for name in self.corrections)),) if self.corrections else ()
 
     def hyperparameters(self) -> dict[str, Any]:
         values = super().hyperparameters()
         if not self.corrections:
-            del values["corrections"]  # so that files say what they said before there was a choice
+            del values["corrections"]  # a default is not saved
         return values
 
 
 @dataclass(frozen=True)
 class AdaBypassSpec(BypassSpec):
-    """Hyperparameters of ADA-BYPASS: those of BYPASS are where a, b and epsilon start."""
+    """Hyperparameters of ADA-BYPASS; a, b and epsilon are starting values."""
 
     aggressiveness: float = 1e-3
     omega_min: float = 1e-8
@@ -137,23 +137,23 @@ class AdaBypassSpec(BypassSpec):
     def _check_exact(self) -> None:
         if self.is_sparse:
             raise ParameterError(
-                f"corrections are {self.corrections}, but E5 needs a full covariance, and this one is "
-                f"{self.covariance}; use covariance='full'."
+                f"corrections are {self.corrections}, but E5 needs a full covariance, and covariance is "
+                f"{self.covariance!r}; use covariance='full'."
             )
         if self.max_sweeps is not None:
             raise ParameterError(
                 f"max_sweeps is {self.max_sweeps}, but E5 differentiates the fixed point itself; use max_sweeps=None."
             )
         if "E5" not in self.corrections:
-            raise ParameterError("corrections have E8, which needs the right gradients; add E5.")
+            raise ParameterError("corrections contain E8 without E5, but E8 needs the exact gradients of E5; add 'E5'.")
 
     @property
     def is_exact(self) -> bool:
-        """Whether the gradients are the right ones: erratum E5."""
+        """Whether the gradients are exact: erratum E5 is corrected."""
         return "E5" in self.corrections or "E8" in self.corrections
 
     def for_features(self, n_features: int) -> Self:
-        """Return the spec of a model with so many features: right gradients need a covariance that stays full."""
+        """Return the spec of a model with `n_features` features; exact gradients keep the covariance full."""
         return self if self.is_exact else super().for_features(n_features)
 
     def n_scratch(self, n_features: int) -> int:
@@ -170,7 +170,7 @@ class AdaBypassSpec(BypassSpec):
         return row
 
     def _start_slopes(self) -> list[list[float]]:
-        """Return the derivatives of α = a/b, β, μ and V at the start: by a, by b and by ε."""
+        """Return the derivatives of the initial α = a/b, β, μ and V by a, b and ε."""
         return [
             [min(1.0 / self.b, LARGEST_SLOPE), 0.0, 0.0, 0.0],
             [-min(self.a / self.b / self.b, LARGEST_SLOPE), 0.0, 0.0, 0.0],

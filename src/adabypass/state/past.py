@@ -1,4 +1,4 @@
-"""The past of a series: which values the next one is forecast from, and what is known of them."""
+"""The past of a series: the values from which the next one is forecast, and their uncertainty."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,21 +11,21 @@ from adabypass.validation import Floats, Integers
 
 @dataclass(frozen=True)
 class Design:
-    """Which features the next value of a series is forecast from.
+    """Features from which the next value of a series is forecast.
 
     The features are, in this order: a constant 1 if there is a bias, the lags of the differenced series, the exogenous
     columns. Positions count past values from 0, the newest.
     """
 
     lags: tuple[int, ...]
-    """Ascending; 1 is the value before."""
+    """Lags in ascending order; 1 is the previous value."""
     difference: int = 0
-    """How often the series is differenced before its lags are taken."""
+    """Order of differencing before the lags are taken."""
     bias: bool = False
 
     @cached_property
     def n_values(self) -> int:
-        """Number of past values that features are made of."""
+        """Number of past values from which the features are computed."""
         return max(self.lags, default=0) + self.difference
 
     @cached_property
@@ -38,24 +38,24 @@ class Design:
 
     @cached_property
     def positions(self) -> Integers:
-        """Positions of the values that features, or the undifferenced part, are made of."""
+        """Positions of the values from which the lag features and the base are computed."""
         used = set(range(self.difference))
         used.update(lag - 1 + tap for lag in self.lags for tap in range(len(self.taps)))
         return np.array(sorted(used), dtype=np.int64)
 
     @property
     def lag_columns(self) -> slice:
-        """Where the lags stand among the features."""
+        """Slice of the lags among the features."""
         return slice(int(self.bias), int(self.bias) + len(self.lags))
 
     def lag_matrix(self, positions: Integers) -> Floats:
-        """Return A, with lag features = A @ values, for the values at these positions: (n_lags, n_positions)."""
+        """Return the matrix A with lag features = A @ values at `positions`, shape (n_lags, n_positions)."""
         tap = positions[None, :] - (np.array(self.lags, dtype=np.int64)[:, None] - 1)
         inside = (tap >= 0) & (tap < len(self.taps))
         return np.where(inside, self.taps[np.where(inside, tap, 0)], 0.0)
 
     def base_weights(self, positions: Integers) -> Floats:
-        """Return d, with base = d @ values, for the values at these positions: what differencing took away."""
+        """Return the vector d with base = d @ values at `positions`; the base is added back to undo differencing."""
         return np.where(positions < self.difference, -self.taps[np.minimum(positions + 1, self.difference)], 0.0)
 
 
@@ -67,6 +67,6 @@ class Past(NamedTuple):
     unknown: Integers
     """Positions of the values whose observations are missing, oldest first."""
     cov: Floats
-    """Their covariance, shape (n_unknown, n_unknown)."""
+    """Covariance of the unknown values, shape (n_unknown, n_unknown)."""
     largest: float = 0.0
-    """Largest observation so far, in absolute value."""
+    """Largest absolute value of an observation so far."""

@@ -1,4 +1,4 @@
-"""What a forecaster is given before it sees data, and the layout of its row."""
+"""The spec of a forecaster with lags, and the layout of its row."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,47 +27,52 @@ LAYOUT = Layout(
         *vectors("model", size="model_size"),
     )
 )
-"""The row of a forecaster.
+"""Layout of the row of a forecaster.
 
-`n_filled` of the `values` that lags need are there, newest first. The observations of `n_unknown` of them are missing:
-their positions, oldest first, and covariance. Of each exogenous column the mean, the last value, and how many there
-were. Of each horizon at which drift rates are judged the steps until its forecast is, from 0 if there is none;
-forecasts that were judged and their degrees of freedom, both discounted; of each horizon and drift rate the evidence,
-the sum of squared errors, and the forecast to be judged. The model's own row.
+`n_filled` is the number of known `values`, which are newest first; `largest_value` is the largest absolute observation.
+`n_unknown` observations among the values are missing: `unknown_positions` lists them, oldest first, and `unknown_cov`
+is their covariance. `exog_mean`, `exog_last` and `exog_count` are the mean, the last value and the number of values of
+each exogenous column. For each horizon at which drift rates are scored, `horizon_time` is the number of steps until its
+forecast is scored, 0 if there is none; `horizon_count` and `horizon_dof` are the discounted number of scored forecasts
+and their degrees of freedom. For each horizon and drift rate, `horizon_evidence` is the log evidence,
+`horizon_square_sum` the discounted sum of squared errors, and `pending_mean` the forecast that is not yet scored.
+`model` is the row of the regressor.
 """
 
 HORIZONS = (8, 64)
-"""Steps ahead at which the drift rates of a bank are judged."""
+"""Horizons at which the drift rates of a bank are scored."""
 MOST_JUDGED_LAGS = 16
-"""With more lags nothing is judged but one step: the weights of so many take longer to read than an update takes."""
+"""Maximum number of lags with which drift rates are scored several steps ahead; with more, that would take longer than
+an update."""
 PRIOR_COUNT = 100.0
-"""Weight of the evidence at the horizon before in that at a horizon, in forecasts judged there."""
+"""Number of scored forecasts for which the evidence at the previous horizon counts as a prior at the next one."""
 EVIDENCE_DISCOUNT = 0.99
+"""Factor by which the evidence is discounted at each scored forecast."""
 SCALE_DISCOUNT = 0.97
-"""What is left, after the next forecast was judged, of the evidence, and of the squared errors."""
+"""Factor by which the sum of squared errors is discounted at each scored forecast."""
 FEWEST_SQUARES = 3.0
-"""Squared errors, discounted, after which forecasts count as evidence."""
+"""Minimum discounted number of squared errors from which on forecasts count as evidence."""
 LARGEST_SURPRISE = 6.0
-"""A squared error counts for no more than this many times the mean of those before."""
+"""Maximum of a squared error, in units of the mean of the previous ones."""
 LEAST_SHARE = 1e-12
-"""No drift rate counts, many steps ahead, as if it had a smaller share one step ahead."""
+"""Minimum share of a drift rate one step ahead, where it is used as a prior several steps ahead."""
 LEAST_EVIDENCE = -50.0
-"""No log score counts for less than this below the best one."""
+"""Minimum of the log evidence of a drift rate, relative to the best one."""
 
 
 @dataclass(frozen=True)
 class SeriesSpec:
-    """A model, the features it is given, and what becomes of missing exogenous values."""
+    """A regressor, the features it is given, and how missing exogenous values are filled."""
 
     model: Spec
     design: Design
     missing: Missing = "raise"
     is_judged: bool = True
-    """Whether drift rates are judged many steps ahead; without, the series is forecast one step ahead alone."""
+    """Whether drift rates are scored several steps ahead; if not, the series is forecast one step ahead only."""
 
     @property
     def capacity(self) -> int:
-        """Most unknown values whose covariance is kept."""
+        """Maximum number of unknown values whose covariance is kept."""
         return min(self.design.n_values, MOST_UNKNOWN)
 
     def n_features(self, n_exog: int) -> int:
@@ -75,7 +80,7 @@ class SeriesSpec:
         return int(self.design.bias) + len(self.design.lags) + n_exog
 
     def horizons(self, n_exog: int) -> tuple[int, ...]:
-        """Return the steps ahead at which drift rates are judged: none if there is one alone, or with exog."""
+        """Return the horizons at which drift rates are scored: none with a single drift rate, or with exog."""
         can_be = self.model.n_linears > 1 and n_exog == 0 and 0 < len(self.design.lags) <= MOST_JUDGED_LAGS
         return HORIZONS if self.is_judged and can_be else ()
 
@@ -100,19 +105,19 @@ class SeriesSpec:
         return LAYOUT.size(**self.dims(n_exog))
 
     def aligned_at(self, n_exog: int) -> int | None:
-        """Return which number of a row is best kept at the start of a cache line; None if it makes no difference."""
+        """Return the index in the row to align to a cache line; None if alignment makes no difference."""
         place, _ = LAYOUT.places(**self.dims(n_exog))["model"]
         at = self.model.aligned_at(self.n_features(n_exog))
         return None if at is None else place.start + at
 
     def new_row(self, n_exog: int) -> Floats:
-        """Return the memory of a forecaster that has seen nothing."""
+        """Return the row of an untrained forecaster."""
         row = LAYOUT.new_row({}, **self.dims(n_exog))
         self.model_row(row, n_exog)[:] = self.model.new_row(self.n_features(n_exog))
         return row
 
     def model_row(self, row: Floats, n_exog: int) -> Floats:
-        """Return a view of the model's own row."""
+        """Return a view of the regressor's own row."""
         return LAYOUT.view(row, "model", **self.dims(n_exog))
 
     def shapes(self, n_exog: int) -> list[tuple[str, list[int]]]:
@@ -122,7 +127,7 @@ class SeriesSpec:
         return own + [(f"model.{name}", shape) for name, shape in model]
 
     def check_row(self, row: Floats, n_exog: int) -> None:
-        """Check the counts and positions of a row that was saved, which compiled code indexes with."""
+        """Check the counts and positions of a saved row, which compiled code uses as indices."""
         n_values, dims = self.design.n_values, self.dims(n_exog)
         check_count(LAYOUT.scalar(row, "n_filled"), "n_filled", n_values)
         check_count(LAYOUT.scalar(row, "n_unknown"), "n_unknown", self.capacity)
@@ -130,16 +135,16 @@ class SeriesSpec:
         for position in positions.tolist():
             check_count(position, "a position in the past", n_values - 1)
         if not (np.diff(positions) < 0).all():
-            raise StateError("the row does not list what is unknown of the past in the order of time.")
+            raise StateError("the unknown positions in the row are not in order of time, oldest first.")
         for time, horizon in zip(LAYOUT.view(row, "horizon_time", **dims), self.horizons(n_exog), strict=True):
             check_count(float(time), "horizon_time", horizon)
         for name in ("horizon_count", "horizon_dof", "horizon_square_sum"):
             if not (LAYOUT.view(row, name, **dims) >= 0.0).all():
-                raise StateError(f"the row has a {name} below 0.")
+                raise StateError(f"{name} of the row has a negative value, but must be at least 0.")
         self.model.check_row(self.model_row(row, n_exog), self.n_features(n_exog))
 
     def past(self, row: Floats, n_exog: int) -> Past:
-        """Return copies of the past values and of what is unknown of them."""
+        """Return copies of the past values and of the covariance of the unknown ones."""
         n_unknown, dims = int(LAYOUT.scalar(row, "n_unknown")), self.dims(n_exog)
         return Past(
             values=LAYOUT.view(row, "values", **dims).copy(),

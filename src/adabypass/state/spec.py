@@ -1,8 +1,7 @@
-"""What a model is told before it sees data: hyperparameters, checked once, here.
+"""The base of all specs. A spec holds the validated hyperparameters of a model.
 
-Here is what all specs have in common; those of the paper's models are in `state/paper.py`, the bank's in
-`state/bank.py`. A spec never changes. What does change while the model learns lives in the row (`state/layout.py`),
-which a spec can start.
+Specs of the paper's models are in `state/paper.py`, the spec of AutoBypass in `state/bank.py`. A spec is immutable.
+What a model learns is in its row (`state/layout.py`), which the spec initialises.
 """
 
 from abc import ABC, abstractmethod
@@ -24,61 +23,61 @@ class Spec(ABC):
     """Hyperparameters of one kind of model, and the row that they start."""
 
     layout: ClassVar[Layout]
-    """The row's fields; their dimensions are those of `dims`."""
+    """Fields of the row; their dimensions are those of `dims`."""
     bounded_by: ClassVar[Mapping[str, str]] = {}
-    """Scalars of the row that compiled code counts or indexes with, and the dimension that is the largest of each."""
+    """Scalars of the row that compiled code uses as counts or indices, each with the dimension that is its maximum."""
     gathered: ClassVar[tuple[str, ...]] = ()
-    """Vectors of the row, in the order in which the kernel has them, whose numbers a step gathers of the features that
-    are given, where a covariance is diagonal."""
+    """Vectors of the row, in the order of the kernel, whose elements are gathered for the given features of a sparse
+    step, where the covariance is diagonal."""
     forecast_type: ClassVar[type] = Normal
-    """Class of the forecast of one observation. Compiled code makes `Normal` and `Mixture` without `predictive`."""
+    """Class of the forecast of one observation. Compiled code creates `Normal` and `Mixture` without `predictive`."""
 
     @abstractmethod
     def start(self) -> dict[str, float]:
-        """Return the row's scalars that are not 0 before anything is seen."""
+        """Return the scalars of the row whose initial value is not 0."""
 
     @abstractmethod
     def constants(self) -> tuple[float, ...]:
-        """Return the numbers that the kernel needs at each step and that never change."""
+        """Return the constants that the kernel needs at each step."""
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """Names of the scalars that say what was learned."""
+        """Names of the scalars that are learned parameters."""
         return self.layout.scalars
 
     @property
     def n_linears(self) -> int:
-        """Number of linear models that a forecast is a mixture of."""
+        """Number of linear models of which a forecast is a mixture."""
         return 1
 
     @property
     def n_walks(self) -> int:
-        """Number of random walks that weights follow: linear models that differ in their noise alone share one."""
+        """Number of random walks that the weights follow. Linear models that differ only in their noise share one."""
         return 1
 
     @property
     def drift_groups(self) -> tuple[int, ...]:
-        """Of each linear model the number of its group: those of one group differ in nothing but their noise."""
+        """Index of the group of each linear model; the models of a group differ only in their noise."""
         return (0,)
 
     @property
     def n_components(self) -> int:
-        """Number of components of a forecast: more, where the noise of a linear model is several components."""
+        """Number of components of a forecast; a linear model has several where its noise is a mixture."""
         return self.n_linears
 
     @property
     def n_head(self) -> int:
-        """Count the numbers at the row's start that a trace keeps: `n_seen` and the other scalars."""
+        """Number of scalars at the start of the row that a trace keeps, `n_seen` included."""
         return 1 + len(self.layout.scalars)
 
     @property
     def log_score_at(self) -> int:
-        """Return which number of the row is the log score of the newest observation; -1 if the row does not hold it."""
+        """Index in the row of the log score of the newest observation; -1 if there is none."""
         return self.layout.position("log_score") if "log_score" in self.layout.scalars else -1
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the row is linear in the number of features, which may be many, and mostly 0."""
+        """Whether features may be sparse: the size of the row is then linear in their number."""
         return False
 
     @property
@@ -88,11 +87,11 @@ class Spec(ABC):
 
     @property
     def has_intercept(self) -> bool:
-        """Whether the weights begin with that of an intercept of the model's own."""
+        """Whether the first weight is that of an intercept, which the model adds itself."""
         return False
 
     def for_features(self, n_features: int) -> Self:
-        """Return the spec of a model with so many features."""
+        """Return the spec of a model with `n_features` features."""
         return self
 
     def for_lags(self) -> Self:
@@ -101,28 +100,28 @@ class Spec(ABC):
 
     @property
     def record_layout(self) -> RecordLayout | None:
-        """How a forecast is kept; None if mean and variance say all of it."""
+        """Layout of the record of a forecast; None if mean and variance determine the forecast."""
         return get_record_layout(self.families, self.n_walks, None) if self.families else None
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """Family of the noise of each linear model; none if mean and variance of a forecast say all of it."""
+        """Noise family of each linear model; empty if mean and variance determine the forecast."""
         return ()
 
     @property
     def n_record(self) -> int:
-        """Count the numbers that keep a forecast, besides its mean and variance."""
+        """Size of the record of a forecast, without its mean and variance."""
         return self.record_layout.size if self.record_layout is not None else 0
 
     def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
-        """Return the forecast, or the forecasts, that the kernel's numbers amount to.
+        """Return the forecast, or the forecasts, from the numbers that the kernel computed.
 
         Parameters
         ----------
         mean, var
             Numbers, or arrays (n,).
         record : array (n_record,), or (n, n_record)
-            What the kernel wrote, unless only mean and variance were kept.
+            Record that the kernel wrote; None if only mean and variance were kept.
         """
         return Normal(mean, var)
 
@@ -131,32 +130,32 @@ class Spec(ABC):
         return {"n_features": n_features}
 
     def row_size(self, n_features: int) -> int:
-        """Count the numbers of a row."""
+        """Return the size of a row."""
         return self.layout.size(**self.dims(n_features))
 
     def n_scratch(self, n_features: int) -> int:
-        """Count the numbers of scratch memory that the kernel needs during a step."""
+        """Return the size of the scratch memory of a step, in float64."""
         return 3 * n_features
 
     def aligned_at(self, n_features: int) -> int | None:
-        """Return which number of a row is best kept at the start of a cache line; None if it makes no difference."""
+        """Return the index in the row to align to a cache line; None if alignment makes no difference."""
         return None
 
     def new_row(self, n_features: int) -> Floats:
-        """Return the memory of a model that has seen nothing yet: weights known to be 0, scalars as `start` says."""
+        """Return the row of an untrained model: zeros, except for the scalars in `start`."""
         return self.layout.new_row(self.start(), **self.dims(n_features))
 
     def check_row(self, row: Floats, n_features: int) -> None:
-        """Check the counts of a row that was saved: whatever it holds, compiled code must stay within its memory."""
+        """Check the counts of a saved row, so that compiled code stays within its memory whatever the row holds."""
         dims = self.dims(n_features)
         check_count(self.layout.scalar(row, "n_seen"), "n_seen", LARGEST_COUNT)
         for name, dimension in self.bounded_by.items():
             check_count(self.layout.scalar(row, name), name, dims[dimension])
 
     def widened(self, row: Floats, n_features: int, more: int, were_zero: bool = False) -> Floats:
-        """Return a row with `more` features: what was learned stays, new weights start afresh.
+        """Return a row with `more` features added: learned values are kept, new weights get their prior.
 
-        `were_zero` says that the new features were 0 so far; otherwise nothing is known of them.
+        `were_zero` means that the new features were 0 until now; otherwise their past values are unknown.
         """
         wide = self.new_row(n_features + more)
         self.layout.copy_into(wide, row, self.dims(n_features), self.dims(n_features + more))
@@ -173,9 +172,9 @@ class Spec(ABC):
 
 @dataclass(frozen=True)
 class GaussianSpec(Spec):
-    """Hyperparameters of a model that believes in one Gaussian over its weights.
+    """Hyperparameters of a model with a Gaussian belief about its weights.
 
-    If its covariance is diagonal, the row has `var` less `common_var`, to which drift is added for all at once.
+    With a diagonal covariance the variances are `var + common_var`: drift is added to `common_var` alone.
     """
 
     gathered: ClassVar[tuple[str, ...]] = ("mean", "var")
@@ -194,13 +193,13 @@ class GaussianSpec(Spec):
     def hyperparameters(self) -> dict[str, Any]:
         values = super().hyperparameters()
         if self.covariance == "auto":
-            del values["covariance"]  # so that files say what they said before there was a choice
+            del values["covariance"]  # a default is not saved
         return values
 
     def for_features(self, n_features: int) -> Self:
-        """Return the spec of a model with so many features: if its covariance is to be chosen, beyond 2,000 diagonal.
+        """Return the spec of a model with `n_features` features.
 
-        One that stays open, "auto", is full.
+        covariance="auto" becomes "diagonal" above 2,000 features, and otherwise stays "auto", which means full.
         """
         is_chosen = self.covariance == "auto" and n_features > MOST_FULL
         return replace(self, covariance="diagonal") if is_chosen else self
