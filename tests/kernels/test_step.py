@@ -227,7 +227,7 @@ def test_evidence_kernel_equals_reference(stream: Stream, spec: EvidenceBypassSp
         var = signal_var + spec.noise_scale**2 * noise.var(spec.epsilon)
         forecast: Any = model.predict(x)
         assert moments(forecast) == approx((mean, var), rel=RELATIVE, abs=RELATIVE)
-        assert forecast.signal_var == approx(signal_var, rel=RELATIVE, abs=RELATIVE)
+        assert forecast.components["signal_var"] == approx(signal_var, rel=RELATIVE, abs=RELATIVE)
         model.update(x, y)
         expected = evidence.update(belief, x, y, spec)
         assert close(model.row[1 : 1 + n], expected.mean, cancelled=float(np.nan_to_num(abs(y))))
