@@ -137,12 +137,12 @@ def test_a_search_without_a_beginning_is_refused() -> None:
     evaluate.intervals(records, layout, 0.1, 0.9, both, both, deviates, bounds)
     assert np.isnan(bounds).all()
     for which in ([0], [0, 2], [-1, 0]):
-        with pytest.raises((ValueError, IndexError), match="deviates"):
+        with pytest.raises((ValueError, IndexError), match="which"):
             evaluate.intervals(records, layout, 0.1, 0.9, both, np.array(which), deviates, bounds)
     with pytest.raises(ValueError, match="bounds"):
         evaluate.intervals(records, layout, 0.1, 0.9, both, both, deviates, bounds[:1])
     for chosen in ([2], [-1]):
-        with pytest.raises(IndexError, match="no forecast"):
+        with pytest.raises(IndexError, match="chosen contains"):
             evaluate.intervals(records, layout, 0.1, 0.9, np.array(chosen), both, deviates, bounds)
     with pytest.raises(ValueError, match="numbers"):
         evaluate.intervals(records[:, 1:].copy(), layout, 0.1, 0.9, both, both, deviates, bounds)

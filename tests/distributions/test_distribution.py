@@ -284,7 +284,7 @@ def test_a_record_that_somebody_writes_to_harms_nobody() -> None:
             forecast.interval(0.9)
             forecast.cdf(0.3)
             forecast.crps(0.3)
-    with pytest.raises(ValueError, match="no room for the degrees of freedom"):
+    with pytest.raises(ValueError, match="no room for degrees of freedom"):
         RecordLayout((Family.STUDENT,) * 40)
 
 

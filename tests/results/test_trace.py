@@ -156,5 +156,5 @@ def test_a_trace_of_parts_that_do_not_fit_is_refused(changed: dict[str, Any], er
 def test_scores_are_numbers() -> None:
     with pytest.raises(NotANumberError, match=r"the score 'rmse' is \[1.0\], but must be a number"):
         Scores({"rmse": [1.0]})  # type: ignore[dict-item]
-    with pytest.raises(ParameterError, match="values is 3, but must be a dict of values by name"):
+    with pytest.raises(ParameterError, match="values is 3, but must be a dict with names as keys"):
         Scores(3)  # type: ignore[arg-type]

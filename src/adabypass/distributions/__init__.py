@@ -1,1 +1,1 @@
-"""What a forecast is: a distribution of the next observation, or of many."""
+"""Forecasts: distributions of the next observation, or of many."""

@@ -1,4 +1,4 @@
-# One component of a forecast, as compiled code sees it: `COMPONENT` in component.py is the same record.
+# One component of a forecast in compiled code: the same record as `COMPONENT` in component.py.
 
 from libc.math cimport copysign, fabs, log, sqrt
 from libc.stdint cimport int64_t
@@ -8,11 +8,11 @@ cdef struct Component:
     double weight
     double mean
     double signal_var
-    double noise_scale      # in the units of y
+    double noise_scale      # in the units of the target
     double epsilon          # in units of noise_scale; 0 unless the noise is insensitive
-    int64_t family          # `Family` in noise.py
-    int64_t target          # `Target` in component.py: what of y all of this is about
-    double dof              # degrees of freedom of Student's t; 0 of other families
+    int64_t family          # `Family` in numerics/noise.py
+    int64_t target          # `Target` in component.py
+    double dof              # degrees of freedom of Student's t; 0 for other families
 
 
 cdef enum:                  # `Target` in component.py
@@ -23,7 +23,7 @@ cdef enum:                  # `Target` in component.py
 
 
 cdef inline bint has_target(int64_t target, double y) noexcept nogil:
-    """Whether y has a density under what is said of its log or its root."""
+    """Return whether y is in the domain of the target's density."""
     return target == IDENTITY or y > 0.0 or (target == ROOT and y < 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Forecasts that are known by draws from them."""
+"""Empirical forecasts: distributions given by draws."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from adabypass.validation import Floats, check_array, check_rng, check_size
 
 
 class Empirical(Distribution):
-    """Many forecasts, each known by as many draws.
+    """Many forecasts, each the empirical distribution of the same number of draws.
 
     Parameters
     ----------
     draws : array (n_draws, n)
-        One column for each forecast, of 2 draws or more.
+        One column of at least 2 draws for each forecast.
     """
 
     def __init__(self, draws: Floats) -> None:
@@ -32,7 +32,7 @@ class Empirical(Distribution):
         return f"Empirical({self.draws.shape[1]} forecasts, {len(self.draws)} draws of each)"
 
     def __getitem__(self, chosen: Any) -> "Empirical":
-        """Choose among the forecasts, as an array would; a single one stays an array of one."""
+        """Select among the forecasts, with the index of an array; a single one becomes an array of one."""
         return Empirical(np.atleast_2d(self.draws.T[chosen]).T)
 
     @property
@@ -60,7 +60,7 @@ class Empirical(Distribution):
 
     @property
     def _scale(self) -> Floats:
-        """A power of two near each forecast's largest draw, so that neither sums nor squares overflow."""
+        """Power of two near each forecast's largest draw, so that neither sums nor squares overflow."""
         return np.asarray(2.0 ** np.clip(np.frexp(np.abs(self._sorted[[0, -1]]).max(axis=0))[1], -1000, 1000))
 
     def cdf(self, y: Any) -> Floats:
@@ -72,24 +72,24 @@ class Empirical(Distribution):
         return 1.0 - self.cdf(y)
 
     def quantile(self, q: Any) -> Floats:
-        """Return the value that is exceeded by a share 1 - q of the draws: shape (n,), or (*q.shape, n)."""
+        """Return the empirical quantile of the draws: shape (n,), or (*q.shape, n) if q is an array."""
         return np.asarray(np.quantile(self._sorted, check_probability(q), axis=0))
 
     def crps(self, y: Any) -> Floats:
-        """Return the continuous ranked probability score at `y` of the draws' distribution."""
+        """Return the continuous ranked probability score at `y` of the empirical distribution."""
         n, scale, values = len(self.draws), self._scale, check_values(y, self.draws.shape[1:])
         rank = (2 * np.arange(1, n + 1) - n - 1)[:, None] / n**2
         distance = np.abs(self.draws / scale - values / scale).mean(axis=0)
         return np.asarray((distance - (rank * (self._sorted / scale)).sum(axis=0)) * scale)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Floats:
-        """Choose among the draws: `size` whole paths."""
+        """Resample the draws: `size` whole rows."""
         shape = None if size is None else check_size(size, self.draws.shape[1])
         return np.asarray(self.draws[check_rng(rng).integers(len(self.draws), size=shape)])
 
     def pdf(self, y: Any) -> Any:
         """Raise an error: draws have no density."""
-        raise PointForecastError("paths have no density; use method='moments' for one, or crps to score paths.")
+        raise PointForecastError("draws have no density; use crps to score them, or forecast with method='moments'.")
 
     logpdf = pdf
 

@@ -66,7 +66,7 @@ cdef object _probabilities(Forecasts many, const double[::1] y, bint lower):
 
 
 def logpdf(forecasts, const double[::1] y, RecordLayout layout=None, extras=None):
-    """Return the log density at y; of a value that has a probability of its own, the log of that."""
+    """Return the log density at y, or the log probability of an atom."""
     cdef Forecasts many = Forecasts(forecasts, layout, extras)
     out = np.empty(_count(many, y))
     cdef double[::1] values = out
@@ -81,19 +81,19 @@ def logpdf(forecasts, const double[::1] y, RecordLayout layout=None, extras=None
 
 
 cdef Py_ssize_t _count(Forecasts many, const double[::1] y) except -1:
-    """Count the answers: one for each forecast, or of a single forecast one for each value."""
+    """Return the number of results: one for each forecast, or for a single forecast one for each value."""
     if y.shape[0] != many.n and many.n != 1:
-        raise ValueError("as many values as forecasts are needed")
+        raise ValueError(f"y has {y.shape[0]} values, but there are {many.n} forecasts; pass one for each")
     return y.shape[0]
 
 
 # Quantiles.
 
 def quantile(forecasts, const double[::1] q, RecordLayout layout=None, extras=None, Py_ssize_t restart=0):
-    """Return the values up to which Y falls with each probability: (n_levels, n).
+    """Return the quantiles of each forecast: (n_levels, n).
 
-    A search begins where that of the forecast before it ended. It begins anew after every `restart` forecasts, unless
-    that is 0, and then depends on none of those before.
+    Each search starts where that of the previous forecast ended, which is faster where forecasts are alike. If
+    `restart` is above 0, every `restart`-th search starts afresh, and does not depend on earlier forecasts.
     """
     cdef Forecasts many = Forecasts(forecasts, layout, extras)
     out = np.full((q.shape[0], many.n), NAN)
@@ -127,24 +127,24 @@ def interval(
     Parameters
     ----------
     deviates : array (2,), optional
-        Where to begin, in mean standard deviations of the components from the mean, and afterwards where it ended: for
-        the next forecast of a stream. Then the quantiles are right to 1e-5 standard deviations as a rule.
+        Start of both searches, in mean standard deviations of the components from the mean; overwritten with their
+        ends, for the next forecast of a stream. The quantiles are then accurate to about 1e-5 standard deviations.
     """
     cdef double lower = NAN, upper = NAN
     cdef double[2] ends
     cdef bint has_largest
     cdef Mix mix
     cdef const double* memory = <const double*>cnp.PyArray_DATA(record)
-    # By hand, since a typed memoryview takes as long to make as a quantile to find.
+    # Checked by hand: making a typed memoryview takes as long as finding a quantile.
     if cnp.PyArray_NDIM(record) != 1 or cnp.PyArray_TYPE(record) != cnp.NPY_FLOAT64 or len(record) != layout.size:
-        raise ValueError(f"a forecast is a record of {layout.size} numbers")
+        raise ValueError(f"record must be a float64 array of {layout.size} numbers")
     if not cnp.PyArray_ISCARRAY_RO(record):
-        raise ValueError("a record must be contiguous")
+        raise ValueError("record must be contiguous; pass np.ascontiguousarray(record)")
     if deviates is not None and not (
         cnp.PyArray_NDIM(deviates) == 1 and cnp.PyArray_TYPE(deviates) == cnp.NPY_FLOAT64 and len(deviates) == 2
         and cnp.PyArray_ISCARRAY(deviates)
     ):
-        raise ValueError("an interval needs two deviates to begin at, contiguous and writeable")
+        raise ValueError("deviates must be a contiguous, writeable float64 array of two numbers")
     make_room(&mix, layout.n_components, count_transformed(layout), 0)
     if not isnan(layout.open(memory).mean[0]):
         lay_out_record(memory, layout, &mix)
@@ -166,22 +166,22 @@ def intervals(
     RecordLayout layout not None,
     double low,
     double high,
-    const Py_ssize_t[::1] chosen,       # numbers of forecasts, in the order in which they are searched
-    const Py_ssize_t[::1] which,        # (n,) at which deviates the search of each begins
-    double[:, ::1] deviates,            # inout  (m, 2)
-    double[:, ::1] bounds,              # out  (n, 2) of the chosen ones; nan where nothing is known
+    const Py_ssize_t[::1] chosen,       # positions of forecasts, in the order of the search
+    const Py_ssize_t[::1] which,        # (n,) row of `deviates` of each forecast
+    double[:, ::1] deviates,            # inout  (m, 2) starts of searches, then their ends
+    double[:, ::1] bounds,              # out  (n, 2) bounds of the chosen forecasts; nan where nothing is known
 ):
-    """Find quantiles `low` and `high` of chosen forecasts: what `interval` returns, with deviates, for each."""
+    """Write quantiles `low` and `high` of chosen forecasts: the same numbers as `interval` with deviates."""
     cdef Forecasts many = Forecasts(records, layout)
     cdef Py_ssize_t i, t
     if which.shape[0] != many.n or deviates.shape[1] != 2 or bounds.shape[0] != many.n or bounds.shape[1] != 2:
-        raise ValueError("every forecast needs two deviates to begin at, and room for two bounds")
+        raise ValueError(f"pass which, deviates and bounds of shapes ({many.n},), (m, 2) and ({many.n}, 2)")
     for i in range(chosen.shape[0]):
         t = chosen[i]
         if not 0 <= t < many.n:
-            raise IndexError(f"there is no forecast {t}; there are {many.n}")
+            raise IndexError(f"chosen contains {t}, but must be from 0 to {many.n - 1}")
         if not 0 <= which[t] < deviates.shape[0]:
-            raise IndexError(f"there are no deviates {which[t]}; there are {deviates.shape[0]}")
+            raise IndexError(f"which contains {which[t]}, but must be from 0 to {deviates.shape[0] - 1}")
     with nogil:
         for i in range(chosen.shape[0]):
             t = chosen[i]
@@ -212,7 +212,7 @@ cdef double NEGLIGIBLE = 1e-10      # weight up to which components are left out
 
 
 cdef double quantile_of(const Mix* mix, double q, double* deviate, double settled) noexcept nogil:
-    """Solve P(Y <= y) = q for the whole forecast, from a deviate on: see `_search`."""
+    """Solve P(Y <= y) = q for the forecast with its atom and bounds, starting at a deviate: see `_search`."""
     cdef double inner = _inner_probability(mix, q)
     if isnan(inner) and not isnan(q):
         return larger(smaller(0.0, mix.high), mix.low)
@@ -222,7 +222,7 @@ cdef double quantile_of(const Mix* mix, double q, double* deviate, double settle
 
 
 cdef double quantile_cold_start(Mix* mix, double q, bint has_largest, double* deviate) noexcept nogil:
-    """Solve P(Y <= y) = q: first for the components of large weight alone, which is soon done."""
+    """Solve P(Y <= y) = q without a start: first for the components of large weight alone, which is fast."""
     deviate[0] = larger(smaller(ndtri(q), 8.0), -8.0)
     if has_largest:
         _search(mix, &mix.largest, q, deviate, ROUGHLY_SETTLED, False)
@@ -230,24 +230,24 @@ cdef double quantile_cold_start(Mix* mix, double q, bint has_largest, double* de
 
 
 cdef double rough_quantile(const Mix* mix, double q) noexcept nogil:
-    """A value near the quantile of the components, without the atom."""
+    """Return an approximate quantile of the components, without the atom."""
     cdef double deviate = 0.0
     return _within(mix, _search(mix, &mix.lanes[IDENTITY], q, &deviate, ROUGHLY_SETTLED, True))
 
 
 cdef double inner_quantile(const Mix* mix, double q) noexcept nogil:
-    """The quantile of the components, without the atom."""
+    """Return the quantile of the components, without the atom."""
     cdef double deviate = 0.0
     return _within(mix, _search(mix, &mix.lanes[IDENTITY], q, &deviate, SETTLED, False))
 
 
 cdef inline double _within(const Mix* mix, double y) noexcept nogil:
-    """The value within the bounds."""
+    """Clip a value to the bounds."""
     return smaller(larger(y, mix.low), mix.high)
 
 
 cdef double _inner_probability(const Mix* mix, double q) noexcept nogil:
-    """The probability that the components leave below the quantile; nan if the atom is the quantile."""
+    """Return the probability of the components below the quantile; nan if the quantile is the atom."""
     cdef double below
     if mix.atom_share == 0.0:
         return q
@@ -260,11 +260,11 @@ cdef double _inner_probability(const Mix* mix, double q) noexcept nogil:
 cdef double _search(
     const Mix* mix, const MixtureLanes* lanes, double q, double* deviate, double settled, bint is_rough
 ) noexcept nogil:
-    """Solve P(Y < y) = q by Halley's method on the scale of a normal deviate, where the function is nearly straight.
+    """Solve P(Y < y) = q by Halley's method on the scale of a normal deviate, where the function is nearly linear.
 
-    The nearer tail is the one that is solved for. `deviate` is where to begin, in units from the centre, and afterwards
-    where it ended; a short step from a miss below `settled`, as a normal deviate, is the last: it cubes the miss. A
-    step is short beside the narrowest component; the density of a log changes over a part of y itself.
+    The equation is solved for the nearer tail. `deviate` is the start, in `mix.unit`s from `mix.center`, and is
+    overwritten with the end. A step is the last if it is short and begins at an error below `settled`, as a normal
+    deviate: it cubes the error. Short means short beside the narrowest component, and beside y for the log of y.
     """
     cdef double low = -LARGEST, high = LARGEST, y, next_y, wanted, at, goal, rate, curved, stride, least, most
     cdef double narrowest = mix.unit, grain, steepest
@@ -278,7 +278,7 @@ cdef double _search(
     if settled <= SETTLED:
         narrowest = _grain(mix, lanes)
         settled = SEEN if mix.is_transformed else settled
-    steepest = sqrt(settled)        # by how much the density may change, as a share, in a step that is the last
+    steepest = sqrt(settled)        # relative change of the density allowed in the last step
     wanted = q if lower else 1.0 - q
     goal = ndtri(wanted)
     y = smaller(larger(mix.center + deviate[0] * mix.unit, -LARGEST), LARGEST)
@@ -295,7 +295,7 @@ cdef double _search(
         curved = 1.0 + 0.5 * (goal - at) * (here.slope / here.density / rate + at)     # their product may underflow
         stride = fabs((goal - at) / rate / smaller(larger(curved, 0.5), 2.0))
         next_y = y + stride if high > y else y - stride
-        is_inside = low < next_y < high         # not where the tail has vanished, which makes the stride nan
+        is_inside = low < next_y < high         # false where the tail has underflowed: the stride is nan
         grain = smaller(narrowest, fabs(y)) if mix.has_log_students else narrowest
         is_short = stride <= MAX_LAST_STRIDE * grain and stride * fabs(here.slope) <= steepest * here.density
         if is_inside and is_short and fabs(goal - at) <= settled:
@@ -307,7 +307,7 @@ cdef double _search(
             is_inside = low < next_y < high
         if not is_inside or step >= MAX_TRIES:
             next_y = low + 0.5 * (high - low) if step < MAX_TRIES else _halfway(low, high)
-            if not low < next_y < high:         # next to each other, or apart by rounding alone
+            if not low < next_y < high:         # the bracket is empty up to rounding
                 y = smaller(larger(next_y, low), high)
                 break
         y = next_y
@@ -318,7 +318,7 @@ cdef double _search(
 cdef void _bracket(
     const Mix* mix, const MixtureLanes* lanes, double wanted, bint lower, double* low, double* high
 ) noexcept nogil:
-    """A mixture's quantile lies between the least and the largest of its components'."""
+    """Set a bracket: a mixture's quantile lies between the smallest and the largest of its components'."""
     cdef double reach
     cdef Py_ssize_t k
     cdef int target
@@ -336,7 +336,7 @@ cdef void _bracket(
 cdef void _bracket_lanes(
     const MixtureLanes* lanes, int target, double wanted, bint lower, double* low, double* high
 ) noexcept nogil:
-    """Widen a bracket by the quantiles of components about y, its log or its root."""
+    """Widen a bracket by the quantiles of the components of y, its log or its root."""
     cdef double sign = -1.0 if lower else 1.0, deviate = -ndtri(wanted), half = -ndtri(0.5 * wanted), reach
     cdef Py_ssize_t k
     for k in range(lanes.n_normals):
@@ -351,7 +351,7 @@ cdef void _bracket_lanes(
 
 
 cdef inline void _widen(int target, double value, double* low, double* high) noexcept nogil:
-    """Let a bracket hold a value of y, its log or its root."""
+    """Widen a bracket to contain a value of y, its log or its root."""
     if target == LOG:
         value = exp(smaller(value, LARGEST_LOG))
     elif target == ROOT:
@@ -361,14 +361,14 @@ cdef inline void _widen(int target, double value, double* low, double* high) noe
 
 
 cdef double _student_reach(double dof, double wanted) noexcept nogil:
-    """At least the distance of a quantile from the centre: the fewer degrees of freedom, the farther it is."""
+    """Return an upper bound of a quantile's distance from the centre, which falls with the degrees of freedom."""
     if dof >= 2.0:
         return (1.0 - 2.0 * wanted) / sqrt(2.0 * wanted * (1.0 - wanted))
     return 1.0 / tan(M_PI * wanted) if dof >= 1.0 else -stdtrit(dof, wanted)
 
 
 cdef double _grain(const Mix* mix, const MixtureLanes* lanes) noexcept nogil:
-    """About how wide the narrowest component is, in units of y."""
+    """Return the approximate width of the narrowest component, in units of y."""
     cdef double grain = mix.unit
     cdef const Student* part
     cdef Py_ssize_t k
@@ -384,6 +384,7 @@ cdef double _grain(const Mix* mix, const MixtureLanes* lanes) noexcept nogil:
 
 
 cdef void _refine(const MixtureLanes* lanes, int target, double* grain) noexcept nogil:
+    """Reduce a grain to the width of the narrowest component of y, its log or its root."""
     cdef double sd, slope = 1.0
     cdef Py_ssize_t k
     for k in range(lanes.n_normals):
@@ -401,20 +402,20 @@ cdef void _refine(const MixtureLanes* lanes, int target, double* grain) noexcept
 
 
 cdef double _halfway(double low, double high) noexcept nogil:
-    """The number with as many floating-point numbers between it and `low` as between it and `high`."""
+    """Return the median of the floating-point numbers from `low` to `high`."""
     cdef int64_t first = _place(low), last = _place(high)
     return _value((first >> 1) + (last >> 1) + (first & last & 1))
 
 
 cdef int64_t _place(double value) noexcept nogil:
-    """Place of a number in the order of floating-point numbers, 0 that of 0."""
+    """Return the rank of a number in the order of floating-point numbers; that of 0 is 0."""
     cdef int64_t place
     memcpy(&place, &value, sizeof(place))
     return place if place >= 0 else INT64_MIN - place
 
 
 cdef double _value(int64_t place) noexcept nogil:
-    """The number at a place in the order of floating-point numbers."""
+    """Return the number of a rank in the order of floating-point numbers."""
     cdef double value
     if place < 0:
         place = INT64_MIN - place
@@ -431,14 +432,14 @@ cdef enum:
     N_EDGES = N_LEVELS + 5  # of the first pieces, at most
 
 cdef double HARDLY_ANY = 1e-8       # weight up to which components are left out of the CRPS
-cdef double EXTREME = 1e-4          # probability of the outermost edges; beyond them distances grow as sinh
-cdef double MIN_REACH = 1e4         # of a tail that is followed, over the width between these edges,
-cdef double STUDENT_REACH = 1e3     # or this over the scale of Student's t distribution, if it is more,
-cdef double NORMAL_REACH = 12.0     # or this over a standard deviation
-cdef double LAPLACE_REACH = 40.0
-cdef double CRPS_ERROR = 5e-5       # over the score: estimates of errors add up to no more, as a rule,
-cdef double ENTROPY_ERROR = 1e-6    # and those of the entropy, in nats
-cdef double[N_LEVELS] LEVELS = [EXTREME, 0.03, 0.5, 0.97, 1.0 - EXTREME]   # between which the line is cut
+cdef double EXTREME = 1e-4          # tail probability of the outermost edges; beyond them nodes are spaced as sinh
+cdef double MIN_REACH = 1e4         # least length of an integrated tail, over the width between the outermost edges
+cdef double STUDENT_REACH = 1e3     # length of the tail of Student's t, over its scale
+cdef double NORMAL_REACH = 12.0     # length of the tail of a normal, over its standard deviation
+cdef double LAPLACE_REACH = 40.0    # length of the tail of insensitive noise, over its scale
+cdef double CRPS_ERROR = 5e-5       # relative error of the CRPS at which refinement stops
+cdef double ENTROPY_ERROR = 1e-6    # error of the entropy at which refinement stops, in nats
+cdef double[N_LEVELS] LEVELS = [EXTREME, 0.03, 0.5, 0.97, 1.0 - EXTREME]   # of the quantiles between the first pieces
 
 cdef enum Course:
     STRAIGHT        # x = origin + size u
@@ -447,23 +448,23 @@ cdef enum Course:
 
 
 cdef struct Piece:
-    # A part of the line, and what the integral is there.
+    # An interval of the line, and the integral over it.
     Course course
     double origin
     double size
-    double begin        # of u
+    double begin        # first and last u
     double end
-    double value
-    double error
+    double value        # integral over the piece
+    double error        # estimate of its error
 
 
 cdef struct Integral:
     const Mix* mix
-    double y            # of the CRPS
+    double y            # observation, for the CRPS
     bint is_entropy
 
 
-# Kronrod's nodes and weights on [-1, 1], from the outermost to the middle; every second node is one of Gauss's.
+# Gauss-Kronrod nodes and weights on [-1, 1], from the outermost to the middle; every second is a Gauss node.
 cdef double[8] NODE = [
     0.991455371120812639206854697526329, 0.949107912342758524526189684047851, 0.864864423359769072789712788640926,
     0.741531185599394439863864773280788, 0.586087235467691130294144691693320, 0.405845151377397166906606412076961,
@@ -485,17 +486,17 @@ for _k in range(N_OUTER):
 
 
 def crps(forecasts, const double[::1] y, RecordLayout layout=None, extras=None):
-    """Return ∫ (P(Y <= x) - [y <= x])² dx: as a rule right to 1e-6 of itself, and to 1e-4 where components differ
-    by many orders of magnitude.
+    """Return ∫ (P(Y <= x) - [y <= x])² dx.
 
-    Components of the log count up to 1e4 times the width between the quantiles of 1e-4: further out, the log of a
-    Student's t distribution would make any score infinite.
+    The relative error is about 1e-6, and up to 1e-4 where components differ by many orders of magnitude. Tails of
+    components of the log are cut at 1e4 times the width between the quantiles of 1e-4 and 1 - 1e-4: beyond, the log of
+    a Student's t distribution would make any score infinite.
     """
     return _integrals(Forecasts(forecasts, layout, extras), y, False)
 
 
 def entropy(forecasts, const double[::1] y, RecordLayout layout=None, extras=None):
-    """Return -E log p(Y), to 1e-5 nats as a rule; `y` is not looked at."""
+    """Return -E log p(Y), accurate to about 1e-5 nats; of `y` only the shape matters."""
     return _integrals(Forecasts(forecasts, layout, extras), y, True)
 
 
@@ -516,7 +517,7 @@ cdef object _integrals(Forecasts many, const double[::1] y, bint is_entropy):
 
 
 cdef double _integrate(const Integral* integral) noexcept nogil:
-    """Cut the line in two where the error is largest, until errors no longer matter."""
+    """Integrate adaptively: halve the piece of the largest error until the sum of errors is small enough."""
     cdef Piece[MAX_PIECES] pieces
     cdef Py_ssize_t n = _first_pieces(integral, pieces), k, worst
     cdef double total = 0.0, error = 0.0, enough
@@ -543,7 +544,7 @@ cdef double _integrate(const Integral* integral) noexcept nogil:
 
 
 cdef Py_ssize_t _first_pieces(const Integral* integral, Piece* pieces) noexcept nogil:
-    """Cut the line at quantiles, at the observation, and where a probability or an infinite density may be."""
+    """Cut the line at quantiles, at the observation, at atoms and where the density may be infinite."""
     cdef const Mix* mix = integral.mix
     cdef double[N_EDGES] edges
     cdef double width, low, high, part, farthest
@@ -551,7 +552,7 @@ cdef Py_ssize_t _first_pieces(const Integral* integral, Piece* pieces) noexcept 
     cdef bint has_root = mix.lanes[ROOT].n_normals + mix.lanes[ROOT].n_shaped > 0
     for k in range(N_LEVELS):
         edges[k] = rough_quantile(mix, LEVELS[k])
-    if mix.is_transformed or mix.n_students > 0:        # where logs end shows in the score
+    if mix.is_transformed or mix.n_students > 0:        # the score depends on where tails of logs are cut
         edges[0], edges[N_LEVELS - 1] = inner_quantile(mix, LEVELS[0]), inner_quantile(mix, LEVELS[N_LEVELS - 1])
     low, high = smaller(edges[0], edges[N_LEVELS - 1]), larger(edges[0], edges[N_LEVELS - 1])
     width = larger(high - low, larger(1e-12 * larger(fabs(low), fabs(high)), 1e-290))
@@ -587,7 +588,7 @@ cdef Py_ssize_t _first_pieces(const Integral* integral, Piece* pieces) noexcept 
 
 
 cdef double _reach(const Mix* mix, double center) noexcept nogil:
-    """Distance from a centre within which all components about y lie, but for a negligible part of each."""
+    """Return the distance from a centre within which all components of y lie, but for negligible tails."""
     cdef const MixtureLanes* lanes = &mix.lanes[IDENTITY]
     cdef double reach = 0.0, each
     cdef Py_ssize_t k
@@ -617,10 +618,10 @@ cdef void _sort(double* values, Py_ssize_t n) noexcept nogil:
 
 
 cdef void _sum_up(const Integral* integral, Piece* piece) noexcept nogil:
-    """Integrate over a piece by Kronrod's nodes; the error is the distance from what Gauss's among them give.
+    """Integrate over a piece by the Gauss-Kronrod rule, and estimate the error by its difference from the Gauss rule.
 
-    A narrow component may lie between all nodes. Of the entropy, what the density misses of the probability counts;
-    of the CRPS, whose integrand rises or falls throughout, what lies between the ends and the nodes next to them.
+    A narrow component may lie between all nodes. So the error of the entropy includes the probability that the density
+    at the nodes misses; that of the CRPS, whose integrand is monotonic, the misfit at both ends of the piece.
     """
     cdef double middle = 0.5 * (piece.begin + piece.end), half = 0.5 * (piece.end - piece.begin)
     cdef double by_gauss = 0.0, by_kronrod = 0.0, mass = 0.0, each, density = 0.0
@@ -647,7 +648,7 @@ cdef void _sum_up(const Integral* integral, Piece* piece) noexcept nogil:
 
 
 cdef inline double _place_of(const Piece* piece, double u, double* slope) noexcept nogil:
-    """x at u, and dx/du."""
+    """Return x at u, and write dx/du."""
     if piece.course == STRAIGHT:
         slope[0] = piece.size
         return piece.origin + piece.size * u
@@ -659,7 +660,7 @@ cdef inline double _place_of(const Piece* piece, double u, double* slope) noexce
 
 
 cdef double _mass_below(const Integral* integral, const Piece* piece, double u) noexcept nogil:
-    """Probability, on the nearer side, of what lies beyond a place, with the sign of that side."""
+    """Return the probability of the components below x at u, from the nearer tail."""
     cdef double slope = 0.0, x = _place_of(piece, u, &slope), below
     below = tail_of(integral.mix, &integral.mix.lanes[IDENTITY], x, True, False).tail
     if below < 0.5:
@@ -669,7 +670,7 @@ cdef double _mass_below(const Integral* integral, const Piece* piece, double u) 
 
 
 cdef double _at(const Integral* integral, const Piece* piece, double u, double* mass) noexcept nogil:
-    """What is integrated over u; of the entropy, the density of u as well."""
+    """Return the integrand at u; for the entropy, write the density of u as well."""
     cdef const Mix* mix = integral.mix
     cdef double slope = 0.0, x = _place_of(piece, u, &slope), share = 1.0 - mix.atom_share, found, density
     cdef bint lower = x < integral.y, is_within
@@ -690,7 +691,7 @@ cdef double _at(const Integral* integral, const Piece* piece, double u, double* 
 
 
 cdef double _of_atoms(const Integral* integral) noexcept nogil:
-    """What values that have a probability of their own add to the entropy."""
+    """Return what atoms, at 0 and at the bounds, add to the entropy."""
     cdef const Mix* mix = integral.mix
     cdef double share = 1.0 - mix.atom_share, atom = larger(smaller(0.0, mix.high), mix.low), total = 0.0, each
     if not integral.is_entropy:

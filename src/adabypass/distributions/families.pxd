@@ -1,4 +1,4 @@
-# What compiled code knows of every family of noise: one table of operations, indexed by `Family` of noise.py.
+# Operations on every noise family: one table, indexed by `Family` of numerics/noise.py.
 
 from libc.stdint cimport int64_t
 
@@ -15,17 +15,17 @@ ctypedef double (*LogDensity)(const Noise* noise, const Component* part, double 
 
 cdef struct Noise:
     bint has_epsilon                # whether its shape depends on epsilon
-    double start_log                # log of the scale of AutoBypass's filters before anything is learned
-    const Normals* normals          # what it is a mixture of, if their number is not 0
-    double normals_var              # and its variance
-    VarOf var                       # of noise of scale 1
-    LogDensity log_density          # of a component at y
+    double start_log                # log of the initial noise scale of AutoBypass's filters
+    const Normals* normals          # normals of which it is a mixture; n is 0 for other families
+    double normals_var              # variance of that mixture
+    VarOf var                       # variance at scale 1
+    LogDensity log_density          # log density of a component at y
 
 
 cdef Noise[MOST_FAMILIES] NOISES
 cdef Normals[MOST_FAMILIES] NORMALS
 cdef FlexibleNormals FLEXIBLE_NORMALS
-cdef double[MOST_FLEXIBLE] FLEXIBLE_START   # shares of its normals before anything is learned
+cdef double[MOST_FLEXIBLE] FLEXIBLE_START   # initial shares of the normals of flexible noise
 cdef int64_t INSENSITIVE, GAUSSIAN, MODERATE, STUDENT
 
 

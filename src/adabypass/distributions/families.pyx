@@ -1,7 +1,8 @@
-"""One table of operations on every family of noise: variance and density. Its evidence is in numerics/c/noise.h.
+"""Density and moments of components, and of mixtures of them: one table of operations on every noise family.
 
-A new family gets its functions and its row of the table here, its description in noise.py, and a place among the bank's
-noise models.
+A new family gets its functions and its row of the table here, its description in numerics/noise.py, its evidence in
+numerics/c/noise.h, and a place among the bank's noise models. A forecast about which nothing is known has components of
+mean nan; every result for it is nan.
 """
 
 from libc.math cimport INFINITY, M_PI, NAN, erf, exp, expm1, fabs, hypot, isnan, lgamma, log, log1p, sqrt
@@ -21,16 +22,16 @@ if sizeof(Component) != component.COMPONENT.itemsize:
     )
 
 cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
-cdef double MANY_DOF = 1e6
+cdef double MANY_DOF = 1e6      # degrees of freedom beyond which Student's t is normal up to rounding
 cdef double LARGEST = limits.LARGEST
 cdef double LARGEST_LOG = limits.LARGEST_LOG
 cdef double LARGEST_LOG_VAR = limits.LARGEST_LOG_VAR
 cdef double LEAST_DOF = limits.LEAST_DOF
-cdef double FAR_FROM_ZERO = 6.0     # standard deviations beyond which a root is as good as always of one sign
+cdef double FAR_FROM_ZERO = 6.0     # mean of a root over its sd beyond which its sign is certain, up to rounding
 cdef double LARGEST_D = limits.LARGEST_DISTANCE
 cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
-cdef double FLOODED = 1e8       # beyond it the noise's shape moves no digit of the sum's distribution function
-cdef double HIDDEN = 1e30       # and beyond it none of its log density, however far out
+cdef double FLOODED = 1e8       # signal over noise variance beyond which the noise's shape does not affect the cdf
+cdef double HIDDEN = 1e30       # the same for the log density, however far out
 
 
 # Gaussian noise.
@@ -50,7 +51,7 @@ cdef double _normals_var(const Noise* noise, double epsilon) noexcept nogil:
 cdef double _normals_log_density(const Noise* noise, const Component* part, double y) noexcept nogil:
     cdef double top = -INFINITY, total = 0.0, sd = 0.0, log_var, d, each
     cdef Py_ssize_t j
-    for j in range(noise.normals.n - 1, -1, -1):        # from the widest, which is seldom lost
+    for j in range(noise.normals.n - 1, -1, -1):        # from the widest, which rarely underflows
         log_var = _log_var(part, noise.normals.sq[j], &sd)
         d = smaller(larger((y - part.mean) / sd, -LARGEST_D), LARGEST_D)
         each = log(noise.normals.share[j]) - 0.5 * (log_var + d * d)
@@ -79,7 +80,7 @@ cdef double _insensitive_log_density(const Noise* noise, const Component* part, 
 # Student's t.
 
 cdef double _student_var(const Noise* noise, double epsilon) noexcept nogil:
-    return 1.0          # of a component, its degrees of freedom tell
+    return 1.0          # a component's variance depends on its degrees of freedom
 
 
 cdef double _student_log_density(const Noise* noise, const Component* part, double y) noexcept nogil:
@@ -89,12 +90,12 @@ cdef double _student_log_density(const Noise* noise, const Component* part, doub
 
 cdef double student_log_height(double dof) noexcept nogil:
     """Log density of the standard Student's t distribution at 0."""
-    if dof > MANY_DOF:          # the difference below would be of rounding alone
+    if dof > MANY_DOF:          # the difference below would be rounding error
         return -HALF_LOG_2PI - 0.25 / dof
     return lgamma(0.5 * (dof + 1.0)) - lgamma(0.5 * dof) - 0.5 * log(dof * M_PI)
 
 
-# What all have in common.
+# All families.
 
 cdef double total_sd(const Component* part) noexcept nogil:
     """Standard deviation of one component."""
@@ -103,7 +104,7 @@ cdef double total_sd(const Component* part) noexcept nogil:
 
 
 cdef bint is_normal(const Component* part) noexcept nogil:
-    """Whether the noise is Gaussian, or too small beside x'w for its shape to show."""
+    """Whether the noise is Gaussian, or too small beside x'w for its shape to matter."""
     cdef const Noise* noise = noise_of(part.family)
     cdef double scale = part.noise_scale
     if noise.normals.n == 1:
@@ -112,7 +113,7 @@ cdef bint is_normal(const Component* part) noexcept nogil:
 
 
 cdef double part_sd(const Component* part, double noise_var) noexcept nogil:
-    """sqrt(signal_var + noise_scale² noise_var), which neither overflows nor underflows."""
+    """Return sqrt(signal_var + noise_scale² noise_var), without overflow or underflow."""
     cdef double var = part.signal_var + part.noise_scale * part.noise_scale * noise_var
     if 1.0 / LARGEST < var < LARGEST:
         return sqrt(var)
@@ -120,7 +121,7 @@ cdef double part_sd(const Component* part, double noise_var) noexcept nogil:
 
 
 cdef inline double _log_var(const Component* part, double noise_var, double* sd) noexcept nogil:
-    """Log of the square of `part_sd`, which is written."""
+    """Return the log of the variance, and write the standard deviation."""
     cdef double var = part.signal_var + part.noise_scale * part.noise_scale * noise_var
     if 1.0 / LARGEST < var < LARGEST:
         sd[0] = sqrt(var)
@@ -152,7 +153,7 @@ cdef int _fill_table() except -1:
     cdef Py_ssize_t index
     cdef Noise* noise
     if len(spec.Family) > MOST_FAMILIES or max(len(each.sds) for each in spec.NORMALS.values()) > MOST_NORMALS:
-        raise ImportError("compiled code has no room for so many families of noise, or normals in one of them")
+        raise ImportError("noise.py has more families, or normals in a family, than compiled code has room for")
     if len(spec.FLEXIBLE_NORMALS.sds) != MOST_FLEXIBLE:
         raise ImportError(f"flexible noise has {len(spec.FLEXIBLE_NORMALS.sds)} normals, in C {MOST_FLEXIBLE}")
     sds = spec.FLEXIBLE_NORMALS.sds.tolist()
@@ -161,7 +162,7 @@ cdef int _fill_table() except -1:
         FLEXIBLE_NORMALS.sq[index] = spec.FLEXIBLE_NORMALS.sds[index] ** 2
         FLEXIBLE_NORMALS.twin[index] = len(sds) - 1 - sds[::-1].index(sds[index])
         FLEXIBLE_START[index] = spec.FLEXIBLE_NORMALS.start[index]
-    for index in range(MOST_FAMILIES):      # rows without a family are Gaussian: a wrong index does no harm
+    for index in range(MOST_FAMILIES):      # unused rows are Gaussian, so that every masked index is valid
         family = spec.Family(index) if index < len(spec.Family) else spec.Family.GAUSSIAN
         noise = &NOISES[index]
         noise.start_log = log(spec.START_SCALE.get(family, 1.0))
@@ -173,7 +174,7 @@ cdef int _fill_table() except -1:
         elif family is spec.Family.INSENSITIVE:
             noise.var = _insensitive_var
             noise.log_density = _insensitive_log_density
-        elif family is spec.Family.STUDENT:         # of forecasts alone
+        elif family is spec.Family.STUDENT:         # in forecasts only
             noise.has_epsilon = False
             _fill_normals(&NORMALS[index], spec.NORMALS[spec.Family.GAUSSIAN])
             noise.var, noise.log_density = _student_var, _student_log_density
@@ -196,12 +197,12 @@ _fill_table()
 # Mixtures of components.
 
 cdef bint is_known(const Component* parts) noexcept nogil:
-    """Whether anything is known about the forecast."""
+    """Return whether anything is known about the forecast."""
     return not isnan(parts[0].mean)
 
 
 cdef double mix_log_density(const Component* parts, Py_ssize_t n, double y) noexcept nogil:
-    """Log density of the mixture, the sum carried relative to the largest term so far."""
+    """Return the log density of a mixture, summed relative to the largest term so far."""
     cdef double top = -INFINITY, total = 0.0, each
     cdef const Noise* noise
     cdef Py_ssize_t k
@@ -214,11 +215,11 @@ cdef double mix_log_density(const Component* parts, Py_ssize_t n, double y) noex
             total *= exp(top - each)
             top = each
         total += parts[k].weight * exp(each - top)
-    return larger(top + log(total), -LARGEST)       # without any density, log(0)
+    return larger(top + log(total), -LARGEST)       # log(0) where no component has a density
 
 
 cdef void back_moments(int64_t target, double mean, double var, double* out_mean, double* out_var) noexcept nogil:
-    """Mean and variance of y, if its log or its root is normal with these: equation (221)."""
+    """Write mean and variance of y whose log or root is normal with `mean` and `var`: equation (221)."""
     cdef double sd, ratio, fourth, unit
     if target == IDENTITY:
         out_mean[0], out_var[0] = mean, var
@@ -228,7 +229,7 @@ cdef void back_moments(int64_t target, double mean, double var, double* out_mean
         out_mean[0] = exp(smaller(mean + 0.5 * var, LARGEST_LOG))
         out_var[0] = smaller(out_mean[0] * out_mean[0] * expm1(var), LARGEST)
         return
-    unit = larger(fabs(mean), sqrt(var))        # of the root, so that no power of it can overflow
+    unit = larger(fabs(mean), sqrt(var))        # scales the root, so that no power of it can overflow
     if unit == 0.0:
         out_mean[0] = out_var[0] = 0.0
         return
@@ -274,7 +275,7 @@ cdef void _moments(const Component* parts, Py_ssize_t n, double* mean, double* v
 
 
 cdef void _student_moments(const Component* part, double* mean, double* var) noexcept nogil:
-    """Mean and variance of y where y, or its log, has Student's t distribution: a log counts as normal."""
+    """Write mean and variance of y where y or log y has Student's t distribution; log y is taken as normal."""
     cdef double dof = larger(part.dof, LEAST_DOF)
     var[0] = smaller(part.noise_scale * part.noise_scale * (dof / (dof - 2.0)), LARGEST)
     back_moments(part.target, part.mean, var[0], mean, var)
@@ -283,7 +284,7 @@ cdef void _student_moments(const Component* part, double* mean, double* var) noe
 cdef double _target_moments(
     const Component* parts, Py_ssize_t n, int64_t target, double* mean, double* var
 ) noexcept nogil:
-    """Weight of the components about y, its log or its root, and what they say of the moments of y."""
+    """Return the weight of the components of y, its log or its root, and write their mean and variance of y."""
     cdef double share = 0.0, deviation, sd
     cdef Py_ssize_t k
     mean[0] = var[0] = 0.0
@@ -304,12 +305,12 @@ cdef double _target_moments(
 
 
 def moments(const Component[:, ::1] forecasts):
-    """Return mean and variance of each forecast; the interpreter's lock is released."""
+    """Return mean and variance of each forecast; the GIL is released."""
     mean, var = np.empty(forecasts.shape[0]), np.empty(forecasts.shape[0])
     cdef double[::1] means = mean, variances = var
     cdef Py_ssize_t t
     if forecasts.shape[1] == 0:
-        raise ValueError("a forecast needs at least one component")
+        raise ValueError("forecasts have no components; pass shape (n, n_components) with at least one")
     with nogil:
         for t in range(forecasts.shape[0]):
             _moments(&forecasts[t, 0], forecasts.shape[1], &means[t], &variances[t])
@@ -319,15 +320,15 @@ def moments(const Component[:, ::1] forecasts):
 # The evidence of one observation, for tests.
 
 def flexible_evidence(const double[::1] shares, double d, double v):
-    """Return the same under flexible noise whose normals have these shares."""
+    """Return what `evidence` does, under flexible noise whose normals have these shares."""
     if shares.shape[0] != MOST_FLEXIBLE:
-        raise ValueError(f"{MOST_FLEXIBLE} shares are needed")
+        raise ValueError(f"shares has {shares.shape[0]} values, but flexible noise has {MOST_FLEXIBLE} normals")
     cdef Evidence seen = KERNELS.flexible_evidence(&FLEXIBLE_NORMALS, &shares[0], d, v)
     return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope
 
 
 def evidence(Py_ssize_t family, double d, double v, double epsilon):
-    """Return log density, shift, variance, and slopes by log σ and by ε, of one observation."""
+    """Return log density, shift, variance and the derivatives by log σ and ε, for one observation."""
     cdef const Noise* noise = noise_of(family)
     cdef Evidence seen = KERNELS.evidence(noise.normals, d, v, epsilon)
     return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope

@@ -1,4 +1,4 @@
-# One forecast laid out for evaluation, whichever way it is kept.
+# Forecasts laid out for evaluation.
 
 from adabypass.distributions.component cimport N_TARGETS, Component
 from adabypass.distributions.record cimport RecordLayout
@@ -6,32 +6,32 @@ from adabypass.numerics.dispatch cimport MixtureLanes, TailValues
 
 
 cdef struct Student:
-    # A component that is a Student's t distribution of the value, or of its log.
+    # A component that is a Student's t distribution of y, or of log y.
     double weight
     double location
     double scale
     double dof
-    double log_height       # log density where it is highest
+    double log_height       # log density at the location
     bint is_log
 
 
 cdef struct Mix:
-    # A forecast: a mixture of components, which together have all of the probability but that of the atom.
-    MixtureLanes[N_TARGETS] lanes       # normals and insensitive noise of y, its log and its root
-    MixtureLanes largest                # those of y with a large weight alone
+    # One forecast: a mixture of components with total weight 1, which the atom at 0 reduces to 1 - atom_share.
+    MixtureLanes[N_TARGETS] lanes       # normals and smoothed insensitive noise of y, log y and root y
+    MixtureLanes largest                # components of y with a large weight, with weights that add up to 1
     Student* students
     Py_ssize_t n_students
-    Py_ssize_t student_room             # Student's t distributions that there is room for: a record has none
+    Py_ssize_t student_room             # capacity of `students`; 0 for a record
     bint has_log_students
-    bint is_transformed                 # whether any lane is of the log or the root
-    bint has_extreme                    # whether the square of a standard deviation could overflow or underflow
-    double center                       # where a search begins,
-    double unit                         # and the mean standard deviation: it hardly feels the widest component
+    bint is_transformed                 # whether any component describes the log or the root of y
+    bint has_extreme                    # whether the square of a standard deviation may overflow or underflow
+    double center                       # start of a search for a quantile
+    double unit                         # unit of a search: the mean standard deviation, robust to one wide component
     double atom_share                   # probability of a value of exactly 0
-    double low                          # values beyond these bounds are moved to them
-    double high
-    double* memory
-    Component* parts                    # room for the components of a record
+    double low                          # lower bound, to which smaller values are clipped
+    double high                         # upper bound, to which larger values are clipped
+    double* memory                      # the one allocation that all pointers of a Mix lead into
+    Component* parts                    # scratch for the components of a record
 
 
 cdef int make_room(Mix* mix, Py_ssize_t n_components, Py_ssize_t n_transformed, Py_ssize_t n_students) except -1
@@ -44,19 +44,19 @@ cdef double value_of(const Student* part, double z) noexcept nogil
 
 
 cdef class Forecasts:
-    cdef const Component[:, ::1] parts      # (n, n_components), or
-    cdef const double[:, ::1] records       # (n, size), with
-    cdef RecordLayout layout
-    cdef readonly Py_ssize_t n
-    cdef Mix mix
-    cdef Py_ssize_t n_room                  # components that there is room for,
-    cdef Py_ssize_t n_transformed           # that may be about the log of y, and as many about its root,
-    cdef Py_ssize_t n_students              # and that may be Student's t distributions
-    cdef const double[::1] atom_share       # (n,), or None
-    cdef const double[:, ::1] share         # (n_pooled, 1 + n_pool) of these forecasts and of each in the pool, or None
-    cdef const Py_ssize_t[::1] pooled_at    # (n,) row of `share`, -1 if the forecast is not pooled
-    cdef list pool                          # Forecasts of n_pooled rows each
-    cdef double low
+    cdef const Component[:, ::1] parts      # (n, n_components), if forecasts are stored as components
+    cdef const double[:, ::1] records       # (n, size), if they are stored as records
+    cdef RecordLayout layout                # of the records, or None
+    cdef readonly Py_ssize_t n              # number of forecasts
+    cdef Mix mix                            # the forecast that is laid out
+    cdef Py_ssize_t n_room                  # capacity of `mix` in components
+    cdef Py_ssize_t n_transformed           # its capacity in components of log y; that for root y is the same
+    cdef Py_ssize_t n_students              # its capacity in Student's t distributions
+    cdef const double[::1] atom_share       # (n,) probability of exactly 0, or None
+    cdef const double[:, ::1] share         # (n_pooled, 1 + n_pool) shares of these forecasts and of each in pool
+    cdef const Py_ssize_t[::1] pooled_at    # (n,) row of `share`; -1 if the forecast is not pooled
+    cdef list pool                          # `Forecasts` of n_pooled rows each
+    cdef double low                         # bounds of all forecasts
     cdef double high
 
     cdef bint lay_out(self, Py_ssize_t t, double negligible) noexcept nogil

@@ -25,18 +25,18 @@ from adabypass.numerics import limits
 cdef double LARGEST = limits.LARGEST
 cdef double LARGEST_LOG = limits.LARGEST_LOG
 cdef double LARGEST_SD = sqrt(1.0 / limits.SMALLEST_SIGNAL)
-cdef double HUGE_SD = 1e140         # beyond it squares could overflow,
-cdef double TINY_SD = 1e-140        # and below this one underflow
-cdef double LARGE_WEIGHT = 1e-3     # of a component that takes part in the first steps of a search from nowhere
-cdef double MIN_DOF_OF_HILL = 5.0   # from it on Hill's approximation is right to 2e-7
+cdef double HUGE_SD = 1e140         # standard deviation whose square may overflow
+cdef double TINY_SD = 1e-140        # standard deviation whose square may underflow
+cdef double LARGE_WEIGHT = 1e-3     # weight above which a component takes part in the first steps of a cold start
+cdef double MIN_DOF_OF_HILL = 5.0   # degrees of freedom from which Hill's approximation is accurate to 2e-7
 
 
-# Room for a forecast.
+# Memory of a laid-out forecast.
 
 cdef int make_room(Mix* mix, Py_ssize_t n_components, Py_ssize_t n_transformed, Py_ssize_t n_students) except -1:
-    """Allocate the lanes of a mixture of so many components, and room for these.
+    """Allocate a Mix with room for n_components components, of which n_students may be Student's t distributions.
 
-    Up to n_transformed of them are about the log of y, and as many about its root.
+    Up to n_transformed components may describe the log of y, and up to n_transformed its root.
     """
     cdef Py_ssize_t n_doubles
     cdef double* memory
@@ -60,7 +60,7 @@ cdef int make_room(Mix* mix, Py_ssize_t n_components, Py_ssize_t n_transformed, 
 
 
 cdef inline Py_ssize_t _n_lanes(Py_ssize_t n) noexcept nogil:
-    """Count the numbers of the lanes of n components."""
+    """Return the number of doubles in the lanes of n components."""
     return 3 * (MOST_NORMALS * n + LANES) + 5 * (n + LANES)
 
 
@@ -82,7 +82,7 @@ cdef double* _place(MixtureLanes* lanes, double* memory, Py_ssize_t n) noexcept 
 # Components into lanes.
 
 cdef void _empty_mix(Mix* mix) noexcept nogil:
-    """Begin with no component."""
+    """Remove all components."""
     cdef int target
     mix.center = mix.unit = 0.0
     mix.is_transformed = mix.has_extreme = mix.has_log_students = False
@@ -92,9 +92,9 @@ cdef void _empty_mix(Mix* mix) noexcept nogil:
 
 
 cdef inline void _add_normal(MixtureLanes* lanes, double weight, double mean, double var) noexcept nogil:
-    """Add a normal; a negative number for the variance is the inverse standard deviation of an extreme one."""
+    """Add a normal; `var` is its variance, or minus the inverse standard deviation of an extreme one."""
     cdef Py_ssize_t k = lanes.n_normals
-    lanes.weight[k], lanes.mean[k], lanes.inverse_sd[k] = weight, mean, var     # for `_finish_mix`
+    lanes.weight[k], lanes.mean[k], lanes.inverse_sd[k] = weight, mean, var     # `_finish_mix` inverts it
     lanes.n_normals = k + 1
 
 
@@ -123,7 +123,7 @@ cdef void _add_student(Mix* mix, const Component* part, double weight) noexcept 
 
 
 cdef inline double _normal_var(Mix* mix, const Component* part, double noise_var, double sd) noexcept nogil:
-    """What `_add_normal` takes for a component whose noise is normal with this variance at scale 1."""
+    """Return the `var` of `_add_normal` for a component with normal noise of this variance at scale 1."""
     if TINY_SD < sd < HUGE_SD:
         return part.signal_var + part.noise_scale * part.noise_scale * noise_var
     mix.has_extreme = True
@@ -131,7 +131,7 @@ cdef inline double _normal_var(Mix* mix, const Component* part, double noise_var
 
 
 cdef void _add_components(const Component* parts, Py_ssize_t n, double share, Mix* mix) noexcept nogil:
-    """Sort components into students, normals and others, each in lanes of its own."""
+    """Sort components into Student's t, normals and smoothed insensitive noise, each in its own lanes."""
     cdef MixtureLanes* lanes
     cdef const Noise* noise
     cdef const Component* part
@@ -143,7 +143,7 @@ cdef void _add_components(const Component* parts, Py_ssize_t n, double share, Mi
         if weight == 0.0:
             continue
         if part.family == STUDENT:
-            if mix.n_students < mix.student_room:       # whatever somebody has written to a record
+            if mix.n_students < mix.student_room:       # keeps memory safe whatever a record contains
                 _add_student(mix, part, weight)
             continue
         lanes = &mix.lanes[part.target]
@@ -162,7 +162,7 @@ cdef void _add_components(const Component* parts, Py_ssize_t n, double share, Mi
 
 
 cdef inline void _add_center(Mix* mix, int64_t target, double weight, double mean, double sd) noexcept nogil:
-    """Add to where a search begins, and to its unit."""
+    """Add a component to the start and the unit of a search."""
     cdef double slope = 1.0
     if target != IDENTITY and weight > 0.0:
         mix.is_transformed = True
@@ -176,7 +176,7 @@ cdef inline void _add_center(Mix* mix, int64_t target, double weight, double mea
 
 
 cdef void _finish_mix(Mix* mix) noexcept nogil:
-    """Fill the lanes up to whole blocks, with what has no weight, and invert the normals' standard deviations."""
+    """Pad the lanes to whole blocks with components of weight 0, and invert the normals' standard deviations."""
     cdef int target
     if mix.n_students > 0:
         _center_on_likeliest(mix)
@@ -207,7 +207,7 @@ cdef void _invert(MixtureLanes* lanes, bint has_extreme) noexcept nogil:
 
 
 cdef void _center_on_likeliest(Mix* mix) noexcept nogil:
-    """Begin a search at the student of the largest weight: a mean might lie far from all of them."""
+    """Start a search at the Student's t of the largest weight: the mean may lie far from all components."""
     cdef const Student* part = mix.students
     cdef Py_ssize_t k
     cdef double unit
@@ -220,7 +220,7 @@ cdef void _center_on_likeliest(Mix* mix) noexcept nogil:
 
 
 cdef void _drop_negligible(Mix* mix, double negligible) noexcept nogil:
-    """Leave out what has less weight than this: there are many such components, and they cost as much as others."""
+    """Remove components of no more than this weight: they are numerous, and cost as much as others."""
     cdef MixtureLanes* lanes
     cdef Py_ssize_t i, k
     cdef int target
@@ -250,7 +250,7 @@ cdef void _drop_negligible(Mix* mix, double negligible) noexcept nogil:
 
 
 cdef bint choose_largest(Mix* mix) noexcept nogil:
-    """Copy the components of large weight, as a mixture of their own; return whether it is worth a search."""
+    """Copy the components of large weight to a mixture of their own; return whether searching it saves time."""
     cdef MixtureLanes* lanes = &mix.lanes[IDENTITY]
     cdef MixtureLanes* large = &mix.largest
     cdef double total = 0.0
@@ -280,7 +280,7 @@ cdef bint choose_largest(Mix* mix) noexcept nogil:
 
 
 cdef double value_of(const Student* part, double z) noexcept nogil:
-    """The value that lies z scales from a component's centre."""
+    """Return the value of y that lies z scales from the location."""
     cdef double value = part.location + z * part.scale
     if part.is_log:
         return exp(smaller(value, LARGEST_LOG))
@@ -290,19 +290,19 @@ cdef double value_of(const Student* part, double z) noexcept nogil:
 # Records into lanes.
 
 cdef Py_ssize_t count_transformed(RecordLayout layout) noexcept:
-    """Count the components of a record that may be about the log of y."""
+    """Return the number of components of a record that may describe the log of y."""
     return layout.transformed.n_components if layout.transformed is not None else 0
 
 
 cdef void lay_out_record(const double* memory, RecordLayout layout, Mix* mix) noexcept nogil:
-    """Make a record the forecast that is evaluated."""
+    """Lay out one record."""
     _empty_mix(mix)
     _add_record(memory, layout, 1.0, mix)
     _finish_mix(mix)
 
 
 cdef void _add_record(const double* memory, RecordLayout layout, double share, Mix* mix) noexcept nogil:
-    """Do as `_add_components`, with a record."""
+    """Add the components of a record, straight from it where no square can overflow or underflow."""
     cdef const double* transformed
     cdef int target
     cdef bint is_plain = _is_plain(memory, layout)
@@ -323,7 +323,7 @@ cdef void _add_record(const double* memory, RecordLayout layout, double share, M
 
 
 cdef bint _is_plain(const double* memory, RecordLayout layout) noexcept nogil:
-    """Whether each linear model has its own noise, and no square could overflow or underflow."""
+    """Whether each linear model has its own noise family, and no square can overflow or underflow."""
     cdef Record record = layout.open(memory)
     cdef double largest = 0.0, least = INFINITY
     cdef Py_ssize_t k
@@ -336,7 +336,7 @@ cdef bint _is_plain(const double* memory, RecordLayout layout) noexcept nogil:
 
 
 cdef void _add_target(const double* memory, RecordLayout layout, int target, double share, Mix* mix) noexcept nogil:
-    """Add what a record, or a part of it, says of y, its log or its root."""
+    """Add the components of one part of a record: those of y, its log or its root."""
     cdef Record record = layout.open(memory)
     cdef MixtureLanes* lanes = &mix.lanes[target]
     cdef const Noise* noise
@@ -374,7 +374,7 @@ cdef void _add_flexible(const Record* record, RecordLayout layout, double share,
     cdef double* mean
     cdef double* var
     cdef Py_ssize_t j, k, n = layout.n_flexible
-    if n == 0:          # then a record has no shares of normals
+    if n == 0:          # the record has no shares of normals
         return
     for j in range(MOST_FLEXIBLE):
         center += record.normal_share[j] * FLEXIBLE_NORMALS.center[j]
@@ -394,7 +394,7 @@ cdef void _add_flexible(const Record* record, RecordLayout layout, double share,
 # The distribution function.
 
 cdef double probability(const Mix* mix, double y, bint lower) noexcept nogil:
-    """P(Y <= y), or P(Y > y) if not `lower`, of the whole forecast: with its atom, and within its bounds."""
+    """Return P(Y <= y), or P(Y > y) if not `lower`, of the forecast with its atom and bounds."""
     cdef double inside, atom = larger(smaller(0.0, mix.high), mix.low)
     if y < mix.low:
         inside = not lower
@@ -410,9 +410,9 @@ cdef double probability(const Mix* mix, double y, bint lower) noexcept nogil:
 cdef TailValues tail_of(
     const Mix* mix, const MixtureLanes* lanes, double y, bint lower, bint is_rough
 ) noexcept nogil:
-    """P(Y < y), or P(Y > y) if not `lower`, of the components; the density at y, and its slope away from the tail.
+    """Return P(Y < y), or P(Y > y) if not `lower`, of the components, the density at y, and its slope off the tail.
 
-    If rough, probabilities of Student's t distributions are right to 2e-7.
+    If `is_rough`, probabilities of Student's t distributions are accurate to 2e-7.
     """
     cdef double sign = 1.0 if lower else -1.0
     cdef TailValues values = KERNELS.mixture_tail(lanes, y, sign)
@@ -426,12 +426,12 @@ cdef TailValues tail_of(
 
 
 cdef void _add_tail(const MixtureLanes* lanes, int target, double y, double sign, TailValues* values) noexcept nogil:
-    """Add what the components about the log or the root of y contribute: equation (219)."""
+    """Add the contribution of the components of the log or the root of y: equation (219)."""
     cdef TailValues here
     cdef double slope, curve
     if lanes.n_normals + lanes.n_shaped == 0:
         return
-    if not has_target(target, y):       # below all of a log, and a single point of a root: without density
+    if not has_target(target, y):       # y has no log, or is the single point 0 of a root: no density
         values.tail += KERNELS.mixture_tail(lanes, -LARGEST if target == LOG else 0.0, sign).tail
         return
     here = KERNELS.mixture_tail(lanes, to_target(target, y), sign)
@@ -443,7 +443,7 @@ cdef void _add_tail(const MixtureLanes* lanes, int target, double y, double sign
 
 
 cdef void _add_students(const Mix* mix, double y, bint lower, bint is_rough, TailValues* out) noexcept nogil:
-    """Add what Student's t distributions contribute."""
+    """Add the contribution of Student's t distributions."""
     cdef const Student* part
     cdef Py_ssize_t k
     cdef double z, outside, density, slope, log_y = log(y) if y > 0.0 else -INFINITY
@@ -479,14 +479,14 @@ cdef double _rough_student(double dof, double z) noexcept nogil:
 # Many forecasts.
 
 cdef class Forecasts:
-    """Many forecasts, whichever way they are kept, and the room in which one of them is evaluated.
+    """Many forecasts, stored as components or records, and the memory in which one of them is laid out.
 
     Parameters
     ----------
-    forecasts : array of `COMPONENT` (n, n_components), or records (n, size) of a layout
+    forecasts : array of `COMPONENT` (n, n_components), or of records (n, size)
     layout : RecordLayout or None
     extras : MixtureExtras or None
-        Atoms at 0, bounds, and other forecasts with which these are pooled.
+        Atoms at 0, bounds, and forecasts to pool these with.
     """
 
     def __cinit__(self, forecasts, RecordLayout layout, extras=None):
@@ -503,7 +503,7 @@ cdef class Forecasts:
             self.records = forecasts
             self.n, self.n_room = self.records.shape[0], layout.n_components
             if self.records.shape[1] != layout.size:
-                raise ValueError(f"a record of this layout has {layout.size} numbers")
+                raise ValueError(f"records have {self.records.shape[1]} numbers, but must have {layout.size}")
             n_transformed = count_transformed(layout)
         if extras is not None:
             self._take(extras)
@@ -518,30 +518,30 @@ cdef class Forecasts:
         free(self.mix.memory)
 
     def _take(self, extras):
-        """Keep what a forecast may have besides its own components."""
+        """Check extras, and keep views of them."""
         cdef Py_ssize_t t
         self.low, self.high = extras.support
         self.atom_share = extras.zero_share
         if self.atom_share.shape[0] != self.n:
-            raise ValueError("as many atoms as forecasts are needed")
+            raise ValueError(f"zero_share has {self.atom_share.shape[0]} values, but there are {self.n} forecasts")
         if extras.share is None:
             return
         self.share, self.pooled_at = extras.share, extras.pooled_at
         if any(part.extras is not None for part in extras.parts):
-            raise ValueError("the parts of a pool have components alone")
+            raise ValueError("a part of the pool has extras; pass parts that have components alone")
         self.pool = [Forecasts(part._table, part.record_layout) for part in extras.parts]
         if self.share.shape[1] != 1 + len(self.pool) or self.pooled_at.shape[0] != self.n:
-            raise ValueError("every forecast of a pool needs a share")
+            raise ValueError("share or pooled_at has the wrong shape; pass (n_pooled, 1 + n_parts) and (n,)")
         if any((<Forecasts>each).n != self.share.shape[0] for each in self.pool):
-            raise ValueError("the parts of a pool need as many forecasts as it has")
+            raise ValueError(f"a part of the pool does not have {self.share.shape[0]} forecasts, as share has")
         for t in range(self.n):
             if not -1 <= self.pooled_at[t] < self.share.shape[0]:
-                raise IndexError(f"there is no pooled forecast {self.pooled_at[t]}")
+                raise IndexError(f"pooled_at is {self.pooled_at[t]}, but must be from -1 to {self.share.shape[0] - 1}")
 
     cdef bint lay_out(self, Py_ssize_t t, double negligible) noexcept nogil:
-        """Make forecast t the one that is evaluated; return whether anything is known about it.
+        """Lay out forecast t in `mix`; return whether anything is known about it.
 
-        Components of no more than the negligible weight are left out.
+        Components of no more than the `negligible` weight are left out.
         """
         cdef Py_ssize_t row = self.pooled_at[t] if self.share is not None else -1
         _empty_mix(&self.mix)
@@ -559,7 +559,7 @@ cdef class Forecasts:
         return True
 
     cdef bint _add(self, Py_ssize_t t, double share, Mix* mix) noexcept nogil:
-        """Add the components of forecast t to a mixture, in which they have a share; return whether any are known."""
+        """Add the components of forecast t to `mix` with a total weight; return whether anything is known."""
         if self.layout is None:
             if is_known(&self.parts[t, 0]):
                 _add_components(&self.parts[t, 0], self.parts.shape[1], share, mix)
@@ -570,7 +570,7 @@ cdef class Forecasts:
         return False
 
     cdef bint _add_pool(self, Py_ssize_t row) noexcept:
-        """Add what the others in the pool say; return whether all that have a share are known."""
+        """Add the other forecasts of the pool; return whether all that have a share are known."""
         cdef Py_ssize_t k
         for k in range(len(self.pool)):
             if self.share[row, 1 + k] > 0.0 and not (<Forecasts>self.pool[k])._add(
@@ -580,10 +580,7 @@ cdef class Forecasts:
         return True
 
     cdef double log_density(self, Py_ssize_t t, double y) noexcept nogil:
-        """Log density of forecast t at y; of a value that has a probability of its own, the log of that.
-
-        nan if nothing is known.
-        """
+        """Return the log density of forecast t at y, or the log probability of an atom; nan if nothing is known."""
         cdef double atom, found = 0.0, low = self.low, high = self.high
         if self.atom_share is None:
             return self._pooled_log_density(t, y)
@@ -603,7 +600,7 @@ cdef class Forecasts:
         return found if isnan(found) else larger(found, -LARGEST)
 
     cdef double _pooled_log_density(self, Py_ssize_t t, double y) noexcept nogil:
-        """Log density of the components of forecast t, and of those it is pooled with."""
+        """Return the log density of the components of forecast t and of those it is pooled with."""
         cdef Py_ssize_t row = self.pooled_at[t] if self.share is not None else -1
         cdef double found = self._own_log_density(t, y, self.mix.parts)
         if row >= 0:
@@ -612,6 +609,7 @@ cdef class Forecasts:
         return found
 
     cdef double _own_log_density(self, Py_ssize_t t, double y, Component* room) noexcept nogil:
+        """Return the log density of the components of forecast t alone; `room` holds those of a record."""
         if self.layout is None:
             if not is_known(&self.parts[t, 0]):
                 return NAN
@@ -622,7 +620,7 @@ cdef class Forecasts:
         return mix_log_density(room, self.layout.n_components, y)
 
     cdef double _pool_log_density(self, Py_ssize_t row, double y, double own) noexcept:
-        """log Σ share p(y), the sum carried relative to the largest term so far."""
+        """Return log Σ share p(y), as a sum relative to the largest term so far."""
         cdef double top = own, total = self.share[row, 0], each
         cdef Py_ssize_t k
         if total == 0.0:
@@ -641,16 +639,16 @@ cdef class Forecasts:
 
 
 cdef bint _any_target(const Component[:, ::1] parts, Py_ssize_t* n_students):
-    """Whether any component is about the log or the root of y; each must be about y or one of these.
+    """Check all targets, and return whether any normal or insensitive component has another than y.
 
-    If any is a Student's t distribution, all may be.
+    `n_students` becomes n_components if any component is a Student's t distribution.
     """
     cdef Py_ssize_t t, k
     cdef bint found = False
     for t in range(parts.shape[0]):
         for k in range(parts.shape[1]):
             if not IDENTITY <= parts[t, k].target < N_TARGETS:
-                raise ValueError(f"there is no target {parts[t, k].target}")
+                raise ValueError(f"target is {parts[t, k].target}, but must be one of Target")
             if parts[t, k].family == STUDENT:
                 n_students[0] = parts.shape[1]
             else:

@@ -1,4 +1,4 @@
-"""Forecasts that mix components of several families: normals, insensitive noise, Student's t."""
+"""Mixture forecasts: components are normal, insensitive or Student's t."""
 
 from collections.abc import Callable
 from math import isfinite
@@ -28,17 +28,16 @@ from adabypass.validation import Floats, check_array, check_rng, check_size, sho
 
 
 class Mixture(Distribution, MixtureMoments):
-    """A forecast that mixes components: each a Gaussian plus noise of some family, or Student's t.
+    """A mixture distribution: each component is a Gaussian plus noise of some family, or Student's t.
 
-    It may also give 0 a probability of its own, and keep to bounds. A component may be the distribution of the log or
-    the root of y: then mean and variance are those that y would have if all such components together were a normal,
-    whose variance, of a log, counts up to 1.
+    It may also have an atom at 0, and bounds. A component may describe the log or the root of y: mean and variance are
+    then computed as if all such components together were one normal, whose variance, for the log, is limited to 1.
 
     Parameters
     ----------
     components : array of `COMPONENT` (n_components,), or (n, n_components) for many forecasts
-        See adabypass.distributions.component; `Mixture.of` makes it out of one array for each field. The mixture
-        weights of a forecast are not below 0 and add up to 1; variances and scales are not below 0.
+        See adabypass.distributions.component; `Mixture.of` makes it from one array for each field. The mixture
+        weights of a forecast add up to 1; weights, variances and scales are not below 0.
 
     Examples
     --------
@@ -69,27 +68,27 @@ class Mixture(Distribution, MixtureMoments):
         zero_share: ArrayLike = 0.0,
         support: tuple[float, float] = UNBOUNDED,
     ) -> "Mixture":
-        """Return the mixture whose components have these fields.
+        """Make a mixture from one array for each field of its components.
 
         Parameters
         ----------
         weight : array (n_components,), or (n, n_components) for many forecasts
-            Mixture weights: not below 0, and adding up to 1 in each forecast.
+            Mixture weights, not below 0; they add up to 1 in each forecast.
         mean, signal_var
             Mean and variance of each component's Gaussian.
         noise_scale
-            Scale of the noise that is added to it.
+            Scale of the noise that is added to the Gaussian.
         epsilon
             Half-width of the flat top of insensitive noise, in units of `noise_scale`.
         family : Family, or an array of it
         target : Target, or an array of it
-            What of y a component is the distribution of: y itself, its log or its root.
+            Quantity that a component describes: y itself, its log or its root.
         dof
             Degrees of freedom of components that are Student's t distributions.
         zero_share : number, or array (n,)
-            Probability that the value is exactly 0, besides the components.
+            Probability that the value is exactly 0.
         support : pair of numbers
-            Values beyond these bounds are moved to them. All components must be Student's t distributions.
+            Lower and upper bound, to which values outside are clipped. All components must be Student's t.
         """
         names = COMPONENT.names or ()
         given = (weight, mean, signal_var, noise_scale, epsilon, family, target, dof)
@@ -98,7 +97,7 @@ class Mixture(Distribution, MixtureMoments):
             fields = np.broadcast_arrays(*arrays)
         except ValueError as error:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in zip(names, arrays, strict=True))
-            raise ShapeError(f"the fields have the shapes {shapes}, but must have one shape, or be numbers.") from error
+            raise ShapeError(f"the fields have the shapes {shapes}, which do not broadcast; pass one shape.") from error
         components = np.empty(fields[0].shape, COMPONENT)
         for name, values in zip(names, fields, strict=True):
             if name in ("family", "target") and (values != np.floor(values)).any():
@@ -113,28 +112,28 @@ class Mixture(Distribution, MixtureMoments):
 
     @staticmethod
     def bounded(components: Components, zero_share: Any, support: tuple[float, float]) -> "Mixture":
-        """Return the mixture of Student's t distributions with atoms at 0 and bounds: nothing is checked."""
+        """Make a mixture of Student's t distributions with atoms at 0 and bounds, without checks."""
         n = 1 if components.ndim == 1 else len(components)
         atoms = np.ascontiguousarray(np.broadcast_to(np.asarray(zero_share, dtype=np.float64), (n,)))
         return Mixture.with_extras(components, MixtureExtras(atoms, support))
 
     @staticmethod
     def with_extras(components: Components, extras: MixtureExtras) -> "Mixture":
-        """Return the mixture that a model forecasts, which has more than components: nothing is checked."""
+        """Make a mixture with extras, without checks."""
         forecast = Mixture.__new__(Mixture)
         forecast._fill_extras(components, extras)
         return forecast
 
     @staticmethod
     def unchecked(components: Components, mean: Any, var: Any) -> "Mixture":
-        """Return the mixture that a model forecasts, whose mean and variance it knows already: nothing is checked."""
+        """Make a mixture of known mean and variance, without checks."""
         forecast = Mixture.__new__(Mixture)
         forecast._fill_components(components, mean, var)
         return forecast
 
     @staticmethod
     def from_record(record: Floats, layout: RecordLayout, mean: Any, var: Any) -> "Mixture":
-        """Return the mixture that a model forecasts, kept as a record, or many of them: nothing is checked."""
+        """Make one mixture from a record, or many from records, without checks."""
         forecast = Mixture.__new__(Mixture)
         forecast._fill_record(record, layout, mean, var)
         return forecast
@@ -148,9 +147,9 @@ class Mixture(Distribution, MixtureMoments):
 
     @staticmethod
     def made(components: Components) -> "Mixture":
-        """Return the mixture of components that a model forecasts: nothing is checked.
+        """Make a model's mixture from components, without checks.
 
-        A component of hardly any share does not carry its mean and variance away: equation (249).
+        Components of negligible weight do not dominate its mean and variance: equation (249).
         """
         forecast = Mixture.__new__(Mixture)
         forecast._fill_from(components)
@@ -158,23 +157,23 @@ class Mixture(Distribution, MixtureMoments):
         return forecast
 
     def _fill_from(self, components: Components) -> None:
-        """Set the fields of a mixture that is being made, with the moments of its components."""
+        """Set components and moments of a mixture under construction."""
         many = components.ndim == 2
         mean, var = families.moments(np.ascontiguousarray(components if many else components[None]))
         self._fill_components(components, *((mean, var) if many else (mean[0], var[0])))
 
     def _keep_moments_near(self) -> None:
-        """Keep means near where the forecasts are: equation (249)."""
+        """Limit mean and variance to the central interval: equation (249)."""
         table = np.atleast_2d(self.components)
         mean, var = np.atleast_1d(self.mean, self.var)
         mean, var = keep_near(Mixture.unchecked(table, mean, var), mean, var, likeliest_moments(table)[1])
         self._fill_components(self.components, *((mean[0], var[0]) if self._is_single else (mean, var)))
 
     def _find_moments(self) -> tuple[Any, Any]:
-        """Return mean and variance of a mixture that has more than components.
+        """Compute mean and variance of a mixture with extras.
 
-        The mean of the components lies within the central interval of 99.9 %: one of hardly any share does not carry it
-        away. What is pooled with them has moments of its own.
+        The mean of the components is limited to their central interval of 99.9 %, so that one of negligible weight does
+        not dominate it. The other forecasts of a pool contribute their own moments.
         """
         assert self.extras is not None
         mean, var = own_mean, own_var = self._own_moments(self.extras)
@@ -193,7 +192,7 @@ class Mixture(Distribution, MixtureMoments):
         return (mean[0], var[0]) if self._is_single else (mean, var)
 
     def _own_moments(self, extras: MixtureExtras) -> tuple[Floats, Floats]:
-        """Return mean and variance of the components with atoms and bounds."""
+        """Compute mean and variance of the components with atoms and bounds."""
         table = np.ascontiguousarray(np.atleast_2d(self.components))
         is_known, atom = ~np.isnan(table["mean"][:, 0]), np.clip(0.0, *extras.support)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -208,7 +207,7 @@ class Mixture(Distribution, MixtureMoments):
 
     @property
     def is_known(self) -> Any:
-        """Whether anything is known about the observation; if not, the mean is nan and the variance infinite."""
+        """Whether anything is known about the observation; if not, the mean is nan and the variance inf."""
         if self.extras is None:
             return super().is_known
         known = ~np.isnan(np.atleast_2d(self.components)["mean"][:, 0])
@@ -225,15 +224,15 @@ class Mixture(Distribution, MixtureMoments):
         return f"{type(self).__name__}(mean={self.mean:.6g}, sd={self.sd:.6g})"
 
     def __len__(self) -> int:
-        """Count the forecasts."""
+        """Return the number of forecasts."""
         if self._is_single:
-            raise TypeError("a single forecast has no length.")
+            raise TypeError("a single forecast has no length; pass arrays of shape (n, n_components) for many.")
         if self.extras is not None:
             return len(self.extras.zero_share)
         return len(self.mean)
 
     def __getitem__(self, chosen: Any) -> "Mixture":
-        """Choose among many forecasts, as an array of one dimension would."""
+        """Select among many forecasts, with the index of an array of one dimension."""
         positions = np.arange(len(self))[chosen]
         if positions.ndim > 1:
             raise ShapeError(f"the index has shape {positions.shape}, but must be a number, a slice, or of shape (n,).")
@@ -245,36 +244,32 @@ class Mixture(Distribution, MixtureMoments):
         return Mixture.unchecked(self.components[chosen], mean, var)
 
     def logpdf(self, y: Number) -> Any:
-        """Return the log density at `y`; of a value that has a probability of its own, the log of that.
-
-        It is never below -1e300.
-        """
+        """Return the log density at `y`, or the log probability of an atom. It is never below -1e300."""
         return self._at(evaluate.logpdf, y)
 
     def cdf(self, y: Number) -> Any:
-        """Return the probability of a value up to `y`."""
+        """Return the cumulative distribution function at `y`."""
         return self._at(evaluate.cdf, y)
 
     def sf(self, y: Number) -> Any:
-        """Return the probability of a value above `y`."""
+        """Return the survival function at `y`."""
         return self._at(evaluate.sf, y)
 
     def crps(self, y: Number) -> Any:
         """Return the continuous ranked probability score at `y`: smaller is better, in the units of y.
 
-        It is an integral, as a rule right to 1e-6 of itself, and to 1e-4 where components differ by many orders of
-        magnitude. Tails of components of the log count up to 10,000
-        times the width between the quantiles of 0.01 and 99.99 %: the log of Student's t distribution would make any
-        score infinite.
+        It is integrated numerically: the relative error is about 1e-6, and up to 1e-4 where components differ by many
+        orders of magnitude. Tails of components of the log are cut at 10,000 times the width between the quantiles of
+        0.01 and 99.99 %, since the log of Student's t distribution would make any score infinite.
         """
         return self._at(evaluate.crps, y)
 
     def entropy(self) -> Any:
-        """Return the expected negative log density: the negative log score that the forecast expects of itself."""
+        """Return the differential entropy: the expected negative log density."""
         return self._at(evaluate.entropy, 0.0)
 
     def quantile(self, q: ArrayLike) -> Any:
-        """Return the value that is exceeded with probability 1 - q: see `Predictive`."""
+        """Return the value up to which the observation lies with probability `q`: see `Predictive`."""
         levels = check_probability(q)
         found = self._quantiles(levels)
         if self._is_single:
@@ -282,9 +277,9 @@ class Mixture(Distribution, MixtureMoments):
         return found.reshape((*levels.shape, len(self)))
 
     def quantile_each(self, q: ArrayLike) -> Floats:
-        """Return quantiles of many forecasts, (len(q), n), each as a single forecast would have it, to the last digit.
+        """Return quantiles of many forecasts, shape (len(q), n), bit for bit equal to those of each forecast alone.
 
-        `quantile` begins each search where the one before it ended, which is quicker where forecasts are alike.
+        `quantile` starts each search where the previous one ended, which is faster where forecasts are alike.
         """
         return self._quantiles(check_probability(q), restart=1)
 
@@ -293,7 +288,7 @@ class Mixture(Distribution, MixtureMoments):
         return evaluate.quantile(self._table, flat, self.record_layout, self.extras, restart)
 
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
-        """Return the central interval that holds the observation with probability `level`: see `Predictive`."""
+        """Return the central interval that contains the observation with probability `level`: see `Predictive`."""
         if start is not None:
             _check_start(start)
         if self.record is not None and self.record_layout is not None and self._is_single:
@@ -301,7 +296,7 @@ class Mixture(Distribution, MixtureMoments):
         return super().interval(level)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Any:
-        """Draw values: `size` of a single forecast, or of many, `size` rows of one value each."""
+        """Draw values: `size` of a single forecast; for n forecasts, `size` rows of n values."""
         rng, table = check_rng(rng), np.atleast_2d(self.components)
         shape = check_size(size, len(table))
         forecast = np.zeros(shape, dtype=int)
@@ -314,14 +309,14 @@ class Mixture(Distribution, MixtureMoments):
 
     @property
     def _table(self) -> Any:
-        """The components or records, for compiled code: a row for each forecast."""
+        """Components or records for compiled code, one row for each forecast."""
         table = self.components if self.record is None else self.record
         return np.ascontiguousarray(table[None] if self._is_single else table)
 
     def _at(self, function: Callable[..., Floats], at: ArrayLike) -> Any:
-        """Call a compiled function with one value for each forecast, or with many for a single forecast."""
+        """Evaluate a compiled function at one value for each forecast, or at many for a single forecast."""
         is_single = self._is_single
-        if is_single and isinstance(at, float) and isfinite(at):  # as a rule, and without the work for arrays
+        if is_single and isinstance(at, float) and isfinite(at):  # fast path
             return float(function(self._table, np.array([at]), self.record_layout, self.extras)[0])
         values = np.asarray(check_values(at, () if is_single else (len(self),)))
         flat = np.ascontiguousarray(values.reshape(-1) if is_single else np.broadcast_to(values, len(self)))
@@ -330,12 +325,12 @@ class Mixture(Distribution, MixtureMoments):
 
 
 def _pairs(shares: Any, parts: Any, first: int = 1) -> Any:
-    """Return the shares of a pool, from the first or the second on, with what they belong to."""
+    """Pair the shares of a pool, from index `first` on, with its parts."""
     return zip(shares[first:], parts, strict=True)
 
 
 def _draw(parts: Components, rng: np.random.Generator) -> Floats:
-    """Draw a value of each component."""
+    """Draw a value from each component."""
     is_student = parts["family"] == Family.STUDENT
     eta = noise.sample(parts["family"], parts["epsilon"], rng)
     if is_student.any():
@@ -348,7 +343,7 @@ def _draw(parts: Components, rng: np.random.Generator) -> Floats:
 
 
 def _draw_extras(extras: MixtureExtras, drawn: Floats, forecast: Any, rng: np.random.Generator) -> Floats:
-    """Return draws from the components, some of them replaced by 0 or by draws from what they are pooled with."""
+    """Replace draws from the components by 0, or by draws from the pool, as often as their shares require."""
     if extras.share is not None and extras.pooled_at is not None:
         row = extras.pooled_at[forecast]
         which = (np.asarray(rng.random(drawn.shape))[..., None] > extras.share.cumsum(axis=1)[row]).sum(axis=-1)
@@ -362,7 +357,7 @@ def _draw_extras(extras: MixtureExtras, drawn: Floats, forecast: Any, rng: np.ra
 
 
 def _check_atoms(atoms: Floats, components: Components) -> Floats:
-    """Check the probabilities of 0."""
+    """Check the probabilities of exactly 0."""
     expected = components.shape[:-1]
     if atoms.shape not in ((), expected):
         raise ShapeError(f"zero_share has shape {atoms.shape}, but must be a number, or have shape {expected}.")
@@ -378,15 +373,17 @@ def _check_support(support: Any, components: Components) -> tuple[float, float]:
         raise ParameterError(f"support is {shown(support)}, but must be a pair of numbers, the lower one first.")
     low, high = float(bounds[0]), float(bounds[1])
     if (low, high) != UNBOUNDED and (components["family"] != Family.STUDENT).any():
-        raise ParameterError(f"support is {shown(support)}, but only Student's t distributions can be bounded.")
+        raise ParameterError(
+            f"support is {shown(support)}, but only Student's t distributions can be bounded; pass family=STUDENT."
+        )
     return low, high
 
 
 def _check_start(start: object) -> None:
-    """Check the array in which a search notes where it ended."""
+    """Check the array in which a search stores where it ended."""
     if not (isinstance(start, np.ndarray) and start.dtype == np.float64 and start.shape == (2,)):
         raise ParameterError(
             f"start is {shown(start)}, but must be an array of two numbers; pass np.array([-1.0, 1.0])."
         )
     if not (start.flags.writeable and start.flags.c_contiguous):
-        raise ParameterError("start must be an array that can be written to, as np.array([-1.0, 1.0]) can.")
+        raise ParameterError("start is read-only or not contiguous; pass np.array([-1.0, 1.0]).")

@@ -1,4 +1,4 @@
-"""Forecasts without a distribution."""
+"""Point forecasts: a mean without a distribution."""
 
 from math import isnan
 from typing import Any
@@ -11,16 +11,16 @@ from adabypass.validation import check_array, shown
 
 
 class Point:
-    """A forecast without a distribution, from a model that has none.
+    """A point forecast, from a model that has no distribution.
 
-    Only the mean is there; asking for anything else says why.
+    It has a mean; every other attribute of a forecast raises `PointForecastError`.
 
     Parameters
     ----------
     mean
         A number, or an array (n,) of them; nan where nothing is known.
     model
-        Name of the model, for errors.
+        Name of the model, for error messages.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Point:
         return f"Point(mean={self.mean:.6g})"
 
     def __getitem__(self, chosen: Any) -> "Point":
-        """Choose among many forecasts, as an array would."""
+        """Select among many forecasts, with the index of an array."""
         return Point(self.mean[chosen], self._model)
 
     def __getattr__(self, name: str) -> Any:
@@ -63,7 +63,7 @@ class Point:
 
 
 def _check_mean(mean: Any) -> Any:
-    """Check what is not a plain float."""
+    """Check a mean that is not a Python float."""
     means = check_array(mean, "mean")
     if means.ndim > 1:
         raise ShapeError(f"mean has shape {means.shape}, but must be a number, or an array of shape (n,).")

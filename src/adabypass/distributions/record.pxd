@@ -1,4 +1,4 @@
-# How the forecast of a mixture is kept: one record of numbers, from which its components are made when they are needed.
+# How a run keeps the forecasts of mixtures: as records of numbers, from which components are made when needed.
 
 from libc.stdint cimport int64_t
 
@@ -7,29 +7,29 @@ from adabypass.numerics.dispatch cimport MOST_FLEXIBLE
 
 
 ctypedef struct Record:
-    # Where everything is in a record. Linear model k has mean and variance of x'w of k modulo the number of signals.
-    double* common_family       # of the noise of all of them; -1 if each has that of the layout
-    double* normal_share        # of each normal of flexible noise; not there if no family is flexible
-    double* weight              # of each linear model
-    double* mean                # of each signal
-    double* signal_var
-    double* noise_scale         # of each linear model
-    double* epsilon             # of each whose noise is insensitive
+    # Pointers into a record. Linear model k has signal k % n_signals: mean and variance of x'w.
+    double* common_family       # noise family of all linear models; -1 if each has that of the layout
+    double* normal_share        # (MOST_FLEXIBLE,) shares of the normals; absent if no family is flexible
+    double* weight              # (n_linears,) mixture weights
+    double* mean                # (n_signals,)
+    double* signal_var          # (n_signals,)
+    double* noise_scale         # (n_linears,)
+    double* epsilon             # (number of linear models whose noise is insensitive,)
 
 
 cdef class RecordLayout:
     cdef readonly tuple families
-    cdef readonly RecordLayout transformed       # of what says how the log and the root of y are distributed; or None
-    cdef readonly RecordLayout own               # of what is about y itself alone, which comes first
-    cdef readonly Py_ssize_t n_own          # numbers of that
-    cdef readonly Py_ssize_t n_linears
-    cdef readonly Py_ssize_t n_signals      # means and variances of x'w
+    cdef readonly RecordLayout transformed  # layout of the parts about the log and the root of y, or None
+    cdef readonly RecordLayout own          # layout of the part about y itself, which comes first
+    cdef readonly Py_ssize_t n_own          # numbers in the part about y itself
+    cdef readonly Py_ssize_t n_linears      # linear models
+    cdef readonly Py_ssize_t n_signals      # pairs of mean and variance of x'w
     cdef readonly Py_ssize_t n_flexible     # linear models of flexible noise, which come first
-    cdef readonly Py_ssize_t n_components
-    cdef readonly Py_ssize_t size           # of a record
-    cdef int64_t* family
-    cdef Py_ssize_t* signal_at              # which signal is that of a linear model,
-    cdef Py_ssize_t* epsilon_at             # and where its epsilon is; -1 if it has none
+    cdef readonly Py_ssize_t n_components   # components of a forecast
+    cdef readonly Py_ssize_t size           # numbers in a record
+    cdef int64_t* family                    # (n_linears,) noise family of each linear model
+    cdef Py_ssize_t* signal_at              # (n_linears,) index of the signal of each linear model
+    cdef Py_ssize_t* epsilon_at             # (n_linears,) index of the epsilon of each linear model; -1 if it has none
 
     cdef Record open(self, const double* memory) noexcept nogil
     cdef Component linear(self, const Record* record, Py_ssize_t k) noexcept nogil
@@ -39,11 +39,11 @@ cdef class RecordLayout:
 
 
 cdef enum:
-    ABSENT = -2     # as the common family: what is transformed so has no share
+    ABSENT = -2     # common family of a part about the log or the root of y that has no share in the forecast
 
 
 cdef inline bint is_present(const double* record) noexcept nogil:
-    """Whether the record of the log or of the root has a share in the forecast."""
+    """Whether the part about the log or the root of y has a share in the forecast."""
     return record[0] >= -1.0
 
 
@@ -62,12 +62,12 @@ cdef inline Record open_record(
 
 
 cdef class Moments:
-    cdef object own_mean            # a Python float, or an array (n,) of many forecasts; None until it is asked for
-    cdef object own_var
+    cdef object own_mean            # a Python float, or an array (n,) of many forecasts; None until it is computed
+    cdef object own_var             # the same for the variance
 
 
 cdef class MixtureMoments(Moments):
-    cdef object given               # its components, if they were given: (n_components,), or (n, n_components)
-    cdef readonly object record     # or the numbers from which they are made, (size,) or (n, size),
-    cdef readonly object record_layout    # and how
-    cdef readonly object extras     # what else it consists of (`MixtureExtras`), or None
+    cdef object given                   # components, (n_components,) or (n, n_components); None until they are made
+    cdef readonly object record         # record, (size,) or (n, size), from which components are made, or None
+    cdef readonly object record_layout  # `RecordLayout` of the record, or None
+    cdef readonly object extras         # `MixtureExtras`, or None

@@ -1,8 +1,8 @@
-"""The forecast of a mixture as one record of numbers, a sixth of the size of its components.
+"""How a run keeps forecasts: a mixture as one record of numbers, a sixth of the size of its components.
 
-A trace keeps records, and a forecast makes its components out of one when something about it is asked. The families of
-noise belong to the model, not to the forecast; the shares of the normals of flexible noise are common to all linear
-models, and linear models with the same weights have the same mean and variance of x'w: none is kept more than once.
+A trace keeps records; a forecast makes its components from one when it is evaluated. Nothing is stored twice: the noise
+families belong to the model, all linear models share the normals' shares of flexible noise, and linear models with the
+same weights share the mean and variance of x'w.
 """
 
 from libc.math cimport INFINITY, NAN, isnan, sqrt
@@ -29,23 +29,24 @@ cdef double LARGEST = limits.LARGEST
 
 
 cdef inline double saturate(double value) noexcept nogil:
+    """np.clip(value, -LARGEST, LARGEST)"""
     return larger(-LARGEST, smaller(value, LARGEST))
 
 
 @cython.auto_pickle(False)
 cdef class RecordLayout:
-    """How the forecasts of one kind of model are kept.
+    """The layout of the forecast records of one class of models.
 
     Parameters
     ----------
     families : sequence of Family
-        Of the noise of each linear model; those that are flexible come first.
+        Noise family of each linear model, flexible ones first.
     n_signals : int, optional
-        How many means and variances of x'w there are; linear model k has those of k modulo this. By default, as many as
+        Number of pairs of mean and variance of x'w: linear model k has pair k % n_signals. By default, the number of
         linear models.
     transformed : RecordLayout, optional
-        Of two more records, which follow: they say how the log and the root of y are distributed. The weights of all
-        three add up to 1.
+        Layout of two more parts that follow: the distributions of the log and of the root of y. The weights of all
+        three parts add up to 1.
     """
 
     def __cinit__(self, families, n_signals=None, RecordLayout transformed=None):
@@ -54,14 +55,14 @@ cdef class RecordLayout:
         self.n_linears = len(self.families)
         self.n_flexible = self.families.count(Family.FLEXIBLE)
         if self.n_linears == 0 or any(each is not Family.FLEXIBLE for each in self.families[:self.n_flexible]):
-            raise ValueError("a forecast needs families of noise, those that are flexible before the others")
+            raise ValueError("families is empty or out of order; pass at least one noise family, flexible ones first")
         if Family.STUDENT in self.families:
-            raise ValueError("a record has no room for the degrees of freedom of Student's t distributions")
+            raise ValueError("families contains STUDENT, but a record has no room for degrees of freedom; pass another")
         self.n_signals = self.n_linears if n_signals is None else n_signals
         if not 1 <= self.n_signals <= self.n_linears:
-            raise ValueError(f"{self.n_linears} linear models cannot have {n_signals} signals")
+            raise ValueError(f"n_signals is {n_signals}, but must be from 1 to {self.n_linears}, the size of families")
         if transformed is not None and transformed.transformed is not None:
-            raise ValueError("what is transformed cannot be transformed again")
+            raise ValueError("transformed has a transformed layout itself; pass one without")
         self.transformed = transformed
         self.own = RecordLayout(families, n_signals) if transformed is not None else self
         self.n_components = self.n_linears + self.n_flexible * (MOST_FLEXIBLE - 1)
@@ -94,11 +95,11 @@ cdef class RecordLayout:
         return hash(self.__reduce__()[1])
 
     def of(self, records):
-        """Return how these records are packed: this way, or without anything about the log and the root of y."""
+        """Return the layout of records by their size: this one, or `own`."""
         return self if records.shape[records.ndim - 1] == self.size else self.own
 
     def widened(self, records):
-        """Return records of `own` as records of this layout."""
+        """Convert records of `own` to records of this layout."""
         wide = np.zeros((*records.shape[:-1], self.size))
         wide[..., :self.n_own] = records
         if self.transformed is not None:
@@ -106,7 +107,7 @@ cdef class RecordLayout:
         return wide
 
     def is_transformed(self, records):
-        """Return whether any of the records says something about the log or the root of y."""
+        """Return whether the log or the root of y has a share in any of the records."""
         if self.transformed is None:
             return False
         first = records[..., [self.n_own, self.n_own + self.transformed.size]]
@@ -115,11 +116,11 @@ cdef class RecordLayout:
     def expand(self, records):
         """Return the components, (n_components,) or (n, n_components), of records (size,) or (n, size).
 
-        If none of them says anything about the log or the root of y, there are no components about these.
+        Components of the log and the root of y are left out if they have no share in any record.
         """
         table = np.ascontiguousarray(np.atleast_2d(records), dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != self.size:
-            raise ValueError(f"a record of this layout has {self.size} numbers")
+            raise ValueError(f"records have shape {table.shape}, but a record of this layout has {self.size} numbers")
         cdef bint is_transformed = self.is_transformed(table)
         cdef Py_ssize_t n = self.n_components
         if self.transformed is not None and not is_transformed:
@@ -137,7 +138,7 @@ cdef class RecordLayout:
         return open_record(<double*>memory, self.n_linears, self.n_signals, self.n_flexible > 0)
 
     cdef Component linear(self, const Record* record, Py_ssize_t k) noexcept nogil:
-        """What a record says of linear model k, whose noise is of the layout's family."""
+        """Return linear model k as a component with the layout's noise family."""
         cdef Py_ssize_t signal = self.signal_at[k], at = self.epsilon_at[k]
         return Component(
             record.weight[k], record.mean[signal], record.signal_var[signal], record.noise_scale[k],
@@ -145,11 +146,12 @@ cdef class RecordLayout:
         )
 
     cdef const double* record_of(self, const double* memory, int target) noexcept nogil:
-        """The part of a record about the log or the root of y; NULL if it has no share."""
+        """Return the part of a record about the log or the root of y; NULL if it has no share."""
         memory += self.n_own + (target - 1) * self.transformed.size
         return memory if is_present(memory) else NULL
 
     cdef void expand_one(self, const double* memory, Component* out, bint is_transformed) noexcept nogil:
+        """Write the components of one record: those of the log and the root of y only if `is_transformed`."""
         cdef Record record = self.open(memory)
         cdef bint is_known = not isnan(record.mean[0]), is_common = not is_known or record.common_family[0] >= 0.0
         cdef int64_t common = <int64_t>record.common_family[0] if is_known and is_common else GAUSSIAN
@@ -169,7 +171,7 @@ cdef class RecordLayout:
                 continue
             for j in range(MOST_FLEXIBLE):
                 out[j] = whole
-                if is_common:       # the first says it all
+                if is_common:       # the first carries all of the weight
                     out[j].weight *= j == 0
                     continue
                 out[j].weight *= record.normal_share[j]
@@ -183,7 +185,7 @@ cdef class RecordLayout:
                 out += self.transformed.n_components
 
     cdef void _expand_transformed(self, const double* memory, int target, Component* out) noexcept nogil:
-        """Write the components about the log or the root of y; without a share, all of them without weight."""
+        """Write the components about the log or the root of y; of weight 0 if it has no share."""
         cdef const double* record = self.record_of(memory, target)
         cdef Py_ssize_t k
         if record == NULL:
@@ -197,11 +199,11 @@ cdef class RecordLayout:
 
 @lru_cache(maxsize=8)
 def get_record_layout(families, n_signals, transformed):
-    """Return the layout of these families and so many signals: one object for each kind of model."""
+    """Return the layout with these arguments: one shared object for each class of models."""
     return RecordLayout(families, n_signals, transformed)
 
 
-# What a forecast consists of.
+# Base classes of forecasts, from which compiled code makes a forecast without a call to Python. Fields are read-only.
 
 cdef object plain(object value):
     """float(value) of a single number, an array of many as it is"""
@@ -209,7 +211,7 @@ cdef object plain(object value):
 
 
 cdef object frozen(object array):
-    """A copy that nobody can write to: its memory is that of bytes, so that the flag cannot be set again either."""
+    """Return a copy that is never writable: its memory belongs to bytes, so the flag cannot be set again."""
     return np.ndarray(array.shape, array.dtype, array.tobytes())
 
 
@@ -218,7 +220,7 @@ cdef class Moments:
     """Mean and variance of one forecast, as Python floats, or of many, as arrays (n,)."""
 
     def _fill(self, mean, var):
-        """Set the fields of a forecast that is being made."""
+        """Set mean and variance of a forecast under construction."""
         self.own_mean = plain(mean)
         self.own_var = plain(var)
 
@@ -252,20 +254,20 @@ cdef class MixtureMoments(Moments):
     """Mean, variance and components of one forecast or of many."""
 
     def _fill_components(self, components, mean, var):
-        """Set the fields of a forecast that is being made."""
-        self.given = frozen(components)     # compiled code relies on what was checked
+        """Set the fields of a forecast under construction."""
+        self.given = frozen(components)     # compiled code relies on checks made once
         self._fill(mean, var)
 
     def _fill_record(self, record, layout, mean, var):
-        """Set the fields of a forecast that is being made, or of many."""
+        """Set the fields of one forecast under construction, or of many."""
         self.record, self.record_layout = record, layout
         self._fill(mean, var)
 
     def _fill_extras(self, components, extras):
-        """Set the fields of a forecast that is being made; its moments are computed when they are asked for."""
+        """Set the fields of a forecast under construction; its moments are computed when they are needed."""
         self.given = frozen(components)
         self.extras = extras._replace(zero_share=frozen(extras.zero_share))
-        if extras.share is not None:        # compiled code indexes with what it has checked
+        if extras.share is not None:        # compiled code indexes with values that were checked once
             self.extras = self.extras._replace(share=frozen(extras.share), pooled_at=frozen(extras.pooled_at))
 
     @property
@@ -277,10 +279,10 @@ cdef class MixtureMoments(Moments):
 
     @property
     def components(self):
-        """A copy, or a read-only array, of `COMPONENT`: (n_components,), or (n, n_components) of many forecasts."""
+        """Components, an array of `COMPONENT`: (n_components,), or (n, n_components) for many forecasts."""
         if self.given is not None:
             return self.given
         components = self.record_layout.expand(self.record)
-        if components.ndim == 1:        # of many they are made anew, in pieces: they are large
+        if components.ndim == 1:        # those of many forecasts are large, and not kept
             self.given = components = frozen(components)
         return components

@@ -1,4 +1,4 @@
-"""Which versions and which instruction set are in use."""
+"""Versions and the instruction set in use."""
 
 import platform
 from importlib.metadata import version
@@ -7,12 +7,12 @@ from adabypass.numerics import dispatch
 
 
 def show_config() -> None:
-    """Print versions, platform and the instruction set of the compiled loops: what a report of a defect should say.
+    """Print versions, platform and instruction set, for a bug report.
 
-    The fastest instruction set that the machine can run is used; every one gives the same results, bit for bit. The
-    environment variable ADABYPASS_SIMD, set before the library is imported, forces another: `ADABYPASS_SIMD=baseline`.
+    The fastest instruction set that the machine supports is used; all give the same results, bit for bit. To force
+    another, set the environment variable ADABYPASS_SIMD before the import, such as `ADABYPASS_SIMD=baseline`.
 
-    It prints lines such as these::
+    The output looks like this::
 
         adabypass        0.1.0
         Python           3.11.7, CPython

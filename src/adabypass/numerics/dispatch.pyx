@@ -25,7 +25,7 @@ FUNCTIONS = {
 
 
 def available():
-    """Return the names of the instruction sets that this machine can run, from the slowest to the fastest."""
+    """Return the names of the instruction sets that this machine supports, from the slowest to the fastest."""
     return [adabypass_table(i).name.decode() for i in range(adabypass_count()) if adabypass_table(i) != NULL]
 
 
@@ -35,7 +35,7 @@ def in_use():
 
 
 def apply(str name, const double[::1] a):
-    """Return a mathematical function of each number, for tests."""
+    """Evaluate a function of c/functions.h at each number, for tests."""
     out = np.empty(a.shape[0])
     cdef double[::1] view = out
     cdef int function = FUNCTIONS[name]
@@ -55,8 +55,8 @@ cdef int _choose() except -1:
             KERNELS = table
     if KERNELS == NULL:
         raise ImportError(
-            f"{VARIABLE} is {wanted!r}, but this machine can run {', '.join(available())}; choose one of these, or "
-            "unset the variable to take the fastest."
+            f"{VARIABLE} is {wanted!r}, but this machine supports {', '.join(available())}; choose one of these, or "
+            "unset the variable to use the fastest."
         )
     return 0
 

@@ -1,17 +1,17 @@
-"""The variance of a mean whose terms depend on their neighbours in time."""
+"""Long-run variance: the variance of the mean of an autocorrelated series."""
 
 import numpy as np
 
 from adabypass.validation import Floats
 
 MOST_PERSISTENT = 0.97
-"""Autocorrelations above this are not told from a random walk, for which no mean exists."""
+"""Maximum autocorrelation used by `bandwidth`: a random walk, for which no mean exists, has 1."""
 
 
 def mean_var(values: Floats, least_lags: int = 0) -> float:
     """Estimate the variance of the mean of `values`, which may be autocorrelated: Newey and West (1987).
 
-    Bartlett's weights over the autocovariances up to the lag of `bandwidth`; never negative, and 0 only where all
+    The autocovariances up to lag `bandwidth` have Bartlett weights. The result is never negative, and 0 only if all
     values are equal.
     """
     n, deviation = len(values), values - values.mean()
@@ -23,10 +23,10 @@ def mean_var(values: Floats, least_lags: int = 0) -> float:
 
 
 def bandwidth(values: Floats, least: int = 0) -> int:
-    """Choose how many lags to weigh: Andrews' (1991) rule for Bartlett's weights, at least `least`, at most a third.
+    """Choose the number of lags by Andrews' (1991) rule for Bartlett weights: at least `least`, at most n / 3.
 
-    1.1447 (4 r^2 n / (1 - r^2)^2)^(1/3), rounded down, where r is the autocorrelation at lag 1 and n the number of
-    values: none where neighbours are unrelated, about 8 for r = 0.5 and 200 values.
+    The rule is 1.1447 (4 r^2 n / (1 - r^2)^2)^(1/3), rounded down, where r is the autocorrelation at lag 1 and n the
+    number of values: 0 for r = 0, about 8 for r = 0.5 and n = 200.
     """
     n, deviation = len(values), values - values.mean()
     square = float(deviation @ deviation)

@@ -1,4 +1,4 @@
-"""Families of noise: insensitive (a flat top of half-width ε with Laplace tails, equations (1) and (4)-(6)), others.
+"""Noise families: insensitive (a flat top of half-width ε with Laplace tails, equations (1) and (4)-(6)) and others.
 
 Every family is described at scale 1.
 """
@@ -15,25 +15,26 @@ Number = TypeVar("Number", float, Floats)
 
 
 class Family(IntEnum):
-    """A family of noise."""
+    """A noise family."""
 
     INSENSITIVE = 0
     """A flat top of half-width epsilon with Laplace tails."""
     GAUSSIAN = 1
+    """The standard normal."""
     MODERATE = 2
     """A mixture of four normals, close to Student's t with 6 degrees of freedom."""
     HEAVY = 3
-    """A mixture of five normals, close to Student's t with 3 degrees of freedom; the widest is for glitches."""
+    """A mixture of five normals, close to Student's t with 3 degrees of freedom; the widest is for outliers."""
     FLEXIBLE = 4
-    """A mixture of normals that lie side by side, whose shares are learned: any shape, also one that is not symmetric.
+    """A mixture of adjacent normals with learned shares, which can take any shape, symmetric or not.
 
     In a forecast each of its normals is a component of its own."""
     STUDENT = 5
-    """Student's t distribution, of forecasts alone: no filter learns with it."""
+    """Student's t distribution, in forecasts only: no filter learns with it."""
 
 
 class Normals(NamedTuple):
-    """Noise that is a mixture of normals of mean 0."""
+    """Noise that is a mixture of normals with mean 0."""
 
     shares: tuple[float, ...]
     sds: tuple[float, ...]
@@ -45,7 +46,7 @@ class Normals(NamedTuple):
 
     @property
     def kurtosis(self) -> float:
-        """Fourth moment of the mixture over its squared variance: 3 for a normal."""
+        """Fourth moment over the squared variance: 3 for a normal."""
         return 3.0 * sum(share * sd**4 for share, sd in zip(self.shares, self.sds, strict=True)) / self.var**2
 
 
@@ -55,19 +56,19 @@ NORMALS = {
     Family.MODERATE: Normals((0.3811, 0.5253, 0.0909, 0.0027), (0.7743, 1.2348, 2.1323, 4.477)),
     Family.HEAVY: Normals((0.5251, 0.4112, 0.0614, 0.0022, 0.0001), (0.8126, 1.6481, 3.9717, 15.338, 100.0)),
 }
-"""The families that are mixtures of normals of mean 0."""
+"""Families that are mixtures of normals with mean 0."""
 
 
 class FlexibleNormals(NamedTuple):
-    """Normals of which flexible noise is a mixture, less its mean: equation (107)."""
+    """Normals of which flexible noise is a mixture, before its mean is subtracted: equation (107)."""
 
     centers: Floats
     sds: Floats
     start: Floats
-    """Their shares before anything is learned."""
+    """Initial shares."""
 
     def mean(self, shares: Floats) -> float:
-        """Return the mean of the mixture, which the noise is less of."""
+        """Return the mean of the mixture, which is subtracted from the noise."""
         return float(shares @ self.centers)
 
     def var(self, shares: Floats) -> float:
@@ -76,7 +77,7 @@ class FlexibleNormals(NamedTuple):
 
 
 FLEXIBLE_NORMALS = FlexibleNormals(
-    # Side by side where most of the noise lies, wider and further apart from there; the last is for glitches.
+    # Narrow where most of the noise lies, wider and further apart outside; the last is for outliers.
     centers=np.array([-9.5, -3.8, -2.05, -1.18, -0.56, 0.0, 0.56, 1.18, 2.05, 3.8, 9.5, 0.0]),
     sds=np.array([4.8, 1.6, 0.8, 0.48, 0.36, 0.33, 0.36, 0.48, 0.8, 1.6, 4.8, 30.0]),
     # Close to Student's t with 4 degrees of freedom.
@@ -90,7 +91,7 @@ START_SCALE = {
     Family.HEAVY: 0.35,
     Family.FLEXIBLE: 0.4,
 }
-"""Scale of the noise of AutoBypass's filters before anything is learned, in units of the scale of y."""
+"""Initial noise scale of AutoBypass's filters, in units of the scale of y."""
 
 
 def pdf(eta: float, epsilon: float) -> float:
@@ -104,7 +105,7 @@ def var(epsilon: Number) -> Number:
 
 
 def mean_var(epsilon: float) -> float:
-    """Return the variance of μ, the mean of the Gaussian that the noise is a mixture of, before anything is seen."""
+    """Return the prior variance of μ, the mean of the Gaussian in the noise's mixture representation."""
     return epsilon * (epsilon * (1.0 + epsilon / 3.0) / (1.0 + epsilon))  # (6)
 
 
@@ -114,7 +115,7 @@ def mean_var_slope(epsilon: float) -> float:
 
 
 def family_var(family: Integers, epsilon: Floats, shares: Floats = FLEXIBLE_NORMALS.start) -> Floats:
-    """Return the variance of noise of any family; epsilon matters for insensitive noise alone, shares for flexible."""
+    """Return the variance of noise of any family; `epsilon` is for insensitive, `shares` for flexible noise."""
     values = np.where(family == Family.FLEXIBLE, FLEXIBLE_NORMALS.var(shares), var(epsilon))
     for each, normals in NORMALS.items():
         values = np.where(family == each, normals.var, values)
@@ -124,7 +125,7 @@ def family_var(family: Integers, epsilon: Floats, shares: Floats = FLEXIBLE_NORM
 def sample(
     family: Integers, epsilon: Floats, rng: np.random.Generator, shares: Floats = FLEXIBLE_NORMALS.start
 ) -> Floats:
-    """Draw noise of any family, one number for each; `shares` are those of flexible noise."""
+    """Draw one value of noise for each family; `epsilon` is for insensitive, `shares` for flexible noise."""
     shape = epsilon.shape
     flat = rng.random(shape) * (1 + epsilon) < epsilon
     side = np.where(rng.random(shape) < 0.5, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Mappings that cannot be changed."""
+"""Read-only mappings."""
 
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
@@ -10,13 +10,13 @@ Value = TypeVar("Value")
 
 
 class ReadOnly(Mapping[str, Value]):
-    """Values by name that cannot be changed; unlike `types.MappingProxyType` they can be copied and pickled."""
+    """A read-only mapping of names to values that, unlike `types.MappingProxyType`, can be copied and pickled."""
 
     __slots__ = ("_values",)
 
     def __init__(self, values: Mapping[str, Value]) -> None:
         if not isinstance(values, Mapping):
-            raise ParameterError(f"values is {shown(values)}, but must be a dict of values by name.")
+            raise ParameterError(f"values is {shown(values)}, but must be a dict with names as keys.")
         self._values = dict(values)
 
     def __getitem__(self, name: str) -> Value:

@@ -1,4 +1,4 @@
-"""Mathematical functions that are hot enough for a form of our own; tests pin each to mpmath."""
+"""Special functions for which SciPy's are too slow; tests compare each with mpmath."""
 
 from libc.math cimport M_PI, copysign, erfc, exp, fabs, log, sqrt
 
@@ -57,7 +57,7 @@ _fill_tables()
 
 
 cpdef double bessel_ratio(double rho) noexcept nogil:
-    """k0e(z) / (z * k1e(z)), z = sqrt(rho): equation (23)."""
+    """Return k0e(z) / (z * k1e(z)), z = sqrt(rho): equation (23)."""
     cdef double z, t, L, k0_plain, k0_log, k1_plain, k1_log, above, below
     cdef Py_ssize_t k
     if rho < 1.0:
@@ -79,7 +79,7 @@ cpdef double bessel_ratio(double rho) noexcept nogil:
 
 
 cdef Moments truncated_moments(double location, double prec, double half_width) noexcept nogil:
-    """Mean and variance of N(location, 1/prec) truncated to [-half_width, half_width]: equation (24)."""
+    """Return mean and variance of N(location, 1/prec) truncated to [-half_width, half_width]: equation (24)."""
     cdef Moments result
     cdef double scale = sqrt(prec)
     cdef Piece d = flat_piece(scale * (fabs(location) - half_width), 2.0 * scale * half_width)
@@ -90,7 +90,7 @@ cdef Moments truncated_moments(double location, double prec, double half_width) 
 
 
 cdef Moments atom_moments(double location, double prec, double half_width) noexcept nogil:
-    """The same with an atom at each end, whose weight is the density there: equation (231)."""
+    """Return `truncated_moments` with an atom at each end, whose weight is the density there: equation (231)."""
     cdef Moments result
     cdef double scale = sqrt(prec)
     cdef double near = scale * (fabs(location) - half_width), width = 2.0 * scale * half_width
@@ -112,7 +112,7 @@ cdef Moments atom_moments(double location, double prec, double half_width) noexc
 
 
 cdef Piece flat_piece(double near, double width) noexcept nogil:
-    """The standard normal on [near, near + width], near >= -width / 2."""
+    """Return the standard normal on [near, near + width], near >= -width / 2."""
     cdef double fall = width * (near + 0.5 * width)         # log density at the near end less that at the far end
     if width > 0.5 and near <= 4.0:
         return normal_piece(near, width, exp(-0.5 * near * near), exp(-0.5 * near * near - fall))
@@ -124,7 +124,7 @@ cdef Piece flat_piece(double near, double width) noexcept nogil:
 
 
 cdef Piece tail_piece(double near) noexcept nogil:
-    """The standard normal on [near, inf), its mass relative to the density at `near` even where that is negative."""
+    """Return the standard normal on [near, inf), its mass over the density at `near`, also for near < 0."""
     cdef Piece d
     cdef double hazard
     if near > 20.0:
@@ -137,7 +137,7 @@ cdef Piece tail_piece(double near) noexcept nogil:
 
 
 cdef Piece normal_piece(double near, double width, double near_density, double far_density) noexcept nogil:
-    """The same in closed form, for an interval that is neither narrow nor far in the tail: there it loses no digits.
+    """Return `flat_piece` in closed form, accurate for an interval that is neither narrow nor far in the tail.
 
     The densities are those at the two ends, times sqrt(2π).
     """
@@ -153,7 +153,7 @@ cdef Piece normal_piece(double near, double width, double near_density, double f
 
 
 cdef inline Piece _by_continued_fraction(double near) noexcept nogil:
-    """Untruncated tail far beyond 0: Laplace's continued fraction, whose terms are all positive.
+    """Return the tail far beyond 0 by Laplace's continued fraction, whose terms are all positive.
 
     With U = 2/(near + 3/(near + ...)) and T = 1/(near + U): mean T, variance T (U - T), mass 1/(near + T).
     """
@@ -171,7 +171,7 @@ cdef inline Piece _by_continued_fraction(double near) noexcept nogil:
 cdef inline Piece _by_quadrature(
     double near, double width, const double* nodes, const double* weights, int order
 ) noexcept nogil:
-    """Gauss-Legendre; positive terms only, exact to rounding while the log density falls by less than 40."""
+    """Return a piece by Gauss-Legendre quadrature, exact up to rounding while the log density falls by up to 40."""
     cdef Piece d
     cdef double[FINE] distance, density
     cdef double low = smaller(near, 0.0), tilt = larger(near, 0.0), half = 0.5 * width
@@ -192,7 +192,7 @@ cdef inline Piece _by_quadrature(
 
 
 def moments(double location, double prec, double half_width, bint atoms=False):
-    """Give `truncated_moments`, or `atom_moments`, to Python, as a pair."""
+    """Return `truncated_moments`, or `atom_moments`, as a pair."""
     cdef Moments result
     if atoms:
         result = atom_moments(location, prec, half_width)

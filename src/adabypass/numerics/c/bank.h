@@ -1,4 +1,4 @@
-/* A bank of filters, and where everything of it is: state/bank_table.py says what each name means.
+/* The layout of a bank of filters; state/bank_table.py documents each name.
 
    Weights follow LANES random walks, one in each lane: [weight][walk], [element][walk]; elements of a covariance are its
    lower triangle, or its diagonal. A filter is a walk with one of the noise models: filter k has walk k % LANES, and a

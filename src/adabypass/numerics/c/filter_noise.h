@@ -80,7 +80,7 @@ static inline void find_noise(Bank* bank, ptrdiff_t k, double least, double seas
     store(bank->noise_var + k, noise_var(bank, k));
 }
 
-/* An observation, and what all filters need to know of it. */
+/* An observation, and quantities derived from it that all filters use. */
 typedef struct {
     double y;               /* in standard units; nan if it is missing */
     double observed;        /* in the user's */
@@ -88,7 +88,7 @@ typedef struct {
     double least_log;       /* of the noise's scale: (85) */
     double slope_rate;      /* of the mean squares of slopes */
     double slow_rate;       /* least rate of the noise's scale */
-    bool repeats;           /* whether it has been the same for long */
+    bool repeats;           /* whether its value has been repeated for long */
 } Observation;
 
 static inline Observation describe(const Bank* bank, double y, double observed)

@@ -1,4 +1,4 @@
-/* The filters of a bank, a walk and a noise model each: what they forecast, and what an observation says to them, in
+/* The filters of a bank, each a walk with a noise model: their forecasts, and their evidence from an observation, in
    standard units: equations (49)-(56). */
 
 #ifndef ADABYPASS_FILTERS_H
@@ -39,18 +39,18 @@ static inline void measure(Bank* bank, ptrdiff_t k, const Observation* seen)
     store(bank->v + k, clamp(v, limits->smallest_signal, 1.0 / limits->smallest_signal));
 }
 
-/* Write what the observation says to the filters from k on. */
-static inline void keep_evidence(Bank* bank, ptrdiff_t k, EvidenceLanes says)
+/* Store the evidence of the observation for the filters from k on. */
+static inline void keep_evidence(Bank* bank, ptrdiff_t k, EvidenceLanes seen)
 {
-    store(bank->mass + k, says.mass);
-    store(bank->log_unit + k, says.log_unit);
-    store(bank->shift + k, says.shift);
-    store(bank->posterior_var + k, says.var);
-    store(bank->scale_slope + k, says.scale_slope);
-    store(bank->epsilon_slope + k, says.epsilon_slope);
+    store(bank->mass + k, seen.mass);
+    store(bank->log_unit + k, seen.log_unit);
+    store(bank->shift + k, seen.shift);
+    store(bank->posterior_var + k, seen.var);
+    store(bank->scale_slope + k, seen.scale_slope);
+    store(bank->epsilon_slope + k, seen.epsilon_slope);
 }
 
-/* What the observation says to the filters from `first` up to `stop`, whose noise is of one family: of n normals. */
+/* Evidence for the filters from `first` up to `stop`, whose noise is of one family: a mixture of n normals. */
 INLINE void weigh_family(Bank* bank, ptrdiff_t first, ptrdiff_t stop, const Normals* normals, const int n)
 {
     for (ptrdiff_t k = first; k < stop; k += WIDTH)
@@ -58,7 +58,7 @@ INLINE void weigh_family(Bank* bank, ptrdiff_t first, ptrdiff_t stop, const Norm
             bank, k, family_evidence(normals, n, load(bank->d + k), load(bank->v + k), load(bank->filter_epsilon + k)));
 }
 
-/* What the observation says to the filters of flexible noise, and which normal of theirs it came from. */
+/* Evidence for the filters of flexible noise, and the posterior shares of their normals. */
 static inline void weigh_flexible(Bank* bank)
 {
     const double* share = bank->normal_share;
@@ -71,7 +71,7 @@ static inline void weigh_flexible(Bank* bank)
     }
 }
 
-/* What the observation says to every filter, one family of noise after the other: noise models are sorted by it. */
+/* Evidence for every filter, one noise family after the other: noise models are sorted by family. */
 static inline void weigh_evidence(Bank* bank)
 {
     const double* family = setting(bank, FAMILY);
@@ -92,8 +92,8 @@ static inline void weigh_evidence(Bank* bank)
     }
 }
 
-/* Let the noise of every filter learn from y, in standard units; `observed` is the same in the user's. nan lets time
-   pass. What y says to each filter is left for the mixture and for the walks. */
+/* Let the noise of every filter learn from y, in standard units; `observed` is y in the user's units. nan lets
+   time pass. The evidence for each filter is left for the mixture and for the walks. */
 static void absorb_filters(Bank* bank, double y, double observed)
 {
     Observation seen = describe(bank, y, observed);

@@ -1,12 +1,12 @@
-/* What every instruction set offers: one table of functions, of which the best is chosen when the library is imported. */
+/* The functions of every instruction set: one table for each, of which the fastest is chosen at import. */
 
 #ifndef ADABYPASS_KERNELS_H
 #define ADABYPASS_KERNELS_H
 
 #include <stddef.h>
 
-#define OPENED 104          /* numbers whose memory holds a Bank */
-#define LANES 8             /* a bank has so many random walks; components of a mixture stand in blocks of so many */
+#define OPENED 104          /* size of the memory for a Bank, in doubles */
+#define LANES 8             /* number of random walks in a bank, and of components in a block of a mixture */
 #define MOST_NORMALS 8
 
 /* Noise that is a mixture of normals of mean 0. */
@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
     double center[MOST_FLEXIBLE];
     double sq[MOST_FLEXIBLE];       /* their variances */
-    int twin[MOST_FLEXIBLE];        /* the last of the normals that have the same */
+    int twin[MOST_FLEXIBLE];        /* index of the last normal with the same variance */
 } FlexibleNormals;
 
 /* The range of every number that a bank keeps: numerics/limits.py. */
@@ -32,7 +32,7 @@ typedef struct {
     double most_explained, max_spread;
 } Limits;
 
-/* What one observation says about η = (y - x'w)/σ, which is N(d, v) before it is seen. */
+/* Evidence of one observation about η = (y - x'w)/σ, whose prior is N(d, v). */
 typedef struct {
     double log_density;     /* of y, times σ */
     double shift;           /* posterior less prior mean of η */
@@ -79,7 +79,7 @@ typedef struct {
     double product;         /* x @ m */
 } Projection;
 
-/* What an observation does to the weights. */
+/* How an observation changes the weights. */
 typedef struct {
     double drift_var;       /* P = S + drift_var * eye(n) */
     double rounding;        /* relative, of one operation on P */
@@ -89,7 +89,7 @@ typedef struct {
     double explained;       /* P -= explained * P @ x (P @ x)' / D */
 } Conditioning;
 
-/* What an observation does to the gradient of the weights' mean, and to that of their covariance. */
+/* How an observation changes the gradients of the weights' mean and covariance. */
 typedef struct {
     double D;               /* g = p / D */
     double left;            /* 1 - x @ g */

@@ -1,4 +1,4 @@
-/* What one observation says under each family of noise: equations (38)-(44) and (67)-(69).
+/* Evidence of one observation under each noise family: equations (38)-(44) and (67)-(69).
 
    Everything is about η = (y - x'w)/σ, which is N(d, v) before y is seen. */
 

@@ -17,7 +17,7 @@
 #include "lanes.h"
 
 #if WIDTH == 8
-#define ROWS 8      /* at once: as many as the registers hold */
+#define ROWS 8      /* number of rows that fit into the registers at once */
 #elif WIDTH == 4
 #define ROWS 4
 #elif WIDTH == 2
