@@ -10,7 +10,7 @@ from pytest import approx
 
 from adabypass.distributions.predictive import Predictive
 from adabypass.kernels import bypass as bypass_kernel
-from adabypass.kernels import evidence as evidence_kernel
+from adabypass.kernels import evidence_filter as evidence_kernel
 from adabypass.kernels import kalman as kalman_kernel
 from adabypass.kernels import passive_aggressive as pa_kernel
 from adabypass.kernels.runner import DenseRunner

@@ -12,7 +12,7 @@ from libc.math cimport fabs, isnan, sqrt
 from adabypass.numerics.special cimport Moments, atom_moments, bessel_ratio, larger, smaller, truncated_moments
 from adabypass.kernels.belief cimport LinearMixture, export_single
 from adabypass.distributions.families cimport GAUSSIAN
-from adabypass.kernels.exact_gradient cimport (
+from adabypass.kernels.gradient cimport (
     AS_IN_THE_PAPER, E2, E3, E4, E8, Slopes, Surprise, Theta, adapt_exactly, drift_slopes, follow_exactly, open_slopes,
     squared_move,
 )

@@ -15,7 +15,7 @@ from adabypass.numerics.special cimport larger
 import numpy as np
 
 from adabypass.kernels.series import SeriesRunner
-from adabypass.kernels.transformed import KERNEL
+from adabypass.kernels.targets import KERNEL
 from adabypass.state import structures as design
 from adabypass.state.structure_row import LAYOUT
 

@@ -11,25 +11,22 @@ from libc.string cimport memcpy
 
 cimport numpy as cnp
 
-from adabypass.kernels.bank cimport describe_bank, forecast_start, measure_bank, open_bank
-from adabypass.kernels.bank_walks cimport setting
+from adabypass.kernels.bank cimport (
+    center_and_scale, describe_bank, forecast_start, is_milestone, measure_bank, open_bank, remember, reset, setting,
+    start_log_density,
+)
 from adabypass.kernels.runner cimport Runner
-from adabypass.kernels.step cimport (
-    LARGEST, LINE, Kernel, StepContext, WeightsView, next_line, saturate, scale_features,
-)
-from adabypass.kernels.warm_up cimport (
-    center_and_scale, is_milestone, remember, reset, start_log_density,
-)
+from adabypass.kernels.step cimport Kernel, LARGEST, LINE, StepContext, WeightsView, next_line, saturate, scale_features
+from adabypass.numerics.dispatch cimport KERNELS, LANES
+from adabypass.numerics.special cimport larger, smaller
 from adabypass.state.bank_table cimport (
     ANCHORED, ANCHOR_RATE, Bank, LARGEST_ERROR, LOG_SCORE, MAX_FAILURES, N_SEEN, N_WARM, PHASE, PHASE_SETTLED,
     PHASE_UNSCALED, PHASE_WARMING, PREC_DECAY, PRIOR_PREC, SEASON_STEP, SLOPES_DRIFT, SMALLEST_ANCHOR_VAR,
     WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, lay_scratch, scratch_size,
 )
-from adabypass.numerics.special cimport larger, smaller
-from adabypass.numerics.dispatch cimport KERNELS, LANES
 
-from adabypass.state import bank as bank_spec
 from adabypass.numerics import limits
+from adabypass.state import bank as bank_spec
 
 cnp.import_array()
 

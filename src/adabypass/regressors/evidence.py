@@ -1,6 +1,6 @@
 """The exact-evidence filter."""
 
-from adabypass.kernels import evidence
+from adabypass.kernels import evidence_filter
 from adabypass.numerics.noise import Family
 from adabypass.regressors.base import Regressor
 from adabypass.state.covariance import Covariance
@@ -36,7 +36,7 @@ class EvidenceBypass(Regressor):
     array([0.  , 2.93, 3.04])
     """
 
-    _kernel = evidence.KERNEL
+    _kernel = evidence_filter.KERNEL
     _spec_type = EvidenceBypassSpec
     _spec: EvidenceBypassSpec
 

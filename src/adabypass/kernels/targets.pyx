@@ -7,25 +7,21 @@ have shares in the forecast by evidence once their units are settled; after a va
 from libc.math cimport INFINITY, exp, fabs, isfinite, isnan, log, sqrt
 from libc.string cimport memset
 
-from adabypass.state.bank_table cimport (
-    Bank, LEAST_EVIDENCE, LOG_SCORE, N_WARM, NOISE_VAR, PHASE, PHASE_SETTLED, PRIOR_PREC, SEASON_STEP, TARGET_DISCOUNT,
-    row_size, scratch_size,
-)
 from adabypass.distributions.component cimport IDENTITY, LOG, N_TARGETS, ROOT, has_target, log_slope, to_target
 from adabypass.distributions.families cimport back_moments
 from adabypass.distributions.record cimport ABSENT, Record, open_record
-from adabypass.numerics.special cimport larger, smaller
-
 from adabypass.kernels.bank cimport (
-    learn_bank, describe_bank, forecast_bank, open_bank, weigh, weights,
+    describe_bank, export_mixture, forecast_bank, learn_bank, open_bank, setting, weigh, weights,
 )
-from adabypass.kernels.bank_belief cimport export_mixture
-from adabypass.kernels.bank_walks cimport setting
-from adabypass.kernels.step cimport LARGEST, LINE, Kernel, StepContext, saturate
+from adabypass.kernels.step cimport Kernel, LARGEST, LINE, StepContext, saturate
 from adabypass.numerics.dispatch cimport LANES, MOST_FLEXIBLE, OPENED
+from adabypass.numerics.special cimport larger, smaller
+from adabypass.state.bank_table cimport (
+    Bank, LEAST_EVIDENCE, LOG_SCORE, NOISE_VAR, N_WARM, PHASE, PHASE_SETTLED, PRIOR_PREC, SEASON_STEP,
+    TARGET_DISCOUNT, row_size, scratch_size,
+)
 
 from adabypass.numerics import limits
-
 
 cdef double MAX_SPREAD = limits.MAX_SPREAD
 cdef double FEW_UNITS = 30.0        # a log or a root up to which neither y nor its square in such units is extreme

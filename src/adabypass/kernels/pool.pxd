@@ -1,1 +1,0 @@
-# The automatic forecaster's row, and the way in for Python.

@@ -1,1 +1,0 @@
-# AutoBypass: the bank of y itself and those of its log and its root.
