@@ -236,7 +236,7 @@ class AutoForecaster(Forecaster):
             first, forecasts, noise_scale = _forecasts(teller, known, series, keep_predictive)
             if teller is not runner:
                 runner.run(known, series, False, False)
-            return runner, Trace(series[first:], forecasts, {"noise_scale": noise_scale}, first=first)
+            return runner, Trace.unchecked(series[first:], forecasts, {"noise_scale": noise_scale}, first=first)
 
         return self._guard.run(self, work)
 

@@ -150,7 +150,7 @@ class Baseline(Savable):
             )
         mean, scale, dof = parts[first:].T
         forecasts = StudentT(mean.copy(), scale.copy(), dof.copy())
-        trace = Trace(series[first:].copy(), forecasts, {}, first=first)
+        trace = Trace.unchecked(series[first:].copy(), forecasts, {}, first=first)
         self._put(row)  # last, so that an error leaves all as it was
         return trace
 

@@ -196,7 +196,7 @@ class Regressor(Savable):
         after = {name: history[:, 3 + i].copy() for i, name in enumerate(spec.layout.scalars)}
         mean, var = history[:, 0].copy(), history[:, 1].copy()
         kept = len(weights) > 0
-        return Trace(
+        return Trace.unchecked(
             y=y,
             predictive=spec.predictive(mean, var, records),
             history={name: after[name] for name in spec.learned},

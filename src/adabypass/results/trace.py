@@ -101,6 +101,26 @@ class Trace:
         if log_score is not None:
             self.log_score = _record(log_score, "log_score", n, 1)
 
+    @classmethod
+    def unchecked(
+        cls,
+        y: Floats,
+        predictive: Predictive,
+        history: dict[str, Floats],
+        *,
+        weights_mean: Floats | None = None,
+        weights_var: Floats | None = None,
+        log_score: Floats | None = None,
+        first: int = 0,
+    ) -> "Trace":
+        """Return the trace of a run of our own: nothing is checked."""
+        trace = cls.__new__(cls)
+        trace.y, trace.predictive, trace.history, trace.first = y, predictive, history, first
+        trace.weights_mean, trace.weights_var = weights_mean, weights_var
+        if log_score is not None:
+            trace.log_score = log_score
+        return trace
+
     def __len__(self) -> int:
         return len(self.y)
 
