@@ -91,7 +91,6 @@ cdef extern from "kernels.h" nogil:
 
     ctypedef struct Kernels:
         const char* name
-        int width
         Evidence (*evidence)(const Normals* normals, double d, double v, double epsilon) noexcept nogil
         Evidence (*flexible_evidence)(
             const FlexibleNormals* normals, const double* share, double d, double v

@@ -44,11 +44,6 @@ class Normals(NamedTuple):
         """Variance of the mixture."""
         return sum(share * sd**2 for share, sd in zip(self.shares, self.sds, strict=True))
 
-    @property
-    def kurtosis(self) -> float:
-        """Fourth moment over the squared variance: 3 for a normal."""
-        return 3.0 * sum(share * sd**4 for share, sd in zip(self.shares, self.sds, strict=True)) / self.var**2
-
 
 NORMALS = {
     Family.GAUSSIAN: Normals((1.0,), (1.0,)),

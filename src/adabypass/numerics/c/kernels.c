@@ -62,7 +62,6 @@ static void apply(int function, const double* a, double* out, ptrdiff_t n)
 
 const Kernels TABLE(SET) = {
     .name = TEXT(SET),
-    .width = WIDTH,
     .evidence = evidence,
     .flexible_evidence = flexible_evidence,
     .bank_forecast = bank_forecast,

@@ -111,7 +111,6 @@ struct Bank;
 
 typedef struct {
     const char* name;
-    int width;      /* doubles in a vector */
     Evidence (*evidence)(const Normals* normals, double d, double v, double epsilon);
     Evidence (*flexible_evidence)(const FlexibleNormals* normals, const double* share, double d, double v);
     void (*bank_forecast)(struct Bank* bank, double* mean, double* var);
