@@ -2,7 +2,7 @@
 
 from libc.math cimport isnan
 
-from adabypass.kernels.belief cimport LinearMixture
+from adabypass.kernels.step cimport LinearMixture
 from adabypass.kernels.past cimport Design, Past
 from adabypass.kernels.step cimport LARGEST, saturate
 from adabypass.distributions.component cimport Component

@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t
 cimport numpy as cnp
 
 from adabypass.kernels.ahead_stability cimport LEAST_STEPS, stabilise
-from adabypass.kernels.belief cimport season_effect
+from adabypass.kernels.step cimport season_effect
 from adabypass.kernels.past cimport N_UNKNOWN, Past
 from adabypass.kernels.step cimport saturate
 from adabypass.distributions.component cimport Component

@@ -4,7 +4,7 @@ from libc.math cimport pow, sqrt
 from libc.string cimport memcpy
 
 from adabypass.kernels.ahead cimport MultistepForecaster, finite, packed
-from adabypass.kernels.belief cimport LinearMixture
+from adabypass.kernels.step cimport LinearMixture
 from adabypass.kernels.stability cimport growths
 from adabypass.numerics.special cimport larger, smaller
 

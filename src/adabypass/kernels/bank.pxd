@@ -3,8 +3,7 @@
 from libc.math cimport exp
 
 from adabypass.distributions.component cimport Component
-from adabypass.kernels.belief cimport LinearMixture
-from adabypass.kernels.step cimport StepContext, WeightsView
+from adabypass.kernels.step cimport LinearMixture, StepContext, WeightsView
 from adabypass.numerics.dispatch cimport LANES
 from adabypass.numerics.special cimport larger
 from adabypass.state.bank_table cimport Bank, DRIFT_VAR

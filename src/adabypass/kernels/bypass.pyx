@@ -9,19 +9,17 @@ noise's variance 1/β appears divided by it.
 
 from libc.math cimport fabs, isnan, sqrt
 
-from adabypass.numerics.special cimport Moments, atom_moments, bessel_ratio, larger, smaller, truncated_moments
-from adabypass.kernels.belief cimport LinearMixture, export_single
 from adabypass.distributions.families cimport GAUSSIAN
 from adabypass.kernels.gradient cimport (
-    AS_IN_THE_PAPER, E2, E3, E4, E8, Slopes, Surprise, Theta, adapt_exactly, drift_slopes, follow_exactly, open_slopes,
-    squared_move,
+    AS_IN_THE_PAPER, E2, E3, E4, E8, Slopes, Surprise, Theta, adapt_exactly, drift_slopes, follow_diagonal,
+    follow_exactly, open_slopes, squared_move,
 )
-from adabypass.kernels.gradient cimport follow_diagonal
 from adabypass.kernels.step cimport (
-    GRADIENT, LARGEST, LARGEST_WEIGHT, Kernel, WeightsView, StepContext, add_drift, condition, multiply, project,
-    saturate, single_component, squared_projection, update,
+    GRADIENT, Kernel, LARGEST, LARGEST_WEIGHT, LinearMixture, StepContext, WeightsView, add_drift, condition,
+    export_single, multiply, project, saturate, single_component, squared_projection, update,
 )
-from adabypass.numerics.dispatch cimport KERNELS, GradientMove, Update
+from adabypass.numerics.dispatch cimport GradientMove, KERNELS, Update
+from adabypass.numerics.special cimport Moments, atom_moments, bessel_ratio, larger, smaller, truncated_moments
 
 from adabypass.numerics import limits
 

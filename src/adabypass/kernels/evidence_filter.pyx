@@ -2,15 +2,14 @@
 
 from libc.math cimport isnan
 
-from adabypass.numerics.special cimport larger, smaller
-
 from adabypass.distributions.families cimport INSENSITIVE, noise_of
 from adabypass.distributions.record cimport Record, open_record
-from adabypass.numerics.dispatch cimport KERNELS, Evidence
-from adabypass.kernels.belief cimport LinearMixture, export_single
 from adabypass.kernels.step cimport (
-    Kernel, WeightsView, StepContext, add_drift, condition, project, saturate, single_component,
+    Kernel, LinearMixture, StepContext, WeightsView, add_drift, condition, export_single, project, saturate,
+    single_component,
 )
+from adabypass.numerics.dispatch cimport Evidence, KERNELS
+from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics import limits
 

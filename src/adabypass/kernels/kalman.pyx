@@ -2,13 +2,12 @@
 
 from libc.math cimport isnan, sqrt
 
-from adabypass.numerics.special cimport larger, smaller
-
-from adabypass.kernels.belief cimport LinearMixture, export_single
 from adabypass.distributions.families cimport GAUSSIAN
 from adabypass.kernels.step cimport (
-    Kernel, WeightsView, StepContext, add_drift, condition, project, saturate, single_component,
+    Kernel, LinearMixture, StepContext, WeightsView, add_drift, condition, export_single, project, saturate,
+    single_component,
 )
+from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics import limits
 

@@ -2,12 +2,12 @@
 
 from libc.math cimport NAN, copysign, fabs, isnan
 
-from adabypass.numerics.special cimport larger, smaller
-
-from adabypass.kernels.belief cimport LinearMixture, export_single
 from adabypass.distributions.families cimport GAUSSIAN
-from adabypass.kernels.step cimport Kernel, WeightsView, StepContext, saturate, saturate_weight, single_component
+from adabypass.kernels.step cimport (
+    Kernel, LinearMixture, StepContext, WeightsView, export_single, saturate, saturate_weight, single_component,
+)
 from adabypass.numerics.dispatch cimport KERNELS
+from adabypass.numerics.special cimport larger, smaller
 
 cdef enum:      # the row
     N_SEEN = 0
