@@ -4,7 +4,7 @@ Memory stays safe as in cell.pyx: what comes in is copied and checked before the
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport NAN, exp, isnan
+from libc.math cimport NAN, isnan
 
 cimport numpy as cnp
 
@@ -12,8 +12,7 @@ from adabypass.kernels.arguments cimport is_vector
 from adabypass.kernels.cell cimport rows_between_signals
 from adabypass.kernels.row_cell cimport RowCell, OneStepForecast
 from adabypass.kernels.running cimport Running, check_idle
-from adabypass.kernels.structure_shares cimport weigh
-from adabypass.numerics.special cimport larger
+from adabypass.kernels.shares cimport add_log_scores, fill_shares
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from adabypass.state.structure_row import LAYOUT
 cnp.import_array()
 
 cdef double POOL_DISCOUNT = design.POOL_DISCOUNT
+cdef double EVIDENCE_POWER = design.EVIDENCE_POWER
 
 cdef enum:
     MOST = 8  # members of a pool: the structures together, and regressions
@@ -232,20 +232,12 @@ cdef class PoolCell(Running):
     cdef void _fill_shares(self, const bint* is_awake, bint is_counted, double* out) noexcept:
         """Write the shares: equation (216). While structures do not count, they are alone."""
         cdef Py_ssize_t k
-        cdef double best = self.evidence[0], total
+        out[0] = 1.0
         for k in range(self.n_regressions):
-            if is_awake[k]:
-                best = larger(best, self.evidence[1 + k])
-        total = out[0] = exp(self.evidence[0] - best)
-        for k in range(self.n_regressions):
-            out[1 + k] = exp(self.evidence[1 + k] - best) if is_awake[k] and is_counted else 0.0
-            total += out[1 + k]
-        if not is_counted:
-            total = out[0] = 1.0
-        for k in range(1 + self.n_regressions):
-            out[k] /= total
+            out[1 + k] = is_counted and is_awake[k]
+        fill_shares(self.evidence, 1 + self.n_regressions, out)
 
     cdef void _weigh(self, const double* scores) noexcept:
         """Add log scores to the evidence: equation (215)."""
         if not isnan(scores[0]):
-            weigh(self.evidence, scores, 1 + self.n_regressions, POOL_DISCOUNT)
+            add_log_scores(self.evidence, scores, 1 + self.n_regressions, POOL_DISCOUNT, EVIDENCE_POWER)

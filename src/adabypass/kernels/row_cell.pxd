@@ -1,6 +1,6 @@
 # What moves rows: a kernel with scratch memory of its own, bound to one row after another.
 
-from adabypass.kernels.ahead cimport MultistepForecaster
+from adabypass.kernels.multistep cimport MultistepForecaster
 from adabypass.kernels.running cimport Running
 from adabypass.distributions.component cimport Component
 

@@ -5,7 +5,7 @@ has scratch memory of its own, so each thread has a cell of its own. A new kind 
 cell has these methods; none of them needs the interpreter's lock.
 """
 
-from adabypass.kernels.ahead cimport MultistepForecaster
+from adabypass.kernels.multistep cimport MultistepForecaster
 from adabypass.kernels.running cimport Running
 from adabypass.distributions.component cimport Component
 

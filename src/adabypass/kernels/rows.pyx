@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 
 cimport numpy as cnp
 
-from adabypass.kernels.ahead cimport MultistepForecaster
+from adabypass.kernels.multistep cimport MultistepForecaster
 from adabypass.kernels.arguments cimport is_vector
 from adabypass.kernels.row_cell cimport RowCell, OneStepForecast
 from adabypass.kernels.step cimport LINE

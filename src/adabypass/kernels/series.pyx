@@ -10,7 +10,7 @@ from libc.string cimport memcmp, memcpy
 
 cimport numpy as cnp
 
-from adabypass.kernels.ahead cimport MultistepForecaster
+from adabypass.kernels.multistep cimport MultistepForecaster, n_response
 from adabypass.kernels.arguments cimport all_finite, as_target, copy_plain, is_target, is_vector
 from adabypass.kernels.cell cimport rows_between_signals, write_weights
 from adabypass.kernels.drift_evidence cimport begin_drifts, fill_step_shares, is_due, judge_drifts
@@ -20,7 +20,6 @@ from adabypass.kernels.past cimport (
 )
 from adabypass.kernels.row_cell cimport RowCell, OneStepForecast
 from adabypass.kernels.running cimport check_idle
-from adabypass.kernels.stability cimport n_response
 from adabypass.kernels.step cimport LARGEST, LINE, Kernel, WeightsView, StepContext, scale_features, next_line, saturate
 from adabypass.distributions.component cimport Component
 from adabypass.numerics.special cimport smaller

@@ -13,26 +13,19 @@ from adabypass.kernels.arguments cimport is_vector
 from adabypass.kernels.cell cimport rows_between_signals
 from adabypass.kernels.running cimport Running, check_idle
 from adabypass.kernels.step cimport saturate
-from adabypass.kernels.structure_ahead cimport Future, ahead_size, forecast_ahead
 from adabypass.kernels.structure_bank cimport (
-    Table, describe, in_units, is_counted, keep_near, observe, zero_share,
+    CENTER, IS_SCALED, LOG_CENTER, LOG_UNIT, N_STEPS, UNIT, StructureBank as Bank, Table, describe, evidence_ahead,
+    fill_season, has_share, in_units, is_counted, keep_near, limits_of, observe, scale_ahead, structure_shares,
+    zero_share,
 )
-from adabypass.kernels.structure_filter cimport Filter
-from adabypass.kernels.structure_horizons cimport evidence_ahead, scale_ahead
-from adabypass.kernels.structure_shares cimport fill_season, fill_shares, has_share
-from adabypass.kernels.structure_state cimport (
-    CENTER, IS_SCALED, LOG_CENTER, LOG_UNIT, N_STEPS, UNIT, Bank, limits_of,
-)
+from adabypass.kernels.structures cimport Future, StructuralFilter as Filter, ahead_size, forecast_ahead
 from adabypass.numerics.special cimport larger
 
 import numpy as np
 
-from adabypass.state import structures as design
 from adabypass.state.structure_row import LAYOUT, SETTINGS
 
 cnp.import_array()
-
-cdef double RANGES_BEYOND = design.RANGES_BEYOND
 
 
 cdef class StructureCell(Running):
@@ -62,7 +55,8 @@ cdef class StructureCell(Running):
         self.settings, self.lags, self.priors = spec.settings, spec.lags, spec.lag_priors
         self.waves = spec.waves
         bank.n_structures, bank.n_exog, bank.n_season = len(spec.structures), spec.n_exog, spec.n_season
-        bank.longest, bank.n_waves, bank.n_horizons = spec.longest, len(spec.harmonics), len(spec.horizons)
+        bank.longest, bank.n_waves, bank.horizons.n = spec.longest, len(spec.harmonics), len(spec.horizons)
+        bank.horizons.n_members = bank.n_structures
         bank.first_period = min(spec.periods, default=0.0)
         bank.waves = <const double*>cnp.PyArray_DATA(self.waves)
         self.most_states = spec.sizes.max()
@@ -107,10 +101,10 @@ cdef class StructureCell(Running):
         bank.log_values = row + <Py_ssize_t>starts["log_values"]
         bank.exog_center = row + <Py_ssize_t>starts["exog_center"]
         bank.exog_unit = row + <Py_ssize_t>starts["exog_unit"]
-        bank.horizon_count = row + <Py_ssize_t>starts["horizon_count"]
-        bank.horizon_dof = row + <Py_ssize_t>starts["horizon_dof"]
-        bank.horizon_evidence = row + <Py_ssize_t>starts["horizon_evidence"]
-        bank.horizon_square_sum = row + <Py_ssize_t>starts["horizon_square_sum"]
+        bank.horizons.count = row + <Py_ssize_t>starts["horizon_count"]
+        bank.horizons.dof = row + <Py_ssize_t>starts["horizon_dof"]
+        bank.horizons.evidence = row + <Py_ssize_t>starts["horizon_evidence"]
+        bank.horizons.square_sum = row + <Py_ssize_t>starts["horizon_square_sum"]
         bank.pending_mean = row + <Py_ssize_t>starts["pending_mean"]
         bank.pending_var = row + <Py_ssize_t>starts["pending_var"]
         bank.pending_scale_var = row + <Py_ssize_t>starts["pending_scale_var"]
@@ -257,7 +251,7 @@ cdef class StructureCell(Running):
             if not has_share(bank, f) or bank.head[IS_SCALED] == 0.0:
                 continue
             future.values = bank.log_values if f.is_log else bank.values
-            future.limits = limits_of(bank, f, RANGES_BEYOND)
+            future.limits = limits_of(bank, f)
             with nogil:
                 forecast_ahead(f, &future, &mean[k, 0], &var[k, 0])
             PyErr_CheckSignals()
@@ -269,7 +263,7 @@ cdef class StructureCell(Running):
         shares = np.empty(self.bank.n_structures)
         cdef double[::1] share = shares
         evidence_ahead(&self.bank, max(step, 1), &evidence[0])
-        fill_shares(&self.bank, &evidence[0], &share[0])
+        structure_shares(&self.bank, &evidence[0], &share[0])
         return shares
 
     def scales_ahead(self, Py_ssize_t horizon):

@@ -40,19 +40,13 @@ HORIZONS = (8, 64)
 """Steps ahead at which the drift rates of a bank are judged."""
 MOST_JUDGED_LAGS = 16
 """With more lags nothing is judged but one step: the weights of so many take longer to read than an update takes."""
-PRIOR_COUNT = 100.0
-"""Weight of the evidence at the horizon before in that at a horizon, in forecasts judged there."""
 EVIDENCE_DISCOUNT = 0.99
-SCALE_DISCOUNT = 0.97
-"""What is left, after the next forecast was judged, of the evidence, and of the squared errors."""
+"""Share of the evidence that is left after the next forecast was judged. What drift rates and structures have in
+common at their horizons is in `structures`."""
 FEWEST_SQUARES = 3.0
 """Squared errors, discounted, after which forecasts count as evidence."""
-LARGEST_SURPRISE = 6.0
-"""A squared error counts for no more than this many times the mean of those before."""
 LEAST_SHARE = 1e-12
 """No drift rate counts, many steps ahead, as if it had a smaller share one step ahead."""
-LEAST_EVIDENCE = -50.0
-"""No log score counts for less than this below the best one."""
 
 
 @dataclass(frozen=True)
