@@ -7,6 +7,7 @@ import pytest
 
 from adabypass import AutoBypass, Bypass, Forecaster, Naive, evaluate, load_dataset
 from adabypass.reference import drift_evidence as reference
+from adabypass.reference.shares import new_horizon
 from adabypass.state.series import HORIZONS, LAYOUT, MOST_JUDGED_LAGS
 
 OPTIONS: list[dict[str, Any]] = [
@@ -29,7 +30,7 @@ def test_the_kernel_matches_the_reference(options: dict[str, Any]) -> None:
     y[[90, 91, 200]] = np.nan
     forecaster = Forecaster(**options)
     spec, groups = forecaster._spec, forecaster._spec.model.drift_groups
-    horizons = [reference.new(1 + max(groups)) for _ in HORIZONS]
+    horizons = [new_horizon(1 + max(groups)) for _ in HORIZONS]
     pending: dict[int, tuple[int, np.ndarray]] = {}
     for t, value in enumerate(y):
         forecaster.update(value)
@@ -54,7 +55,7 @@ def test_the_kernel_matches_the_reference(options: dict[str, Any]) -> None:
     assert forecaster._runner is not None
     share = forecaster.model.linear_mixture().share
     for step in (2, 8, 20, 64, 100):
-        expected_shares = reference.shares(horizons, share, groups, min(step, HORIZONS[-1]))
+        expected_shares = reference.filter_shares(horizons, share, groups, min(step, HORIZONS[-1]))
         np.testing.assert_allclose(forecaster._runner.step_shares(step), expected_shares, rtol=1e-5, atol=1e-9)
     assert (forecaster._runner.step_shares(1) == share).all()
 

@@ -11,7 +11,7 @@ from adabypass.kernels.pool import PoolRunner
 from adabypass.kernels.series import SeriesRunner
 from adabypass.kernels.structure import StructureRunner
 from adabypass.kernels.targets import KERNEL
-from adabypass.reference import pool as reference
+from adabypass.reference import shares as reference
 from adabypass.state.pool import PoolSpec, pool_spec
 from tests.distributions.test_students import students
 
@@ -57,7 +57,7 @@ def judge(spec: PoolSpec, y: np.ndarray, exog: np.ndarray) -> tuple[np.ndarray, 
         found.append(reference.shares(evidence, awake) if counts else np.eye(len(evidence))[0])
         if runner.zero_share > 0.0:
             scores[0] = np.nan
-        evidence = reference.weigh(evidence, scores)
+        evidence = reference.add_pool_scores(evidence, scores)
         is_apart = value == 0.0 and runner.zero_share > 0.0
         n_start += n_start > 0 or not (np.isnan(value) or is_apart)
     return np.array(found), evidence

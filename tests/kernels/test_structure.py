@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adabypass.kernels.structure import StructureRunner
+from adabypass.reference import shares as sharing
 from adabypass.reference import structure as reference
 from adabypass.reference import structure_horizons as horizons
 from adabypass.state import structures as design
@@ -71,10 +72,12 @@ class Judge:
             scores[k] = reference.log_density(belief, expected, z) + slope
             self.beliefs[k] = reference.update(belief, x, expected, z)
         if not np.isnan(y) and len(self.values[False]) >= design.N_UNCOUNTED:
-            self.evidence = reference.weigh(self.evidence, scores)
+            self.evidence = sharing.add_log_scores(
+                self.evidence, scores, design.EVIDENCE_DISCOUNT, design.EVIDENCE_POWER
+            )
         for is_log in (False, True):
             evidence, means = np.array(guesses[is_log]).T
-            z = reference.shares(evidence) @ means if np.isnan(y) else 0.0
+            z = sharing.shares(evidence) @ means if np.isnan(y) else 0.0
             if not np.isnan(y) and (self.is_positive or not is_log):
                 z = self.in_units(y, is_log)[0]
             self.values[is_log].append(z)
@@ -233,7 +236,7 @@ class HorizonJudge:
 
     def __init__(self, runner: StructureRunner) -> None:
         self.runner, self.spec = runner, runner.spec
-        self.horizons = [horizons.new(len(runner.spec.structures)) for _ in design.HORIZONS]
+        self.horizons = [sharing.new_horizon(len(runner.spec.structures)) for _ in design.HORIZONS]
         self.pending: list[horizons.Pending | None] = [None] * len(design.HORIZONS)
         self.is_log = np.array([each.is_log for each in runner.spec.structures])
         self.lags = np.array([bool(each.lags) for each in runner.spec.structures])
@@ -292,7 +295,7 @@ def test_evidence_many_steps_ahead_matches_the_reference(periods: tuple[float, .
         for name in ("evidence", "square_sum"):
             found = spec.view(runner.row, f"horizon_{name}").reshape(-1, n)[j]
             np.testing.assert_allclose(found, getattr(expected, name), rtol=1e-6, atol=1e-7)
-    evidence = horizons.evidence(judge.horizons, spec.view(runner.row, "evidence"))
+    evidence = sharing.evidence_table(judge.horizons, spec.view(runner.row, "evidence"))
     dof = spec.view(runner.row, "dof")
     scale_var = spec.view(runner.row, "square_sum") / dof
     scales = [(scale_var, dof), *(horizons.scale(each, scale_var, dof) for each in judge.horizons)]
@@ -300,10 +303,12 @@ def test_evidence_many_steps_ahead_matches_the_reference(periods: tuple[float, .
     noise_vars, noise_dofs = runner.scales_ahead(50)
     awake = runner.shares_ahead(1) > 0
     for step in (1, 2, 3, 7, 24, 32, 50):
-        share = reference.shares(np.where(awake, horizons.at_step(evidence, step), -np.inf))
+        share = sharing.shares(np.where(awake, sharing.at_step(evidence, design.HORIZONS, step), -np.inf))
         np.testing.assert_allclose(runner.shares_ahead(step), share, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(np.log(noise_vars[step - 1]), horizons.at_step(logs, step), rtol=1e-6, atol=1e-7)
-        np.testing.assert_allclose(noise_dofs[step - 1], horizons.at_step(dofs, step), rtol=1e-9)
+        np.testing.assert_allclose(
+            np.log(noise_vars[step - 1]), sharing.at_step(logs, design.HORIZONS, step), rtol=1e-6, atol=1e-7
+        )
+        np.testing.assert_allclose(noise_dofs[step - 1], sharing.at_step(dofs, design.HORIZONS, step), rtol=1e-9)
 
 
 def test_with_exogenous_columns_shares_are_those_of_one_step() -> None:

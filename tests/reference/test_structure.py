@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import invgamma, norm
 
 from adabypass.reference import structure as reference
-from adabypass.state.structures import EVIDENCE_DISCOUNT, Structure, harmonics, structures
+from adabypass.state.structures import Structure, harmonics, structures
 
 ROUNDING: dict[str, Any] = dict(rtol=1e-8, atol=1e-9)  # some hundred double-precision operations
 PERIODS = (4,)
@@ -100,13 +100,3 @@ def test_a_regression_with_known_weights_has_the_variance_of_its_impulse_respons
             patch.setattr(f"adabypass.reference.structure.design.{name}", value)
         _, var = reference.ahead(structure, belief, np.empty((6, 0)), np.empty((6, 0)), np.array([1.0, 0.5, 2.0]))
     np.testing.assert_allclose(var, variances, rtol=1e-12)
-
-
-def test_a_score_of_the_mixture_leaves_shares_of_those_asleep_where_they_were() -> None:
-    evidence = np.array([0.0, -1.0, -2.0])
-    found = reference.weigh(evidence, np.array([np.nan, -1.0, -1.0]))
-    np.testing.assert_allclose(np.diff(found), EVIDENCE_DISCOUNT * np.diff(evidence), rtol=1e-12)
-
-
-def test_shares_follow_the_evidence() -> None:
-    assert reference.shares(np.array([0.0, np.log(0.5)])) == pytest.approx([2 / 3, 1 / 3])

@@ -5,12 +5,13 @@ import pytest
 from scipy.stats import t
 
 from adabypass.reference import structure_horizons as reference
+from adabypass.reference.shares import Horizon, new_horizon
 from adabypass.state import structures as design
 
 
-def judged(errors: np.ndarray) -> reference.Horizon:
+def judged(errors: np.ndarray) -> Horizon:
     """Judge forecasts 0 of unit variance, of two structures whose errors are the columns."""
-    horizon = reference.new(2)
+    horizon = new_horizon(2)
     pending = reference.Pending(np.zeros(2), np.ones(2), np.ones(2))
     for error in errors:
         horizon = reference.judge(horizon, pending, np.full(2, 30.0), error, np.zeros(2))
@@ -30,7 +31,7 @@ def test_the_scale_is_the_discounted_mean_of_squares_and_of_that_of_one_step() -
 
 def test_evidence_is_the_discounted_sum_of_log_densities() -> None:
     errors = np.random.default_rng(2).normal(size=(2, 2))
-    horizon, total = reference.new(2), np.zeros(2)
+    horizon, total = new_horizon(2), np.zeros(2)
     pending = reference.Pending(np.zeros(2), np.full(2, 2.0), np.ones(2))
     for error in errors:
         scale_var, dof = reference.scale(horizon, np.ones(2), np.full(2, 30.0))
@@ -38,16 +39,3 @@ def test_evidence_is_the_discounted_sum_of_log_densities() -> None:
         total = design.EVIDENCE_DISCOUNT * total + design.EVIDENCE_POWER * score
         horizon = reference.judge(horizon, pending, np.full(2, 30.0), error, np.zeros(2))
     assert horizon.evidence[0] - horizon.evidence[1] == pytest.approx(total[0] - total[1], rel=1e-10)
-
-
-def test_a_horizon_that_was_never_judged_is_as_the_one_before() -> None:
-    one_step = np.array([0.0, -3.0])
-    table = reference.evidence([reference.new(2)] * 5, one_step)
-    assert (table == one_step).all()
-
-
-def test_steps_between_horizons_lie_between_them() -> None:
-    table = np.arange(6.0)[:, None]
-    assert reference.at_step(table, 1)[0] == 0.0
-    assert reference.at_step(table, 32)[0] == reference.at_step(table, 1000)[0] == 5.0
-    assert reference.at_step(table, 3)[0] == pytest.approx(np.log2(3))

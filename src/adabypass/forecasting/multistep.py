@@ -1,7 +1,7 @@
 """Futures that are drawn: the one-step forecast, iterated, with the uncertainty of what it is made from.
 
 An observation depends on the values before it: y = d'b + w'r + noise, where b are those values, newest first, and some
-of the regressors r are lags, A b. Moments many steps ahead come from compiled code: kernels/ahead.pyx.
+of the regressors r are lags, A b. Moments many steps ahead come from compiled code: kernels/multistep.pyx.
 """
 
 from typing import NamedTuple

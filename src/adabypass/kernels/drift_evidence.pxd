@@ -1,6 +1,6 @@
 # Drift rates judged by their forecasts many steps ahead: equations (196)-(199).
 
-from adabypass.kernels.ahead cimport MultistepForecaster
+from adabypass.kernels.multistep cimport MultistepForecaster
 from adabypass.kernels.past cimport Design, Past
 
 

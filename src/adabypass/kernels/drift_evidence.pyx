@@ -1,26 +1,26 @@
 """Drift rates judged by their forecasts many steps ahead: equations (196)-(199).
 
 Fast drift, which wins one step ahead, harms many steps ahead. So the likeliest filter of every drift rate forecasts 8
-and 64 steps ahead, every so many steps; its errors there are its evidence there.
+and 64 steps ahead, every 8 and 64 steps; its errors there are its evidence there. A structure's scale at a horizon
+starts from that of one step, and its forecast has a variance, equations (190) and (191); here squared errors are all
+there is, and the first three do not count as evidence.
 """
 
-from libc.math cimport exp, isnan, log, log1p
+from libc.math cimport isnan, log, log1p
 
-from adabypass.kernels.ahead cimport MultistepForecaster
-from adabypass.kernels.ahead_stability cimport stabilise
+from adabypass.kernels.multistep cimport MultistepForecaster, stabilise
 from adabypass.kernels.past cimport Design, Past
+from adabypass.kernels.shares cimport evidence_at, fill_shares, horizon_row, horizon_steps, judge_horizon
 from adabypass.kernels.step cimport saturate
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.state import series as design_of
+from adabypass.state import structures
 from adabypass.state.bank import AutoBypassSpec
 
-cdef double PRIOR_COUNT = design_of.PRIOR_COUNT
 cdef double EVIDENCE_DISCOUNT = design_of.EVIDENCE_DISCOUNT
-cdef double SCALE_DISCOUNT = design_of.SCALE_DISCOUNT
 cdef double FEWEST_SQUARES = design_of.FEWEST_SQUARES
-cdef double LARGEST_SURPRISE = design_of.LARGEST_SURPRISE
-cdef double LEAST_EVIDENCE = design_of.LEAST_EVIDENCE
+cdef double LARGEST_SURPRISE = structures.LARGEST_SURPRISE
 cdef double SMALLEST = 1e-300
 cdef double LEAST_SHARE = design_of.LEAST_SHARE
 cdef enum:
@@ -29,14 +29,6 @@ cdef enum:
 
 assert max(1 + max(AutoBypassSpec(each).drift_groups) for each in (False, True)) <= MOST_GROUPS
 assert design_of.HORIZONS == tuple(RATIO ** (j + 1) for j in range(len(design_of.HORIZONS)))
-
-
-cdef inline Py_ssize_t steps_of(Py_ssize_t j) noexcept nogil:
-    """How many steps ahead horizon j is."""
-    cdef Py_ssize_t steps = RATIO
-    for _ in range(j):
-        steps *= RATIO
-    return steps
 
 
 cdef bint is_due(const Past* past, const Design* design) noexcept nogil:
@@ -60,32 +52,18 @@ cdef void judge_drifts(Past* past, const Design* design, double y) noexcept nogi
 
 cdef void _judge(Past* past, const Design* design, Py_ssize_t j, double y) noexcept nogil:
     cdef Py_ssize_t g, n = design.n_groups
-    cdef double* evidence = past.horizon_evidence + j * n
-    cdef double* squares = past.horizon_square_sum + j * n
-    cdef double[MOST_GROUPS] scores
-    cdef double dof = past.horizon_dof[j], best = -1e300, square, scale, error
+    cdef double[MOST_GROUPS] scores, squares
+    cdef double dof = past.horizons.dof[j], scale, error
     cdef bint is_scored = dof >= FEWEST_SQUARES
     for g in range(n):
         error = y - past.pending_mean[j * n + g]
-        square = saturate(error * error)
+        squares[g] = saturate(error * error)
         if is_scored:
-            scale = larger(squares[g] / dof, SMALLEST)
-            scores[g] = -0.5 * log(scale) - 0.5 * (dof + 1.0) * log1p(square / scale / dof)     # (197)
+            scale = larger(past.horizons.square_sum[j * n + g] / dof, SMALLEST)
+            scores[g] = -0.5 * log(scale) - 0.5 * (dof + 1.0) * log1p(squares[g] / scale / dof)
             scores[g] = larger(scores[g], -1e300)
-            best = larger(best, scores[g])
-            square = smaller(square, LARGEST_SURPRISE * scale)
-        squares[g] = saturate(SCALE_DISCOUNT * squares[g] + square)                             # (198)
-    past.horizon_dof[j] = SCALE_DISCOUNT * dof + 1.0
-    if not is_scored:
-        return
-    for g in range(n):
-        evidence[g] = EVIDENCE_DISCOUNT * evidence[g] + larger(scores[g] - best, LEAST_EVIDENCE)
-    best = -1e300
-    for g in range(n):
-        best = larger(best, evidence[g])
-    for g in range(n):
-        evidence[g] -= best
-    past.horizon_count[j] = EVIDENCE_DISCOUNT * past.horizon_count[j] + 1.0
+            squares[g] = smaller(squares[g], LARGEST_SURPRISE * scale)
+    judge_horizon(&past.horizons, j, scores if is_scored else NULL, squares, EVIDENCE_DISCOUNT, 1.0)
 
 
 cdef void begin_drifts(
@@ -98,7 +76,7 @@ cdef void begin_drifts(
         return
     for j in range(design.n_horizons):
         if past.horizon_time[j] == 0.0:
-            farthest = max(farthest, steps_of(j))
+            farthest = max(farthest, horizon_steps(RATIO, j))
     for g in range(design.n_groups):
         likeliest[g] = -1
     for k in range(ahead.belief.n_linears):
@@ -111,19 +89,19 @@ cdef void begin_drifts(
         ahead.forecast_mean(likeliest[g], past, farthest)
         for j in range(design.n_horizons):
             if past.horizon_time[j] == 0.0:
-                past.pending_mean[j * design.n_groups + g] = ahead.values[design.n_values + steps_of(j) - 1]
+                past.pending_mean[j * design.n_groups + g] = ahead.values[design.n_values + horizon_steps(RATIO, j) - 1]
     for j in range(design.n_horizons):
         if past.horizon_time[j] == 0.0:
-            past.horizon_time[j] = steps_of(j)
+            past.horizon_time[j] = horizon_steps(RATIO, j)
 
 
 cdef void fill_step_shares(
     MultistepForecaster ahead, const Past* past, const Design* design, const Py_ssize_t* groups
 ) noexcept nogil:
     """Write the shares of all filters at each step ahead: equation (199)."""
-    cdef Py_ssize_t g, j, k, t, row, n = design.n_groups, K = ahead.belief.n_linears
-    cdef double[MOST_GROUPS] total, weight
-    cdef double place, part, last, here, own, best, norm
+    cdef Py_ssize_t g, k, t, row = 0, n = design.n_groups, K = ahead.belief.n_linears
+    cdef double[MOST_GROUPS] total, evidence, share
+    cdef double part
     ahead.has_step_shares = ahead.belief.is_known
     if not ahead.belief.is_known:
         return
@@ -133,21 +111,11 @@ cdef void fill_step_shares(
         total[groups[k]] += ahead.belief.share[k]
         ahead.step_share[k] = ahead.belief.share[k]
     for t in range(1, ahead.n_steps):
-        place = smaller(log(t + 1.0) / log(<double>RATIO), <double>design.n_horizons)
-        row = min(<Py_ssize_t>place, design.n_horizons - 1)
-        part, best, norm = place - row, -1e300, 0.0
+        part = horizon_row(&past.horizons, log(t + 1.0) / log(<double>RATIO), &row)
         for g in range(n):
-            last = here = log(larger(total[g], LEAST_SHARE))
-            for j in range(row + 1):
-                own = past.horizon_count[j] / (past.horizon_count[j] + PRIOR_COUNT)
-                last, here = here, own * past.horizon_evidence[j * n + g] + (1.0 - own) * here
-            weight[g] = (1.0 - part) * last + part * here
-            best = larger(best, weight[g])
-        for g in range(n):
-            weight[g] = exp(weight[g] - best) if total[g] > 0.0 else 0.0
-            norm += weight[g]
+            evidence[g] = evidence_at(&past.horizons, g, log(larger(total[g], LEAST_SHARE)), row, part)
+            share[g] = total[g] > 0.0
+        fill_shares(evidence, n, share)
         for k in range(K):
             g = groups[k]
-            ahead.step_share[t * K + k] = (
-                weight[g] / norm * (ahead.belief.share[k] / total[g]) if total[g] > 0.0 else 0.0
-            )
+            ahead.step_share[t * K + k] = share[g] * (ahead.belief.share[k] / total[g]) if total[g] > 0.0 else 0.0

@@ -1,6 +1,7 @@
 # The past of a series, in its row: which values the next one is forecast from, and what is unknown of them.
 
-from adabypass.kernels.step cimport WeightsView, StepContext, Weights
+from adabypass.kernels.shares cimport Horizons
+from adabypass.kernels.step cimport StepContext, Weights, WeightsView
 
 
 cdef enum:      # the row's head (state/series.py)
@@ -32,10 +33,7 @@ ctypedef struct Past:
     double* exog_last           # (n_exog,)
     double* exog_count          # (n_exog,)
     double* horizon_time        # (n_horizons,)         steps until the pending forecast is judged, from 0: none
-    double* horizon_count       # (n_horizons,)
-    double* horizon_dof         # (n_horizons,)
-    double* horizon_evidence    # (n_horizons, n_groups)
-    double* horizon_square_sum  # (n_horizons, n_groups)
+    Horizons horizons           # at which drift rates are judged
     double* pending_mean        # (n_horizons, n_groups)
     double* model               # the model's row
 

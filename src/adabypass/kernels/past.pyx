@@ -3,8 +3,8 @@
 from libc.math cimport fabs, isnan
 from libc.string cimport memmove, memset
 
+from adabypass.kernels.multistep cimport stabilised_gains
 from adabypass.kernels.step cimport LARGEST, StepContext, Weights, saturate
-from adabypass.kernels.stability cimport stabilised_gains
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics import limits
@@ -22,11 +22,12 @@ cdef Past open_past(double* row, const Design* design) noexcept nogil:
     past.exog_last = past.exog_mean + design.n_exog
     past.exog_count = past.exog_last + design.n_exog
     past.horizon_time = past.exog_count + design.n_exog
-    past.horizon_count = past.horizon_time + design.n_horizons
-    past.horizon_dof = past.horizon_count + design.n_horizons
-    past.horizon_evidence = past.horizon_dof + design.n_horizons
-    past.horizon_square_sum = past.horizon_evidence + design.n_horizons * design.n_groups
-    past.pending_mean = past.horizon_square_sum + design.n_horizons * design.n_groups
+    past.horizons.n, past.horizons.n_members = design.n_horizons, design.n_groups
+    past.horizons.count = past.horizon_time + design.n_horizons
+    past.horizons.dof = past.horizons.count + design.n_horizons
+    past.horizons.evidence = past.horizons.dof + design.n_horizons
+    past.horizons.square_sum = past.horizons.evidence + design.n_horizons * design.n_groups
+    past.pending_mean = past.horizons.square_sum + design.n_horizons * design.n_groups
     past.model = past.pending_mean + design.n_horizons * design.n_groups
     return past
 

@@ -1,16 +1,15 @@
 """The automatic forecaster's row: the structures of a series, and regressions beside them one step ahead."""
 
-from libc.math cimport NAN, exp, isnan
+from libc.math cimport NAN, isnan
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy, memset
 
 cimport numpy as cnp
 
 from adabypass.kernels.runner cimport OneStepForecast, Runner
+from adabypass.kernels.shares cimport add_log_scores, fill_shares
 from adabypass.kernels.structure cimport StructureRunner
-from adabypass.kernels.structure_shares cimport weigh
 from adabypass.kernels.structure_bank cimport is_counted
-from adabypass.numerics.special cimport larger
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from adabypass.state.structure_row import LAYOUT
 cnp.import_array()
 
 cdef double POOL_DISCOUNT = design.POOL_DISCOUNT
+cdef double EVIDENCE_POWER = design.EVIDENCE_POWER
 
 cdef enum:
     MOST = 8  # members of a pool: the structures together, and regressions
@@ -178,7 +178,9 @@ cdef class PoolRunner(Runner):
         scores[0] = self.structures.seen.log_score
         self.first.learn(y, scores + 1)
         if not isnan(scores[0]):
-            weigh(self.head + self.evidence_at, scores, 1 + self.n_regressions, POOL_DISCOUNT)
+            add_log_scores(
+                self.head + self.evidence_at, scores, 1 + self.n_regressions, POOL_DISCOUNT, EVIDENCE_POWER
+            )
 
     cdef object make(self, double mean, double var, object record):
         return self.spec.predictive(record)
@@ -203,20 +205,11 @@ cdef class PoolRunner(Runner):
 
     cdef void _fill_shares(self, double* out) noexcept nogil:
         """Write the shares: equation (216). While structures do not count, they are alone."""
-        cdef const double* evidence = self.head + self.evidence_at
         cdef bint[MOST] is_awake
-        cdef bint is_alone = not is_counted(&self.structures.bank)
+        cdef bint counts = is_counted(&self.structures.bank)
         cdef Py_ssize_t k
-        cdef double best = evidence[0], total
         self.first.find_awake(is_awake)
+        out[0] = 1.0
         for k in range(self.n_regressions):
-            if is_awake[k]:
-                best = larger(best, evidence[1 + k])
-        total = out[0] = exp(evidence[0] - best)
-        for k in range(self.n_regressions):
-            out[1 + k] = exp(evidence[1 + k] - best) if is_awake[k] and not is_alone else 0.0
-            total += out[1 + k]
-        if is_alone:
-            total = out[0] = 1.0
-        for k in range(1 + self.n_regressions):
-            out[k] /= total
+            out[1 + k] = counts and is_awake[k]
+        fill_shares(self.head + self.evidence_at, 1 + self.n_regressions, out)

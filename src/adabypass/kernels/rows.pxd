@@ -1,5 +1,6 @@
 # The rows of many series.
 
+
 cdef class RowStore:
     cdef readonly Py_ssize_t row_size
     cdef readonly Py_ssize_t stride         # numbers from a row to the next: whole lines of the processor's cache

@@ -10,14 +10,13 @@ from libc.string cimport memcpy
 
 cimport numpy as cnp
 
-from adabypass.kernels.ahead cimport MultistepForecaster
-from adabypass.kernels.runner cimport OneStepForecast, Runner, is_vector
-from adabypass.kernels.step cimport LINE
 from adabypass.distributions.component cimport Component
 from adabypass.distributions.families cimport GAUSSIAN
+from adabypass.kernels.multistep cimport MultistepForecaster
+from adabypass.kernels.runner cimport OneStepForecast, Runner, is_vector
+from adabypass.kernels.step cimport LINE
 
 cnp.import_array()
-
 
 cdef class RowStore:
     """Rows of one size, in blocks.

@@ -3,7 +3,7 @@
 cimport numpy as cnp
 
 from adabypass.distributions.component cimport Component
-from adabypass.kernels.ahead cimport MultistepForecaster
+from adabypass.kernels.multistep cimport MultistepForecaster
 from adabypass.kernels.step cimport N_MATRICES, Kernel, Pending, StepContext
 
 

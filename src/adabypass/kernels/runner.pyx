@@ -23,7 +23,7 @@ cimport numpy as cnp
 
 from adabypass.distributions.component cimport Component
 from adabypass.distributions.record cimport MixtureMoments, Moments
-from adabypass.kernels.ahead cimport MultistepForecaster
+from adabypass.kernels.multistep cimport MultistepForecaster
 from adabypass.kernels.step cimport (
     LINE, N_MATRICES, Kernel, StepContext, WeightsView, flush_updates, next_line, scale_features, weight_cov,
     weight_mean,

@@ -6,26 +6,22 @@ from libc.string cimport memcpy
 
 cimport numpy as cnp
 
-from adabypass.kernels.ahead cimport MultistepForecaster
+from adabypass.distributions.component cimport Component
 from adabypass.kernels.drift_evidence cimport begin_drifts, fill_step_shares, is_due, judge_drifts
+from adabypass.kernels.multistep cimport MultistepForecaster, n_response
 from adabypass.kernels.past cimport (
     Design, N_UNKNOWN, Past, Workspace, base_of, extra_var, features, fill, fill_exog, is_ready, observe, open_past,
 )
 from adabypass.kernels.runner cimport Runner
-from adabypass.kernels.stability cimport n_response
-from adabypass.kernels.step cimport (
-    LARGEST, LINE, Kernel, StepContext, WeightsView, next_line, saturate, scale_features,
-)
-from adabypass.distributions.component cimport Component
-from adabypass.numerics.special cimport smaller
+from adabypass.kernels.step cimport Kernel, LARGEST, LINE, StepContext, WeightsView, next_line, saturate, scale_features
 from adabypass.numerics.dispatch cimport LANES
+from adabypass.numerics.special cimport smaller
 
 import numpy as np
 
 from adabypass.distributions.component import COMPONENT
 
 cnp.import_array()
-
 
 cdef class SeriesRunner(Runner):
     """A forecaster's row.

@@ -3,8 +3,8 @@
 cimport numpy as cnp
 
 from adabypass.kernels.runner cimport Runner
-from adabypass.kernels.structure_filter cimport Filter
-from adabypass.kernels.structure_state cimport Bank
+from adabypass.kernels.structure_bank cimport StructureBank
+from adabypass.kernels.structures cimport StructuralFilter
 
 
 cdef enum:
@@ -15,8 +15,8 @@ cdef class StructureRunner(Runner):
     cdef Py_ssize_t most_states
     cdef Py_ssize_t[N_FIELDS] starts        # of the row's fields
     cdef cnp.ndarray settings, lags, priors, waves
-    cdef Bank bank
+    cdef StructureBank bank
 
     cdef int _place_fields(self) except -1
-    cdef int _set(self, Filter* f, Py_ssize_t k) except -1
+    cdef int _set(self, StructuralFilter* f, Py_ssize_t k) except -1
     cdef double _last_value(self) noexcept nogil

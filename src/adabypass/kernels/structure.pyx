@@ -8,26 +8,19 @@ cimport numpy as cnp
 
 from adabypass.kernels.runner cimport Runner
 from adabypass.kernels.step cimport saturate
-from adabypass.kernels.structure_ahead cimport Future, ahead_size, forecast_ahead
 from adabypass.kernels.structure_bank cimport (
-    Table, describe as describe_bank, in_units, is_counted, keep_near, observe, zero_share,
+    CENTER, HIGHEST, IS_SCALED, LOG_CENTER, LOG_UNIT, LOWEST, N_FIRST, N_SEEN, N_STEPS, StructureBank, Table, UNIT,
+    describe as describe_bank, evidence_ahead, fill_season, has_share, in_units, is_counted, keep_near, limits_of,
+    observe, scale_ahead, structure_shares, zero_share,
 )
-from adabypass.kernels.structure_filter cimport Filter
-from adabypass.kernels.structure_horizons cimport evidence_ahead, scale_ahead
-from adabypass.kernels.structure_shares cimport fill_season, fill_shares, has_share
-from adabypass.kernels.structure_state cimport (
-    CENTER, HIGHEST, IS_SCALED, LOG_CENTER, LOG_UNIT, LOWEST, N_FIRST, N_SEEN, N_STEPS, UNIT, Bank, limits_of,
-)
+from adabypass.kernels.structures cimport Future, StructuralFilter, ahead_size, forecast_ahead
 from adabypass.numerics.special cimport larger
 
 import numpy as np
 
-from adabypass.state import structures as design
 from adabypass.state.structure_row import LAYOUT, SETTINGS
 
 cnp.import_array()
-
-cdef double RANGES_BEYOND = design.RANGES_BEYOND
 
 FIELDS = (      # of the row, besides its scalars, in the order in which `bind` points at them
     "start", "values", "log_values", "exog_center", "exog_unit", "horizon_count", "horizon_dof", "horizon_evidence",
@@ -51,18 +44,19 @@ cdef class StructureRunner(Runner):
     """
 
     def __cinit__(self, spec, cnp.ndarray row not None):
-        cdef Bank* bank = &self.bank
+        cdef StructureBank* bank = &self.bank
         self.use_row(spec, row, spec.row_size, None)
         self.n_inputs, self.n_record = spec.n_exog, spec.n_record
         self.n_own = self.n_record
         self.settings, self.lags, self.priors = spec.settings, spec.lags, spec.lag_priors
         self.waves = spec.waves
         bank.n_structures, bank.n_exog, bank.n_season = len(spec.structures), spec.n_exog, spec.n_season
-        bank.longest, bank.n_waves, bank.n_horizons = spec.longest, len(spec.harmonics), len(spec.horizons)
+        bank.longest, bank.n_waves, bank.horizons.n = spec.longest, len(spec.harmonics), len(spec.horizons)
+        bank.horizons.n_members = bank.n_structures
         bank.first_period = min(spec.periods, default=0.0)
         bank.waves = <const double*>cnp.PyArray_DATA(self.waves)
         self.most_states = spec.sizes.max()
-        bank.filters = <Filter*>malloc(bank.n_structures * sizeof(Filter))
+        bank.filters = <StructuralFilter*>malloc(bank.n_structures * sizeof(StructuralFilter))
         farthest = max(spec.horizons, default=1)
         self.memory = <double*>malloc(sizeof(double) * <Py_ssize_t>(
             (1 + farthest) * bank.n_season + 3 * bank.n_exog + 2 * self.most_states + 2 * bank.n_structures
@@ -101,18 +95,18 @@ cdef class StructureRunner(Runner):
         return 0
 
     cdef void bind(self, double* row) noexcept nogil:
-        cdef Bank* bank = &self.bank
+        cdef StructureBank* bank = &self.bank
         cdef const Py_ssize_t* starts = self.starts
         cdef double* mean = row + starts[12]
         cdef double* cov = row + starts[13]
         cdef Py_ssize_t k
-        cdef Filter* f
+        cdef StructuralFilter* f
         self.is_current = False
         self.head = bank.head = row
         bank.start, bank.values, bank.log_values = row + starts[0], row + starts[1], row + starts[2]
         bank.exog_center, bank.exog_unit = row + starts[3], row + starts[4]
-        bank.horizon_count, bank.horizon_dof = row + starts[5], row + starts[6]
-        bank.horizon_evidence, bank.horizon_square_sum = row + starts[7], row + starts[8]
+        bank.horizons.count, bank.horizons.dof = row + starts[5], row + starts[6]
+        bank.horizons.evidence, bank.horizons.square_sum = row + starts[7], row + starts[8]
         bank.pending_mean, bank.pending_var = row + starts[9], row + starts[10]
         bank.pending_scale_var = row + starts[11]
         for k in range(bank.n_structures):
@@ -122,7 +116,7 @@ cdef class StructureRunner(Runner):
             mean += f.n
             cov += f.n * (f.n + 1) // 2
 
-    cdef int _set(self, Filter* f, Py_ssize_t k) except -1:
+    cdef int _set(self, StructuralFilter* f, Py_ssize_t k) except -1:
         """Read the settings of a structure."""
         cdef const Py_ssize_t[:, ::1] lags = self.lags
         cdef const double[:, ::1] priors = self.priors
@@ -222,9 +216,9 @@ cdef class StructureRunner(Runner):
         have 0 and 1.
         """
         cdef Py_ssize_t k, horizon = exog.shape[0], m = self.bank.n_structures
-        cdef Bank* bank = &self.bank
+        cdef StructureBank* bank = &self.bank
         cdef Future future
-        cdef Filter* f
+        cdef StructuralFilter* f
         if exog.shape[1] != bank.n_exog or horizon == 0:
             raise ValueError("exog must have a row for each step, and as many columns as the forecaster")
         means, variances = np.zeros((m, horizon)), np.ones((m, horizon))
@@ -239,7 +233,7 @@ cdef class StructureRunner(Runner):
             if not has_share(bank, f) or bank.head[IS_SCALED] == 0.0:
                 continue
             future.values = bank.log_values if f.is_log else bank.values
-            future.limits = limits_of(bank, f, RANGES_BEYOND)
+            future.limits = limits_of(bank, f)
             with nogil:
                 forecast_ahead(f, &future, &mean[k, 0], &var[k, 0])
             PyErr_CheckSignals()
@@ -251,7 +245,7 @@ cdef class StructureRunner(Runner):
         shares = np.empty(self.bank.n_structures)
         cdef double[::1] share = shares
         evidence_ahead(&self.bank, max(step, 1), &evidence[0])
-        fill_shares(&self.bank, &evidence[0], &share[0])
+        structure_shares(&self.bank, &evidence[0], &share[0])
         return shares
 
     def scales_ahead(self, Py_ssize_t horizon):
@@ -277,7 +271,7 @@ cdef class StructureRunner(Runner):
             Means and scales in the units of the series or of its log.
         """
         cdef Py_ssize_t h, k, horizon = exog.shape[0], m = self.bank.n_structures
-        cdef Bank* bank = &self.bank
+        cdef StructureBank* bank = &self.bank
         cdef double unit, center
         in_units_means, in_units_vars = self.moments_ahead(exog)
         noise_vars, dofs = self.scales_ahead(horizon)

@@ -1,7 +1,58 @@
-# All structures on one row: units and observations, equations (130) and (143).
+# All structures on one row: units, observations, shares, and evidence many steps ahead.
 
-from adabypass.kernels.structure_filter cimport Filter
-from adabypass.kernels.structure_state cimport Bank
+from adabypass.kernels.shares cimport Horizons
+from adabypass.kernels.structures cimport Limits, StructuralFilter
+
+cdef enum:
+    # Scalars of the row, in the order of its layout.
+    N_SEEN
+    N_STEPS
+    N_FIRST
+    N_VALUES
+    N_MISSING
+    IS_SCALED
+    IS_POSITIVE
+    CENTER
+    UNIT
+    LOG_CENTER
+    LOG_UNIT
+    N_ZERO
+    N_COUNTED
+    LOWEST
+    HIGHEST
+    LOG_LOWEST
+
+cdef struct StructureBank:
+    Py_ssize_t n_structures
+    Py_ssize_t n_exog
+    Py_ssize_t n_season
+    Py_ssize_t longest          # past values that are kept
+    Py_ssize_t n_waves
+    double first_period         # 0 if there is none
+    const double* waves         # (n_waves, 3)
+    StructuralFilter* filters
+    double* head                # fields of the row
+    double* start
+    double* values
+    double* log_values
+    double* exog_center
+    double* exog_unit
+    Horizons horizons
+    double* pending_mean        # (n_horizons, n_structures), as what follows
+    double* pending_var
+    double* pending_scale_var
+    double* season              # regressors of the next value; scratch, as what follows
+    double* exog
+    double* x
+    double* cov_x
+    double* scores              # log density of the newest value under each structure
+    double* shares              # of the structures in the forecast of it
+    double log_score            # log density of it in that forecast; nan where it does not count
+    bint is_weighed             # whether that is to be computed
+    double* future_season       # (the farthest horizon, n_season)
+    double* future_mean         # (the farthest horizon,)
+    double* future_var
+    double* future_scratch      # of `ahead_size` numbers
 
 cdef struct Table:
     # Where a forecast is written: an array (n_structures,) each.
@@ -11,9 +62,17 @@ cdef struct Table:
     double* dofs
 
 
-cdef double in_units(const Bank* bank, double value, Py_ssize_t column) noexcept nogil
-cdef void describe(Bank* bank, const double* exog, bint is_limited, const Table* out) noexcept nogil
-cdef void keep_near(const Bank* bank, const Filter* f, double* mean, double* scale, double* dof) noexcept nogil
-cdef double zero_share(const Bank* bank) noexcept nogil
-cdef bint is_counted(const Bank* bank) noexcept nogil
-cdef double observe(Bank* bank, double y, const double* exog) noexcept nogil
+cdef double in_units(const StructureBank* bank, double value, Py_ssize_t column) noexcept nogil
+cdef void describe(StructureBank* bank, const double* exog, bint is_limited, const Table* out) noexcept nogil
+cdef void keep_near(
+    const StructureBank* bank, const StructuralFilter* f, double* mean, double* scale, double* dof
+) noexcept nogil
+cdef double zero_share(const StructureBank* bank) noexcept nogil
+cdef bint is_counted(const StructureBank* bank) noexcept nogil
+cdef double observe(StructureBank* bank, double y, const double* exog) noexcept nogil
+cdef Limits limits_of(const StructureBank* bank, const StructuralFilter* f) noexcept nogil
+cdef void fill_season(const StructureBank* bank, double t, double* out) noexcept nogil
+cdef bint has_share(const StructureBank* bank, const StructuralFilter* f) noexcept nogil
+cdef void structure_shares(const StructureBank* bank, const double* evidence, double* out) noexcept nogil
+cdef void evidence_ahead(const StructureBank* bank, Py_ssize_t step, double* out) noexcept nogil
+cdef double scale_ahead(const StructureBank* bank, Py_ssize_t k, Py_ssize_t step, double* dof) noexcept nogil

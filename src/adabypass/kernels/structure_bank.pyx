@@ -1,28 +1,37 @@
-"""All structures on one row: units and observations, equations (130) and (143)."""
+"""All structures on one row: units, observations, shares, and evidence many steps ahead.
 
-from libc.math cimport NAN, exp, fabs, isnan, log, sqrt
-from libc.string cimport memcpy, memmove
+Equations (130), (139), (140), (143) and (190)-(195). Forecasts h steps ahead are made at every multiple of h steps, and
+judged when their time has come: a structure costs a horizon about one forecast every h steps. Only regressions on lags
+are carried ahead step by step.
+"""
 
-from adabypass.kernels.structure_filter cimport (
-    Filter, Surprise, advance, exog_part, fill_regressors, forecast, learn, reset, scale_var,
-)
-from adabypass.kernels.structure_horizons cimport forget, judge, look_ahead
-from adabypass.kernels.structure_shares cimport fill_season, fill_shares, is_awake, weigh
-from adabypass.kernels.structure_state cimport (
-    CENTER, IS_POSITIVE, IS_SCALED, LOG_CENTER, LOG_UNIT, N_COUNTED, N_FIRST, N_MISSING, N_SEEN, N_STEPS, N_VALUES,
-    N_ZERO, UNIT, HIGHEST, LOG_LOWEST, LOWEST, Bank, Limits, limits_of,
+from libc.math cimport M_PI, M_SQRT2, NAN, cos, exp, fabs, fmod, isnan, lgamma, log, log1p, log2, sin, sqrt
+from libc.string cimport memcpy, memmove, memset
+
+from adabypass.kernels.shares cimport (
+    add_log_scores, evidence_at, fill_shares, horizon_row, horizon_steps, judge_horizon,
 )
 from adabypass.kernels.step cimport saturate
+from adabypass.kernels.structures cimport (
+    Future, Limits, StructuralFilter, Surprise, advance, exog_part, fill_regressors, forecast, forecast_ahead,
+    forecast_step, learn, reset, scale_var,
+)
 from adabypass.numerics.special cimport larger, smaller
 
-from adabypass.state import structures as design
 from adabypass.numerics.limits import LARGEST_LOG_VAR as LARGEST_LOG_VAR_
+from adabypass.state import structures as design
 from adabypass.state.structure_row import LAYOUT
 
 cdef double FARTHEST = design.FARTHEST
 cdef double LARGEST_VALUE = design.LARGEST_VALUE
 cdef double SCALE_DISCOUNT = design.SCALE_DISCOUNT
 cdef double EVIDENCE_DISCOUNT = design.EVIDENCE_DISCOUNT
+cdef double EVIDENCE_POWER = design.EVIDENCE_POWER
+cdef double LARGEST_SURPRISE = design.LARGEST_SURPRISE
+cdef double LEAST_SCALE_VAR = design.LEAST_SCALE_VAR
+cdef double HORIZON_PRIOR_DOF = design.HORIZON_PRIOR_DOF
+cdef double SEASON_FROM = design.SEASON_FROM
+cdef Py_ssize_t LAGS_FROM = design.LAGS_FROM
 cdef double ZERO_SHARE_FROM = design.ZERO_SHARE_FROM
 cdef double MAX_ZERO_SHARE = design.MAX_ZERO_SHARE
 cdef double RANGES_BEYOND = design.RANGES_BEYOND
@@ -31,27 +40,46 @@ cdef double MIN_LOG_DOF = design.MIN_LOG_DOF
 cdef double LARGEST_LOG_VAR = LARGEST_LOG_VAR_
 cdef double N_UNCOUNTED = design.N_UNCOUNTED
 cdef Py_ssize_t N_START = design.N_START
+cdef enum:
+    RATIO = 2           # of a horizon to the one before, as in design, checked below
 
+assert design.HORIZONS == tuple(RATIO ** (j + 1) for j in range(len(design.HORIZONS)))
 assert LAYOUT.position("log_lowest") == LOG_LOWEST
 
 
-cdef double in_units(const Bank* bank, double value, Py_ssize_t column) noexcept nogil:
+cdef Limits limits_of(const StructureBank* bank, const StructuralFilter* f) noexcept nogil:
+    """Return limits `RANGES_BEYOND` ranges beyond the values seen: equation (226)."""
+    cdef Limits out
+    cdef const double* head = bank.head
+    cdef double beyond = RANGES_BEYOND * (head[HIGHEST] - head[LOWEST])
+    if not f.is_log:
+        out.low = (head[LOWEST] - beyond - head[CENTER]) / head[UNIT]
+        out.high = (head[HIGHEST] + beyond - head[CENTER]) / head[UNIT]
+        out.range = (head[HIGHEST] - head[LOWEST]) / head[UNIT]
+        return out
+    out.range = (log(head[HIGHEST]) - head[LOG_LOWEST]) / head[LOG_UNIT]
+    out.low = (head[LOG_LOWEST] - head[LOG_CENTER]) / head[LOG_UNIT] - RANGES_BEYOND * out.range
+    out.high = (log(head[HIGHEST] + beyond) - head[LOG_CENTER]) / head[LOG_UNIT]
+    return out
+
+
+cdef double in_units(const StructureBank* bank, double value, Py_ssize_t column) noexcept nogil:
     """Return an exogenous value in the units of its column."""
     return larger(-FARTHEST, smaller((value - bank.exog_center[column]) / bank.exog_unit[column], FARTHEST))
 
 
-cdef void describe(Bank* bank, const double* exog, bint is_limited, const Table* out) noexcept nogil:
+cdef void describe(StructureBank* bank, const double* exog, bint is_limited, const Table* out) noexcept nogil:
     """Write the components of the forecast of the next observation, in the units of the series or of its log.
 
     Without limits they are what evidence judges.
     """
     cdef Py_ssize_t k, i
-    cdef Filter* f
+    cdef StructuralFilter* f
     cdef Surprise found
     cdef Limits limits
     cdef double unit, known
     cdef const double* values
-    fill_shares(bank, bank.filters[0].evidence, out.shares)
+    structure_shares(bank, bank.filters[0].evidence, out.shares)
     fill_season(bank, bank.head[N_STEPS], bank.season)
     for i in range(bank.n_exog):
         bank.exog[i] = in_units(bank, exog[i], i)
@@ -67,7 +95,7 @@ cdef void describe(Bank* bank, const double* exog, bint is_limited, const Table*
         forecast(f, bank.x, values, bank.cov_x, &found)
         unit = bank.head[LOG_UNIT if f.is_log else UNIT]
         if is_limited:
-            limits = limits_of(bank, f, RANGES_BEYOND)
+            limits = limits_of(bank, f)
             known = fabs(exog_part(f, f.mean, bank.x))
             found.mean = larger(limits.low - known, smaller(found.mean, limits.high + known))  # (226)
         out.scales[k] = saturate(unit * sqrt(larger(scale_var(f) * (found.var + _step_var(f, bank.x)), 0.0)))
@@ -76,7 +104,9 @@ cdef void describe(Bank* bank, const double* exog, bint is_limited, const Table*
             keep_near(bank, f, out.means + k, out.scales + k, out.dofs + k)
 
 
-cdef void keep_near(const Bank* bank, const Filter* f, double* mean, double* scale, double* dof) noexcept nogil:
+cdef void keep_near(
+    const StructureBank* bank, const StructuralFilter* f, double* mean, double* scale, double* dof
+) noexcept nogil:
     """Limit the forecast of a log, whose quantiles would be out of all proportion, and its mean too: (226), (229)."""
     cdef double beyond, var
     if not f.is_log or not bank.head[HIGHEST] > 0.0:
@@ -89,7 +119,7 @@ cdef void keep_near(const Bank* bank, const Filter* f, double* mean, double* sca
     mean[0] = smaller(mean[0], log(bank.head[HIGHEST] + beyond) - 0.5 * var)            # (226)
 
 
-cdef double _step_var(const Filter* f, const double* x) noexcept nogil:
+cdef double _step_var(const StructuralFilter* f, const double* x) noexcept nogil:
     """x @ Q @ x: what a step of the state adds to the variance of a forecast."""
     cdef Py_ssize_t i, at = 1 + f.has_slope
     cdef double season = 0.0, exog = 0.0, lags = 0.0
@@ -103,18 +133,18 @@ cdef double _step_var(const Filter* f, const double* x) noexcept nogil:
     return f.level_var + season * f.season_var + exog * f.exog_var + lags * f.lag_var
 
 
-cdef double zero_share(const Bank* bank) noexcept nogil:
+cdef double zero_share(const StructureBank* bank) noexcept nogil:
     """Probability that the next observation is exactly 0; 0 where that is rare: equation (143)."""
     cdef double share = bank.head[N_ZERO] / larger(bank.head[N_COUNTED], 1e-300)
     return smaller(share, MAX_ZERO_SHARE) if share >= ZERO_SHARE_FROM else 0.0
 
 
-cdef bint is_counted(const Bank* bank) noexcept nogil:
+cdef bint is_counted(const StructureBank* bank) noexcept nogil:
     """Whether the forecast of the next observation is a density in units that stay."""
     return bank.head[IS_SCALED] != 0.0 and bank.head[N_FIRST] == N_START and zero_share(bank) == 0.0
 
 
-cdef double observe(Bank* bank, double y, const double* exog) noexcept nogil:
+cdef double observe(StructureBank* bank, double y, const double* exog) noexcept nogil:
     """Learn the next observation, nan if it is missing, and return its log density in the forecast: equation (214).
 
     Zeros of a series with many count by themselves. Where the density does not count, nan is returned.
@@ -122,12 +152,12 @@ cdef double observe(Bank* bank, double y, const double* exog) noexcept nogil:
     bank.log_score = NAN
     bank.is_weighed = is_counted(bank) and not isnan(y)
     if bank.is_weighed:
-        fill_shares(bank, bank.filters[0].evidence, bank.shares)
+        structure_shares(bank, bank.filters[0].evidence, bank.shares)
     _observe(bank, y, exog)
     return bank.log_score if is_counted(bank) else NAN
 
 
-cdef void _observe(Bank* bank, double y, const double* exog) noexcept nogil:
+cdef void _observe(StructureBank* bank, double y, const double* exog) noexcept nogil:
     cdef double* head = bank.head
     if head[N_SEEN] == 0.0 and isnan(y):
         return
@@ -150,7 +180,7 @@ cdef void _observe(Bank* bank, double y, const double* exog) noexcept nogil:
         _start(bank, y, exog)
 
 
-cdef void _start(Bank* bank, double y, const double* exog) noexcept nogil:
+cdef void _start(StructureBank* bank, double y, const double* exog) noexcept nogil:
     """Take one of the first observations, by which units are set."""
     cdef Py_ssize_t n, width = 1 + bank.n_exog
     cdef double* head = bank.head
@@ -170,7 +200,7 @@ cdef void _start(Bank* bank, double y, const double* exog) noexcept nogil:
         _move(bank, y, exog, head[N_STEPS] - 1.0)
 
 
-cdef bint _set_units(Bank* bank) noexcept nogil:
+cdef bint _set_units(StructureBank* bank) noexcept nogil:
     """Take units from the first observations; return whether any two of them differ."""
     cdef Py_ssize_t i, c, n = <Py_ssize_t>bank.head[N_FIRST], width = 1 + bank.n_exog, count = 0
     cdef double y, last = 0.0, total = 0.0, log_total = 0.0, first = 0.0, mean, spread
@@ -208,7 +238,7 @@ cdef bint _set_units(Bank* bank) noexcept nogil:
     return True
 
 
-cdef void _replay(Bank* bank) noexcept nogil:
+cdef void _replay(StructureBank* bank) noexcept nogil:
     """Learn the first observations again, in the units that they have set."""
     cdef Py_ssize_t i, k, n = <Py_ssize_t>bank.head[N_FIRST], width = 1 + bank.n_exog
     for k in range(bank.n_structures):
@@ -219,13 +249,13 @@ cdef void _replay(Bank* bank) noexcept nogil:
         _move(bank, bank.start[i * width], bank.start + i * width + 1, bank.head[N_STEPS] - n + i)
 
 
-cdef void _move(Bank* bank, double y, const double* exog, double t) noexcept nogil:
+cdef void _move(StructureBank* bank, double y, const double* exog, double t) noexcept nogil:
     """Move every filter a step on, to time t, with the observation y."""
     cdef Py_ssize_t i, k
     cdef double* head = bank.head
     cdef double z = 0.0, log_z = 0.0
     cdef const double* values
-    cdef Filter* f
+    cdef StructuralFilter* f
     cdef Surprise found
     cdef bint is_seen = not isnan(y)
     if is_seen:
@@ -254,7 +284,7 @@ cdef void _move(Bank* bank, double y, const double* exog, double t) noexcept nog
         if bank.is_weighed:
             bank.log_score = _mixed(bank.shares, bank.scores, bank.n_structures) - log(head[UNIT])
         if head[N_VALUES] >= N_UNCOUNTED:
-            weigh(bank.filters[0].evidence, bank.scores, bank.n_structures, EVIDENCE_DISCOUNT)
+            add_log_scores(bank.filters[0].evidence, bank.scores, bank.n_structures, EVIDENCE_DISCOUNT, EVIDENCE_POWER)
         judge(bank, z, log_z, t)
         head[N_MISSING] = 0.0
     else:
@@ -277,10 +307,10 @@ cdef double _mixed(const double* shares, const double* scores, Py_ssize_t n) noe
     return best + log(total) if total > 0.0 else best
 
 
-cdef void _mean_values(Bank* bank, double* z, double* log_z) noexcept nogil:
+cdef void _mean_values(StructureBank* bank, double* z, double* log_z) noexcept nogil:
     """Expect a value that is missing: the mean of the structures without lags, of the series and of its log."""
     cdef Py_ssize_t i, k
-    cdef Filter* f
+    cdef StructuralFilter* f
     cdef double[2] best = [-1e300, -1e300]
     cdef double[2] total = [0.0, 0.0]
     cdef double[2] mean = [0.0, 0.0]
@@ -301,10 +331,175 @@ cdef void _mean_values(Bank* bank, double* z, double* log_z) noexcept nogil:
     z[0], log_z[0] = mean[0] / total[0], mean[1] / total[1]
 
 
-cdef void _push(Bank* bank, double z, double log_z) noexcept nogil:
+cdef void _push(StructureBank* bank, double z, double log_z) noexcept nogil:
     """Let the newest value join those that lags reach."""
     memmove(bank.values + 1, bank.values, (bank.longest - 1) * sizeof(double))
     memmove(bank.log_values + 1, bank.log_values, (bank.longest - 1) * sizeof(double))
     bank.values[0] = larger(-FARTHEST, smaller(z, FARTHEST))
     bank.log_values[0] = larger(-FARTHEST, smaller(log_z, FARTHEST))
     bank.head[N_VALUES] = smaller(bank.head[N_VALUES] + 1.0, <double>bank.longest)
+
+
+cdef void fill_season(const StructureBank* bank, double t, double* out) noexcept nogil:
+    """Write the waves of the season at time t."""
+    cdef const double* wave = bank.waves
+    cdef double turn
+    for _ in range(bank.n_waves):
+        turn = 2.0 * M_PI * fmod(wave[1] * fmod(t, wave[0]), wave[0]) / wave[0]
+        if wave[2] != 0.0:
+            out[0] = M_SQRT2 * cos(turn)
+            out[1] = M_SQRT2 * sin(turn)
+            out += 2
+        else:
+            out[0] = cos(turn)
+            out += 1
+        wave += 3
+
+
+cdef bint is_awake(const StructureBank* bank, const StructuralFilter* f) noexcept nogil:
+    """Whether a filter can forecast: one with lags needs them, one of the log needs values above 0."""
+    if f.is_log and bank.head[IS_POSITIVE] == 0.0:
+        return False
+    return f.n_lags == 0 or (bank.head[N_VALUES] >= f.n_values and bank.head[N_MISSING] == 0.0)
+
+
+cdef bint has_share(const StructureBank* bank, const StructuralFilter* f) noexcept nogil:
+    """Whether a filter has seen enough to have a share in the forecast."""
+    if not is_awake(bank, f):
+        return False
+    if f.n_season > 0 and bank.head[N_STEPS] < SEASON_FROM * bank.first_period:
+        return False
+    return f.n_lags == 0 or bank.head[N_SEEN] >= f.n_values + LAGS_FROM
+
+
+cdef void structure_shares(const StructureBank* bank, const double* evidence, double* out) noexcept nogil:
+    """Write the shares of the structures that have one: equation (140)."""
+    cdef Py_ssize_t k
+    for k in range(bank.n_structures):
+        out[k] = has_share(bank, bank.filters + k)
+    fill_shares(evidence, bank.n_structures, out)
+
+
+cdef void forget(StructureBank* bank) noexcept nogil:
+    """Know nothing of any horizon."""
+    cdef Py_ssize_t n = bank.horizons.n * bank.n_structures
+    memset(bank.horizons.count, 0, bank.horizons.n * sizeof(double))
+    memset(bank.horizons.dof, 0, bank.horizons.n * sizeof(double))
+    memset(bank.horizons.evidence, 0, n * sizeof(double))
+    memset(bank.horizons.square_sum, 0, n * sizeof(double))
+    memset(bank.pending_var, 0, n * sizeof(double))
+
+
+cdef double _scale(const StructureBank* bank, Py_ssize_t j, Py_ssize_t k, double one_step, double* dof) noexcept nogil:
+    """Return the squared scale of structure k at horizon j, and write its degrees of freedom: equation (190)."""
+    cdef double prior = smaller(HORIZON_PRIOR_DOF, bank.filters[k].dof[0])
+    cdef double total = bank.horizons.square_sum[j * bank.n_structures + k] + prior * one_step
+    dof[0] = bank.horizons.dof[j] + prior
+    return larger(total / dof[0], LEAST_SCALE_VAR)
+
+
+cdef void judge(StructureBank* bank, double z, double log_z, double t) noexcept nogil:
+    """Learn from the forecasts of time t, whose value came: equations (191)-(193)."""
+    cdef Py_ssize_t j
+    for j in range(bank.horizons.n):
+        if fmod(t + 1.0, <double>horizon_steps(RATIO, j)) == 0.0:
+            _judge_horizon(bank, j, z, log_z)
+
+
+cdef void _judge_horizon(StructureBank* bank, Py_ssize_t j, double z, double log_z) noexcept nogil:
+    cdef Py_ssize_t k, at = j * bank.n_structures
+    cdef double scale, dof = 0.0, last_dof = 0.0, constant = 0.0, square, value
+    cdef double jacobian = log_z * bank.head[LOG_UNIT] + bank.head[LOG_CENTER] + log(
+        bank.head[LOG_UNIT] / bank.head[UNIT]
+    )
+    cdef const StructuralFilter* f
+    cdef bint is_judged = False
+    for k in range(bank.n_structures):
+        f = bank.filters + k
+        bank.scores[k] = NAN
+        square = bank.horizons.square_sum[at + k] / larger(bank.horizons.dof[j], 1.0)
+        if bank.pending_var[at + k] > 0.0 and is_awake(bank, f):
+            value = log_z if f.is_log else z
+            scale = _scale(bank, j, k, bank.pending_scale_var[at + k], &dof)
+            square = (value - bank.pending_mean[at + k]) ** 2 / bank.pending_var[at + k]
+            if dof != last_dof:
+                constant, last_dof = lgamma(0.5 * (dof + 1.0)) - lgamma(0.5 * dof) - 0.5 * log(dof * M_PI), dof
+            bank.scores[k] = (
+                constant - 0.5 * log(scale * bank.pending_var[at + k])
+                - 0.5 * (dof + 1.0) * log1p(square / (dof * scale)) - (jacobian if f.is_log else 0.0)
+            )  # (191)
+            square = smaller(square, LARGEST_SURPRISE * scale)
+            is_judged = True
+        bank.future_scratch[k] = square
+    if not is_judged:
+        return
+    judge_horizon(&bank.horizons, j, bank.scores, bank.future_scratch, EVIDENCE_DISCOUNT, EVIDENCE_POWER)
+
+
+cdef void look_ahead(StructureBank* bank, double t) noexcept nogil:
+    """Forecast as far ahead as the longest horizon that begins after time t; these are judged when they have come."""
+    cdef Py_ssize_t h, j, k, n_begun = 0
+    cdef StructuralFilter* f
+    cdef Future future
+    while n_begun < bank.horizons.n and fmod(t + 1.0, <double>horizon_steps(RATIO, n_begun)) == 0.0:
+        n_begun += 1
+    if n_begun == 0 or bank.head[IS_SCALED] == 0.0:
+        return
+    future.horizon, future.n_season, future.n_exog = horizon_steps(RATIO, n_begun - 1), bank.n_season, 0
+    future.season, future.exog, future.scratch = bank.future_season, NULL, bank.future_scratch
+    for h in range(future.horizon):
+        fill_season(bank, t + 1.0 + h, bank.future_season + h * bank.n_season)
+    for k in range(bank.n_structures):
+        f = bank.filters + k
+        if f.n_lags > 0 and has_share(bank, f):
+            future.values = bank.log_values if f.is_log else bank.values
+            future.limits = limits_of(bank, f)
+            forecast_ahead(f, &future, bank.future_mean, bank.future_var)
+        for j in range(n_begun):
+            _begin(bank, f, j, k)
+
+
+cdef void _begin(StructureBank* bank, const StructuralFilter* f, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
+    """Remember the forecast of structure k at horizon j, until it is judged."""
+    cdef Py_ssize_t at = j * bank.n_structures + k, step = horizon_steps(RATIO, j) - 1
+    cdef Limits limits
+    bank.pending_mean[at] = bank.pending_var[at] = bank.pending_scale_var[at] = 0.0
+    if not has_share(bank, f):
+        return
+    bank.pending_scale_var[at] = scale_var(f)
+    if f.n_lags > 0:
+        bank.pending_mean[at], bank.pending_var[at] = bank.future_mean[step], bank.future_var[step]
+    else:
+        limits = limits_of(bank, f)
+        forecast_step(
+            f, step + 1, bank.future_season + step * bank.n_season, &limits, bank.x, bank.cov_x,
+            bank.pending_mean + at, bank.pending_var + at,
+        )
+
+
+cdef inline double _row_ahead(const StructureBank* bank, Py_ssize_t step, Py_ssize_t* row) noexcept nogil:
+    return horizon_row(&bank.horizons, log2(<double>step), row)
+
+
+cdef void evidence_ahead(const StructureBank* bank, Py_ssize_t step, double* out) noexcept nogil:
+    """Write the evidence of every structure `step` steps ahead: equations (194) and (195)."""
+    cdef Py_ssize_t k, row = 0
+    cdef double part = _row_ahead(bank, step, &row)
+    for k in range(bank.n_structures):
+        out[k] = evidence_at(&bank.horizons, k, bank.filters[0].evidence[k], row, part)
+
+
+cdef double scale_ahead(const StructureBank* bank, Py_ssize_t k, Py_ssize_t step, double* dof) noexcept nogil:
+    """Return the squared scale of structure k `step` steps ahead, and write its degrees of freedom.
+
+    Where nothing was judged yet, it is that of the horizon before.
+    """
+    cdef Py_ssize_t j, row = 0
+    cdef double part = _row_ahead(bank, step, &row), one_step = scale_var(bank.filters + k)
+    cdef double here = one_step, last = one_step, here_dof = bank.filters[k].dof[0], last_dof = here_dof
+    for j in range(row + 1):
+        last, last_dof = here, here_dof
+        if bank.horizons.count[j] > 0.0:
+            here = _scale(bank, j, k, one_step, &here_dof)
+    dof[0] = larger((1.0 - part) * last_dof + part * here_dof, 1.0)
+    return exp((1.0 - part) * log(last) + part * log(here))

@@ -1,34 +1,17 @@
 """Drift rates judged by their forecasts many steps ahead: equations (196)-(199)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from adabypass.reference.multistep import damped, regressors
+from adabypass.reference.shares import Horizon, at_step, evidence_table, judge_horizon, log_density, shares
 from adabypass.reference.stability import stabilisation
 from adabypass.state import series as design_of
+from adabypass.state import structures
 from adabypass.state.linear_mixture import LinearMixture
 from adabypass.state.past import Design, Past
 from adabypass.validation import Floats
-
-
-class Horizon(NamedTuple):
-    """What was learned from forecasts so many steps ahead."""
-
-    evidence: Floats
-    """Of every drift rate; the best one has 0."""
-    square_sum: Floats
-    """Of every drift rate: squared errors, discounted."""
-    dof: float
-    n_judged: float
-    """Forecasts that count as evidence, discounted."""
-
-
-def new(n_groups: int) -> Horizon:
-    """Return what is known before any forecast was judged."""
-    return Horizon(np.zeros(n_groups), np.zeros(n_groups), 0.0, 0.0)
 
 
 def means(mixture: LinearMixture, design: Design, past: Past, groups: Sequence[int], horizon: int) -> Floats:
@@ -60,30 +43,18 @@ def _mean(mixture: LinearMixture, k: int, design: Design, past: Past, damping: F
 
 def judge(horizon: Horizon, expected: Floats, y: float) -> Horizon:
     """Learn from forecasts of a value that has been seen."""
-    square, dof = (y - expected) ** 2, horizon.dof
-    is_scored = dof >= design_of.FEWEST_SQUARES
-    found = horizon._replace(dof=design_of.SCALE_DISCOUNT * dof + 1)
-    if is_scored:
+    error, dof, score = y - expected, horizon.dof, None
+    square = error**2
+    if dof >= design_of.FEWEST_SQUARES:
         scale = horizon.square_sum / dof
-        constant = gammaln((dof + 1) / 2) - gammaln(dof / 2) - np.log(dof * np.pi * scale) / 2
-        score = constant - (dof + 1) / 2 * np.log1p(square / (dof * scale))
-        counted = np.maximum(score - score.max(), design_of.LEAST_EVIDENCE)
-        evidence = design_of.EVIDENCE_DISCOUNT * horizon.evidence + counted  # (197)
-        n_judged = design_of.EVIDENCE_DISCOUNT * horizon.n_judged + 1
-        found = found._replace(evidence=evidence - evidence.max(), n_judged=n_judged)
-        square = np.minimum(square, design_of.LARGEST_SURPRISE * scale)
-    return found._replace(square_sum=design_of.SCALE_DISCOUNT * horizon.square_sum + square)  # (198)
+        score, square = log_density(error, scale, dof), np.minimum(square, structures.LARGEST_SURPRISE * scale)
+    return judge_horizon(horizon, score, square, design_of.EVIDENCE_DISCOUNT)  # (197), (198)
 
 
-def shares(horizons: Sequence[Horizon], share: Floats, groups: Sequence[int], step: int) -> Floats:
-    """Return the shares of all filters so many steps ahead, from those of one step."""
+def filter_shares(horizons: Sequence[Horizon], share: Floats, groups: Sequence[int], step: int) -> Floats:
+    """Return the shares of all filters at a step ahead, from those of one step."""
     total = np.bincount(groups, share)
-    table = [np.log(np.maximum(total, design_of.LEAST_SHARE))]
-    for horizon in horizons:
-        own = horizon.n_judged / (horizon.n_judged + design_of.PRIOR_COUNT)
-        table.append(own * horizon.evidence + (1 - own) * table[-1])
-    places = np.log([1, *design_of.HORIZONS])
-    weight = np.exp([np.interp(np.log(step), places, column) for column in np.array(table).T])
-    weight = np.where(total > 0, weight, 0.0) / weight[total > 0].sum()
+    table = evidence_table(horizons, np.log(np.maximum(total, design_of.LEAST_SHARE)))
+    weight = shares(at_step(table, design_of.HORIZONS, step), total > 0)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.nan_to_num(weight[list(groups)] * share / total[list(groups)]))  # (199)

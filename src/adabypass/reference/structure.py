@@ -1,10 +1,10 @@
-"""Structures by evidence: equations (130)-(142), one structure at a time, with every covariance in full."""
+"""Structures: equations (130)-(138), (141) and (142), one structure at a time, with every covariance in full."""
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
+from adabypass.reference import shares
 from adabypass.state import structures as design
 from adabypass.state.structures import Harmonic, Structure
 from adabypass.validation import Floats
@@ -93,10 +93,8 @@ def forecast(belief: Belief, x: Floats, base: float, noise_var: float) -> Expect
 
 def log_density(belief: Belief, expected: Expected, z: float) -> float:
     """Return the log density of Student's t at z."""
-    n, scale = belief.dof, belief.square_sum / belief.dof  # (134)
-    square = (z - expected.mean) ** 2 / (scale * expected.var)
-    constant = gammaln((n + 1) / 2) - gammaln(n / 2) - np.log(n * np.pi * scale * expected.var) / 2
-    return float(constant - (n + 1) / 2 * np.log1p(square / n))  # (135)
+    scale = belief.square_sum / belief.dof  # (134)
+    return float(shares.log_density(z - expected.mean, scale * expected.var, belief.dof))  # (135)
 
 
 def update(belief: Belief, x: Floats, expected: Expected, z: float) -> Belief:
@@ -110,23 +108,6 @@ def update(belief: Belief, x: Floats, expected: Expected, z: float) -> Belief:
         square_sum=design.SCALE_DISCOUNT * belief.square_sum + square,  # (138)
         dof=design.SCALE_DISCOUNT * belief.dof + 1,
     )
-
-
-def weigh(evidence: Floats, scores: Floats, discount: float = design.EVIDENCE_DISCOUNT) -> Floats:
-    """Add log scores, nan of a structure that could not forecast, to the evidence; the best one has 0."""
-    awake = ~np.isnan(scores)
-    best = scores[awake].max()
-    share = np.exp(evidence[awake] - evidence[awake].max())
-    mixed = np.log(share @ np.exp(scores[awake] - best) / share.sum())
-    counted = np.maximum(np.where(awake, scores - best, mixed), design.LEAST_EVIDENCE)
-    found = discount * evidence + design.EVIDENCE_POWER * counted  # (139)
-    return np.asarray(found - found.max())
-
-
-def shares(evidence: Floats) -> Floats:
-    """Return mixture weights."""
-    found = np.exp(evidence - evidence.max())
-    return np.asarray(found / found.sum())  # (140)
 
 
 def limits(lowest: float, highest: float) -> tuple[float, float]:

@@ -44,20 +44,13 @@ HORIZONS = (8, 64)
 MOST_JUDGED_LAGS = 16
 """Maximum number of lags with which drift rates are scored several steps ahead; with more, that would take longer than
 an update."""
-PRIOR_COUNT = 100.0
-"""Number of scored forecasts for which the evidence at the previous horizon counts as a prior at the next one."""
 EVIDENCE_DISCOUNT = 0.99
-"""Factor by which the evidence is discounted at each scored forecast."""
-SCALE_DISCOUNT = 0.97
-"""Factor by which the sum of squared errors is discounted at each scored forecast."""
+"""Factor by which the evidence is discounted at each scored forecast. Constants that drift rates and structures share
+at their horizons are in `structures`."""
 FEWEST_SQUARES = 3.0
 """Minimum discounted number of squared errors from which on forecasts count as evidence."""
-LARGEST_SURPRISE = 6.0
-"""Maximum of a squared error, in units of the mean of the previous ones."""
 LEAST_SHARE = 1e-12
 """Minimum share of a drift rate one step ahead, where it is used as a prior several steps ahead."""
-LEAST_EVIDENCE = -50.0
-"""Minimum of the log evidence of a drift rate, relative to the best one."""
 
 
 @dataclass(frozen=True)

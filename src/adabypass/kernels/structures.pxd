@@ -1,0 +1,69 @@
+# One structure: its filter on its part of a row, and its forecasts many steps ahead.
+
+cdef struct StructuralFilter:
+    bint is_log
+    bint has_slope
+    bint is_difference
+    Py_ssize_t n                # numbers of the state: level, slope, season, exogenous columns, lags
+    Py_ssize_t n_season         # 0 if it has none
+    Py_ssize_t n_exog
+    Py_ssize_t n_lags
+    Py_ssize_t n_values         # past values that it needs
+    double noise_var
+    double damping
+    double level_var            # variances of a step
+    double slope_var
+    double season_var
+    double lag_var
+    double exog_var
+    const Py_ssize_t* lags
+    const double* lag_prior
+    double* mean                # state in the row: mean, and lower triangle of the covariance
+    double* cov
+    double* square_sum
+    double* dof
+    double* evidence
+
+cdef struct Surprise:
+    double mean                 # of the next value, in units
+    double var                  # in units of the scale of the noise, squared
+    double log_density          # of the value that came, in units
+
+cdef struct Limits:
+    # Limits of a structure's means, and the range of the values seen, in its units.
+    double low
+    double high
+    double range
+
+cdef struct Future:
+    Py_ssize_t horizon
+    const double* season        # (horizon, n_season)
+    Py_ssize_t n_season
+    const double* exog          # (horizon, n_exog)
+    Py_ssize_t n_exog
+    const double* values        # past ones, newest first
+    Limits limits               # of the means
+    double* scratch             # of `ahead_size` numbers
+
+
+cdef void reset(StructuralFilter* f) noexcept nogil
+cdef void advance(StructuralFilter* f) noexcept nogil
+cdef void advance_state(const StructuralFilter* f, double* mean, double* cov) noexcept nogil
+cdef void fill_regressors(
+    const StructuralFilter* f, const double* season, const double* exog, const double* values, double* x
+) noexcept nogil
+cdef double exog_part(const StructuralFilter* f, const double* mean, const double* x) noexcept nogil
+cdef double times_cov(const double* cov, const double* x, Py_ssize_t n, double* out) noexcept nogil
+cdef double scale_var(const StructuralFilter* f) noexcept nogil
+cdef void forecast(
+    const StructuralFilter* f, const double* x, const double* values, double* cov_x, Surprise* out
+) noexcept nogil
+cdef void learn(StructuralFilter* f, const double* cov_x, double z, Surprise* out) noexcept nogil
+cdef Py_ssize_t ahead_size(Py_ssize_t n, Py_ssize_t longest) noexcept nogil
+cdef void forecast_ahead(
+    const StructuralFilter* f, const Future* future, double* means, double* variances
+) noexcept nogil
+cdef void forecast_step(
+    const StructuralFilter* f, Py_ssize_t h, const double* season, const Limits* limits, double* x, double* cov_x,
+    double* mean, double* var,
+) noexcept nogil
