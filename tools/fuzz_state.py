@@ -29,18 +29,18 @@ from tools.fuzz.mutations import mutated_bytes, mutated_journal, mutated_snapsho
 from adabypass import Forecaster, from_bytes
 from adabypass.cli.stream_answers import Answerer
 from adabypass.cli.stream_input import parse_time
-from adabypass.cli.stream_output import Wanted, encode_json
+from adabypass.cli.stream_output import AnswerFormat, encode_json
 from adabypass.errors import AdabypassError
 from adabypass.forecasting import AutoForecaster
 from adabypass.regressors import Regressor
 from adabypass.snapshots import container
 from adabypass.storage import folder, journal
-from adabypass.storage.series import StreamSeries
-from adabypass.storage.stream import SavedStream
+from adabypass.storage.series import StreamPanel
+from adabypass.storage.stream import DurableStream
 
-LONGEST = 20
+MAX_SECONDS = 20
 """Seconds after which a case hangs."""
-MOST_MEMORY = 1 << 30
+MAX_MEMORY = 1 << 30
 """Bytes that the process may take beyond what it has at its beginning."""
 N_ROWS = 40
 NUMBERS = [0.5, float("nan"), -3.0, 1e6, 2.0]
@@ -150,14 +150,14 @@ class Fuzzer:
             saved.close()
         return "resumed"
 
-    def _open(self) -> SavedStream:
-        series = StreamSeries(Forecaster(lags=2), 0, watch_changes=True)
-        wanted = Wanted(("mean", "interval", "change"), 0.9, (), 0.001, "k", None)
+    def _open(self) -> DurableStream:
+        series = StreamPanel(Forecaster(lags=2), 0, watch_changes=True)
+        wanted = AnswerFormat(("mean", "interval", "change"), 0.9, (), 0.001, "k", None)
         answerer = Answerer(wanted, series, encode_json(wanted))
         columns = {"target": "y", "id": "k", "time": None}
-        return SavedStream(self.state, series, columns, answerer.answer, parse_time, always=False)
+        return DurableStream(self.state, series, columns, answerer.answer, parse_time, always=False)
 
-    def _learn(self, saved: SavedStream, number: int, key: str, y: float) -> None:
+    def _learn(self, saved: DurableStream, number: int, key: str, y: float) -> None:
         if key not in saved.series.known:
             saved.series.add(key)
         saved.learn([(number, key, "", y, None)])
@@ -168,7 +168,7 @@ class Fuzzer:
 
 
 def out_of_time(number: int, frame: object) -> None:
-    raise WrongError(f"not done after {LONGEST} s")
+    raise WrongError(f"not done after {MAX_SECONDS} s")
 
 
 def main() -> None:
@@ -182,12 +182,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as name, np.errstate(all="ignore"):
         fuzzer = Fuzzer(Path(name))
         size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (size + MOST_MEMORY, size + MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (size + MAX_MEMORY, size + MAX_MEMORY))
         signal.signal(signal.SIGALRM, out_of_time)
         last = Path(name) / "last"
         for number in range(arguments.first, arguments.first + arguments.cases):
             last.write_text(str(number))
-            signal.alarm(LONGEST)
+            signal.alarm(MAX_SECONDS)
             try:
                 fuzzer.case(number, arguments.seed)
             except BaseException:

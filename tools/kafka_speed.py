@@ -29,14 +29,14 @@ WINDOW = 2_000
 def child(report: str, n_first: int, options: list[str]) -> None:
     """Run the command in this process; report the time of each window after the first rows, and of each snapshot."""
     from adabypass.cli import commands  # noqa: PLC0415  (not needed by the process that starts this one)
-    from adabypass.cli.stream_loop import Loop  # noqa: PLC0415
+    from adabypass.cli.stream_loop import StreamRunner  # noqa: PLC0415
 
     windows: list[float] = []
     snapshots: list[float] = []
-    flush, save, open_sink = Loop._flush, Loop._save, Loop._open_sink
+    flush, save, open_sink = StreamRunner._flush, StreamRunner._save, StreamRunner._open_sink
     n_rows, begun = 0, (0, 0.0)
 
-    def counting(self: Loop, *arguments: Any) -> Any:
+    def counting(self: StreamRunner, *arguments: Any) -> Any:
         sink, answers = open_sink(self, *arguments)
         add = sink.add
 
@@ -48,7 +48,7 @@ def child(report: str, n_first: int, options: list[str]) -> None:
         sink.add = counted  # type: ignore[method-assign]
         return sink, answers
 
-    def timed_flush(self: Loop) -> None:
+    def timed_flush(self: StreamRunner) -> None:
         nonlocal begun
         n_snapshots = len(snapshots)
         flush(self)
@@ -60,13 +60,13 @@ def child(report: str, n_first: int, options: list[str]) -> None:
                 windows.append((now - begun[1]) / (n_rows - begun[0]))
             begun = n_rows, now
 
-    def timed_save(self: Loop, state: Any) -> None:
+    def timed_save(self: StreamRunner, state: Any) -> None:
         start = process_time()
         save(self, state)
         snapshots.append(process_time() - start)
 
     for name, function in (("_open_sink", counting), ("_flush", timed_flush), ("_save", timed_save)):
-        setattr(Loop, name, function)
+        setattr(StreamRunner, name, function)
     commands(["stream", *options], standalone_mode=False)
     Path(report).write_text(json.dumps([windows, snapshots]))
 

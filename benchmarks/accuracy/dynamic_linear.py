@@ -15,7 +15,7 @@ from benchmarks.accuracy.streams import Stream
 
 DISCOUNTS = (0.95, 0.98, 0.99, 0.998, 1.0)
 """Of the weights' precision, each step."""
-LONGEST = 15_000
+MAX_LENGTH = 15_000
 """Longer streams would take them hours."""
 
 
@@ -25,7 +25,7 @@ def pybats(stream: Stream) -> Record | None:
         from pybats.dglm import dlm  # noqa: PLC0415  (an extra)
     except ImportError:
         return None
-    if len(stream.y) > LONGEST:
+    if len(stream.y) > MAX_LENGTH:
         return None
     units = standardise(stream)
     n, size = units.X.shape
@@ -53,7 +53,7 @@ def pydlm(stream: Stream) -> Record | None:
         from pydlm import dlm, dynamic, trend  # noqa: PLC0415  (an extra)
     except ImportError:
         return None
-    if len(stream.y) > LONGEST:
+    if len(stream.y) > MAX_LENGTH:
         return None
     logging.disable(logging.INFO)  # it tells of every filter
     units = standardise(stream)
@@ -73,7 +73,7 @@ def pydlm(stream: Stream) -> Record | None:
 
 FORGETTING = (0.9, 0.99, 1.0)
 """Powers of the averaged models' weights, each step; the first is what awen-dlmax takes where nothing is said."""
-LEAST_SHARE = 1e-8
+MIN_SHARE = 1e-8
 """Of all models together: scales are averaged too, and at its usual 0.001 models gone astray widen all forecasts."""
 
 
@@ -112,7 +112,7 @@ def awen(stream: Stream) -> Record | None:
     degrees = _degrees_of_freedom(np.array([of_noise for _, of_noise in discounts]), ~np.isnan(units.y))
 
     def run(forgetting: float) -> Record:
-        rule = partial(core.PowerLawUpdate, dma_pdr=forgetting, dma_mdr=forgetting, c=LEAST_SHARE)
+        rule = partial(core.PowerLawUpdate, dma_pdr=forgetting, dma_mdr=forgetting, c=MIN_SHARE)
         group = jax.numpy.ones((len(discounts), 1), dtype=int)
         allocator = core.Allocator(core.LogScore, rule, model_indicator=group, device=devices.allocation_compute)
         allocator.init(len(discounts), 1, 1, group)

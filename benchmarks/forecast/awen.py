@@ -11,11 +11,11 @@ from benchmarks import dlmax
 from benchmarks.forecast.measures import Outlook
 from benchmarks.forecast.problems import Problem
 
-LONGEST = {12: 120, 4: 64}
+MAX_LENGTH = {12: 120, 4: 64}
 """By period, how many of the newest values are learned from: ten years of months, sixteen of quarters."""
 STEP = {12: 12, 4: 8}
 """By period, what lengths of series are cut to multiples of."""
-LARGEST_BATCH = 16
+MAX_BATCH = 16
 """So many series are given at once, so that some come back while others are waited for."""
 
 Key = tuple[int, int, int]
@@ -30,9 +30,9 @@ def run(problems: Sequence[Problem]) -> Iterator[tuple[Problem, Outlook | None]]
     """
     batches: dict[Key, list[Problem]] = defaultdict(list)
     for problem in problems:
-        if problem.period in LONGEST:
+        if problem.period in MAX_LENGTH:
             step = STEP[problem.period]
-            length = min(len(problem.train), LONGEST[problem.period]) // step * step
+            length = min(len(problem.train), MAX_LENGTH[problem.period]) // step * step
             batches[problem.period, problem.horizon, length].append(problem)
     for (period, horizon, length), batch in _parts(batches):
         start = time.process_time()
@@ -49,8 +49,8 @@ def run(problems: Sequence[Problem]) -> Iterator[tuple[Problem, Outlook | None]]
 
 def _parts(batches: dict[Key, list[Problem]]) -> Iterator[tuple[Key, list[Problem]]]:
     for key, problems in batches.items():
-        for at in range(0, len(problems), LARGEST_BATCH):
-            yield key, problems[at : at + LARGEST_BATCH]
+        for at in range(0, len(problems), MAX_BATCH):
+            yield key, problems[at : at + MAX_BATCH]
 
 
 def _forecast(batch: Sequence[Problem], period: int, horizon: int, length: int) -> list[tuple[Floats, Floats]]:

@@ -14,7 +14,7 @@ BASE = "AutoETS"
 """Whose CRPS the others' are shown relative to."""
 HIDDEN = ("SeasonalNaive (ours)", "Drift (ours)")
 """Not drawn: the one is where SeasonalNaive is, the other near Naive."""
-FEWEST_SERIES = 10
+MIN_SERIES = 10
 """Groups of fewer series are in the tables alone."""
 WORST = 2.0
 """Ratios above it are drawn at the edge."""
@@ -58,7 +58,7 @@ def _groups(given: Sequence[Problem]) -> dict[str, list[str]]:
             groups[f"{label}: all"] = names_of(chosen)
         for frequency in frequencies(chosen):
             names = names_of(chosen, frequency=frequency)
-            if len(names) >= FEWEST_SERIES:
+            if len(names) >= MIN_SERIES:
                 groups[f"{label}: {frequency}"] = names
     return groups
 

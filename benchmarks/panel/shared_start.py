@@ -13,7 +13,7 @@ from benchmarks.forecast.problems import m_competitions
 
 RANGES = ((3, 6), (6, 11), (11, 20), (20, 40), (40, 60))
 """Observations that are scored together, counted from 0."""
-LONGEST = 60
+MAX_LENGTH = 60
 
 
 def padded(series: list[Floats], n: int) -> Floats:
@@ -30,7 +30,7 @@ def gains(series: list[Floats]) -> list[tuple[float, float, float]]:
     panel = Panel(Forecaster(lags=1))
     for i, y in enumerate(series[:half]):
         panel.run(y[None], ids=[i], keep_trace=False)
-    short = padded(series[half:], LONGEST)
+    short = padded(series[half:], MAX_LENGTH)
     alone, together = (Panel(each).run(short) for each in (Forecaster(lags=1), panel.pooled()))
     assert alone is not None
     assert together is not None

@@ -38,7 +38,7 @@ class Contestant(NamedTuple):
     name: str
     mode: Mode
     prepare: Prepare
-    most_rows: Callable[[int], int] | None = None
+    max_rows: Callable[[int], int] | None = None
     """The number of rows, by the number of features, that memory allows; None if it is not limited."""
 
     def key(self, n_features: int) -> str:
@@ -56,6 +56,6 @@ def task_of(contestant: Contestant, stream: Stream, effort: Effort) -> tuple[Tas
     warm_up = timed("", len(few.y), contestant.prepare(few))
     seconds = min(warm_up.once().seconds for _ in range(2)) / len(few.y)
     rows = max(effort.seconds / effort.at_least, min(seconds * enough_rows(d), PATIENCE * effort.seconds)) / seconds
-    most = len(stream.y) if contestant.most_rows is None else contestant.most_rows(d)
+    most = len(stream.y) if contestant.max_rows is None else contestant.max_rows(d)
     given = stream.head(max(CALIBRATION_ROWS, min(int(rows), most)))
     return timed(contestant.key(d), len(given.y), contestant.prepare(given)), given

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 LAUNCH = Path(__file__).with_name("launch.py")
-UNKNOWN_AT_MOST = 10
+MAX_UNKNOWN = 10
 """How many lines may lack an interval: the first, before there is a value to forecast from."""
 
 
@@ -51,7 +51,7 @@ def run_command(folder: Path, n: int) -> Run:
         for line in lines:
             answered += 1
             unknown += '"lower_90": null' in line or '"lower_90"' not in line
-    if answered != n or unknown > UNKNOWN_AT_MOST:
+    if answered != n or unknown > MAX_UNKNOWN:
         raise RuntimeError(f"adabypass stream answered {answered} of {n} rows, {unknown} of them without an interval.")
     taken = json.loads(done.stdout)
     return Run(n, taken["seconds"], taken["elapsed"], taken["peak"])

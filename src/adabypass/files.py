@@ -23,7 +23,7 @@ else:
 
 FilePath: TypeAlias = str | os.PathLike[str]
 
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 """Maximum number of characters of a file name that are kept in the name of its draft."""
 BUFFER = 1 << 20
 """Size of the write buffer, in bytes."""
@@ -148,8 +148,8 @@ class _Draft(io.RawIOBase):
 def _draft_of(place: Path) -> Path:
     """Return the path of the draft of a file: always the same, so that crashes leave at most one."""
     name = place.name
-    if len(name) > LONGEST_NAME:
-        name = f"{name[:LONGEST_NAME]}.{zlib.crc32(os.fsencode(name)):08x}"
+    if len(name) > MAX_NAME_LENGTH:
+        name = f"{name[:MAX_NAME_LENGTH]}.{zlib.crc32(os.fsencode(name)):08x}"
     return place.with_name(f".{name}.part")
 
 

@@ -16,7 +16,7 @@ from adabypass.errors import NotANumberError, NotFiniteError, ParameterError, Sh
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Integers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
-MOST_DRAWS = 100_000_000
+MAX_DRAWS = 100_000_000
 """Maximum number of draws in one call: 800 MB."""
 
 
@@ -148,10 +148,10 @@ def as_rng(rng: object) -> np.random.Generator:
 def check_size(size: object, n_forecasts: int = 1) -> tuple[int, ...]:
     """Return the shape of the draws from each of `n_forecasts` forecasts; reject more than fit into memory."""
     lengths = () if size is None else tuple(size) if isinstance(size, tuple | list) else (size,)
-    shape = tuple(check_int(length, "size", minimum=0, maximum=MOST_DRAWS) for length in lengths)
-    if prod(shape) * n_forecasts > MOST_DRAWS:
+    shape = tuple(check_int(length, "size", minimum=0, maximum=MAX_DRAWS) for length in lengths)
+    if prod(shape) * n_forecasts > MAX_DRAWS:
         raise ParameterError(
-            f"size is {shown(size)} for {n_forecasts} forecasts, but at most {MOST_DRAWS} numbers are drawn at once; "
+            f"size is {shown(size)} for {n_forecasts} forecasts, but at most {MAX_DRAWS} numbers are drawn at once; "
             "draw in parts."
         )
     return shape

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from adabypass import Forecaster
-from adabypass.cli.stream_output import Wanted
+from adabypass.cli.stream_output import AnswerFormat
 from adabypass.forecasting.changes import ChangeMonitor
 from adabypass.forecasting.rows import learned_positions
 from adabypass.results.trace import surprise
@@ -25,9 +25,9 @@ def row_of(forecaster: Forecaster) -> Floats:
 class Alone:
     """One series."""
 
-    def __init__(self, wanted: Wanted, template: Forecaster, n_exog: int) -> None:
+    def __init__(self, wanted: AnswerFormat, template: Forecaster, n_exog: int) -> None:
         self._wanted, self.forecaster = wanted, template.copy()
-        self.deviates, self.monitor = np.array([-1.0, 1.0]), ChangeMonitor()
+        self.interval_starts, self.monitor = np.array([-1.0, 1.0]), ChangeMonitor()
         if "change" in wanted.fields:
             self._positions = learned_positions(template, ("drift", "noise_scale"), n_exog)
 
@@ -46,7 +46,7 @@ class Alone:
         if name in ("mean", "sd"):
             return [float(forecast.mean) if name == "mean" else sqrt(forecast.var)]
         if name == "interval":
-            return [float(each) for each in forecast.interval(self._wanted.level, start=self.deviates)]
+            return [float(each) for each in forecast.interval(self._wanted.level, start=self.interval_starts)]
         if name == "quantiles":
             return [float(each) for each in forecast.quantile(np.array(self._wanted.quantiles))]
         if isnan(y):
@@ -70,7 +70,7 @@ class OneByOne:
         By id, as JSON.
     """
 
-    def __init__(self, wanted: Wanted, template: Forecaster, n_exog: int = 0) -> None:
+    def __init__(self, wanted: AnswerFormat, template: Forecaster, n_exog: int = 0) -> None:
         self._settings = wanted, template, n_exog
         self.series: dict[str, Alone] = {}
 
@@ -88,5 +88,5 @@ class OneByOne:
         """Return the bytes of what a snapshot holds of all series."""
         every = self.series.values()
         rows = b"".join(row_of(each.forecaster).tobytes() for each in every)
-        deviates = b"".join(each.deviates.tobytes() for each in every)
-        return rows + deviates + "".join(f"{key}\n" for key in self.series).encode()
+        interval_starts = b"".join(each.interval_starts.tobytes() for each in every)
+        return rows + interval_starts + "".join(f"{key}\n" for key in self.series).encode()

@@ -8,16 +8,16 @@ import pytest
 
 from adabypass import AdaBypass, Bypass, EvidenceBypass, Forecaster, PassiveAggressive, SequentialKalman
 from adabypass.cli.stream_answers import Answerer
-from adabypass.cli.stream_output import DEFAULT_FIELDS, FIELDS, Wanted, encode_json
+from adabypass.cli.stream_output import DEFAULT_FIELDS, FIELDS, AnswerFormat, encode_json
 from adabypass.distributions import evaluate
 from adabypass.storage import series
-from adabypass.storage.series import StreamSeries
+from adabypass.storage.series import StreamPanel
 from tests.cli.in_process import run, stream
 from tests.cli.one_by_one import OneByOne
 
-USUAL = Wanted(DEFAULT_FIELDS, 0.8, (0.5,), 0.001, "shop", None)
-EVERY = Wanted(FIELDS, 0.9, (0.05, 0.5, 0.9), 0.2, '100 %s of "shops"', "day")
-TABLED = Wanted(FIELDS[:-1], 0.9, (0.25, 0.75), 0.1, None, "day")
+USUAL = AnswerFormat(DEFAULT_FIELDS, 0.8, (0.5,), 0.001, "shop", None)
+EVERY = AnswerFormat(FIELDS, 0.9, (0.05, 0.5, 0.9), 0.2, '100 %s of "shops"', "day")
+TABLED = AnswerFormat(FIELDS[:-1], 0.9, (0.25, 0.75), 0.1, None, "day")
 Given = tuple[str, str, float, list[float] | None]
 
 
@@ -34,19 +34,21 @@ def rows(n: int, n_exog: int, seed: int = 0) -> list[Given]:
     return made
 
 
-def together(given: list[Given], wanted: Wanted, template: Forecaster, n_exog: int, n_threads: int, most: int) -> Any:
+def together(
+    given: list[Given], wanted: AnswerFormat, template: Forecaster, n_exog: int, n_threads: int, most: int
+) -> Any:
     """Answer rows in batches of several sizes; return the answers, and all that was learned."""
-    learned = StreamSeries(template, n_exog, watch_changes="change" in wanted.fields, n_threads=n_threads)
+    learned = StreamPanel(template, n_exog, watch_changes="change" in wanted.fields, n_threads=n_threads)
     answerer, answers, begin = Answerer(wanted, learned, encode_json(wanted)), list[str](), 0
     for stop in sorted({*(each for each in (1, 2, 8, 301) if each < len(given)), *range(0, len(given), most)}):
         batch = [(number, *row) for number, row in enumerate(given[begin:stop], begin)]
         answers += answerer.answer(batch) if batch else []
         begin = stop
     answers += answerer.answer([(number, *row) for number, row in enumerate(given[begin:], begin)])
-    return answers, b"".join(learned.arrays()[name].tobytes() for name in ("rows", "deviates", "keys"))
+    return answers, b"".join(learned.arrays()[name].tobytes() for name in ("rows", "interval_starts", "keys"))
 
 
-def alone(given: list[Given], wanted: Wanted, template: Forecaster, n_exog: int) -> tuple[list[str], bytes]:
+def alone(given: list[Given], wanted: AnswerFormat, template: Forecaster, n_exog: int) -> tuple[list[str], bytes]:
     judge = OneByOne(wanted, template, n_exog)
     answers = [judge.line(key, y, exog, json.loads(time)) for key, time, y, exog in given]
     return answers, judge.bits()
@@ -55,20 +57,20 @@ def alone(given: list[Given], wanted: Wanted, template: Forecaster, n_exog: int)
 @pytest.fixture(autouse=True)
 def ids_are_added_when_a_row_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let series be made as the loop makes them."""
-    learn = StreamSeries.learn
+    learn = StreamPanel.learn
 
-    def adding(self: StreamSeries, given: Any, *others: Any) -> Any:
+    def adding(self: StreamPanel, given: Any, *others: Any) -> Any:
         for row in given:
             if row[1] not in self.known:
                 self.add(row[1])
         return learn(self, given, *others)
 
-    monkeypatch.setattr(StreamSeries, "learn", adding)
+    monkeypatch.setattr(StreamPanel, "learn", adding)
 
 
 @pytest.mark.parametrize("wanted", [USUAL, EVERY], ids=["usual", "every field"])
 @pytest.mark.parametrize(("n_exog", "n_threads", "most"), [(0, 1, 4096), (0, 3, 450), (2, 2, 400)])
-def test_answers_are_those_of_single_series(wanted: Wanted, n_exog: int, n_threads: int, most: int) -> None:
+def test_answers_are_those_of_single_series(wanted: AnswerFormat, n_exog: int, n_threads: int, most: int) -> None:
     template, given = Forecaster(lags=2, exog=[f"x{i}" for i in range(n_exog)] or None), rows(1200, n_exog)
     found = together(given, wanted, template, n_exog, n_threads, most)
     assert found == alone(given, wanted, template, n_exog)
@@ -107,7 +109,7 @@ def test_how_many_rows_come_together_changes_nothing(
 ) -> None:
     lines = ["t,k,y", *(f"{i},s{i * i % 7},{(i * 37) % 11 + 0.25 if i % 9 else ''}" for i in range(200))]
     whole = stream("--id", "k", *options, given="\n".join(lines) + "\n")
-    monkeypatch.setattr(series, "MOST_ROWS", most)
+    monkeypatch.setattr(series, "MAX_ROWS", most)
     again = stream("--id", "k", *options, given="\n".join(lines) + "\n")
     assert (whole.code, whole.error) == (0, None)
     assert again == whole
@@ -132,23 +134,23 @@ def test_a_late_row_is_found_among_rows_that_came_together() -> None:
 def test_a_search_without_a_beginning_is_refused() -> None:
     layout = Forecaster(lags=1)._spec.model.record_layout
     assert layout is not None
-    records, deviates, bounds = np.full((2, layout.size), np.nan), np.zeros((2, 2)), np.zeros((2, 2))
+    records, interval_starts, bounds = np.full((2, layout.size), np.nan), np.zeros((2, 2)), np.zeros((2, 2))
     both = np.array([0, 1])
-    evaluate.intervals(records, layout, 0.1, 0.9, both, both, deviates, bounds)
+    evaluate.intervals(records, layout, 0.1, 0.9, both, both, interval_starts, bounds)
     assert np.isnan(bounds).all()
     for which in ([0], [0, 2], [-1, 0]):
         with pytest.raises((ValueError, IndexError), match="which"):
-            evaluate.intervals(records, layout, 0.1, 0.9, both, np.array(which), deviates, bounds)
+            evaluate.intervals(records, layout, 0.1, 0.9, both, np.array(which), interval_starts, bounds)
     with pytest.raises(ValueError, match="bounds"):
-        evaluate.intervals(records, layout, 0.1, 0.9, both, both, deviates, bounds[:1])
+        evaluate.intervals(records, layout, 0.1, 0.9, both, both, interval_starts, bounds[:1])
     for chosen in ([2], [-1]):
         with pytest.raises(IndexError, match="chosen contains"):
-            evaluate.intervals(records, layout, 0.1, 0.9, np.array(chosen), both, deviates, bounds)
+            evaluate.intervals(records, layout, 0.1, 0.9, np.array(chosen), both, interval_starts, bounds)
     with pytest.raises(ValueError, match="numbers"):
-        evaluate.intervals(records[:, 1:].copy(), layout, 0.1, 0.9, both, both, deviates, bounds)
+        evaluate.intervals(records[:, 1:].copy(), layout, 0.1, 0.9, both, both, interval_starts, bounds)
 
 
 def test_rows_of_many_numbers_are_learned_few_at_a_time() -> None:
     names = [f"x{i}" for i in range(10_000)]
-    assert StreamSeries(Forecaster(lags=1), 0).most_rows == 4096
-    assert StreamSeries(Forecaster(exog=names, lags=1), 10_000).most_rows == 104
+    assert StreamPanel(Forecaster(lags=1), 0).max_rows == 4096
+    assert StreamPanel(Forecaster(exog=names, lags=1), 10_000).max_rows == 104

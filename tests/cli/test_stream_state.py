@@ -96,7 +96,7 @@ def journal_sizes(folder: Path, options: list[str], given: str, every: int) -> l
 def killed_after(folder: Path, options: list[str], given: str, every: int) -> None:
     """Leave the folder as a kill would: without the snapshot that is taken at the end."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("adabypass.cli.stream_loop.Loop._finish", lambda loop: loop._flush())
+        patch.setattr("adabypass.cli.stream_loop.StreamRunner._finish", lambda loop: loop._flush())
         patch.setattr("adabypass.cli.stream_input.ArrivingInput.read1", one_line_at_a_time)
         done(stream(*options, "--state", folder, "--every", every, given=given))
 

@@ -12,9 +12,9 @@ import numpy as np
 from adabypass import Forecaster
 from adabypass.cli.stream_answers import Answerer
 from adabypass.cli.stream_input import parse_time
-from adabypass.cli.stream_output import Wanted, encode_json
-from adabypass.storage.series import StreamSeries
-from adabypass.storage.stream import SavedStream
+from adabypass.cli.stream_output import AnswerFormat, encode_json
+from adabypass.storage.series import StreamPanel
+from adabypass.storage.stream import DurableStream
 from tests.cli.one_by_one import OneByOne
 from tests.crash.children import Ended, Fault, count_calls, start, wait
 
@@ -121,18 +121,18 @@ class Trial:
             assert (self.folder / self.case.out).read_text().splitlines() == self.answers
 
     @property
-    def _wanted(self) -> Wanted:
-        return Wanted(("mean", "sd", "interval"), LEVEL, (), 0.001, self.case.key, self.case.time)
+    def _wanted(self) -> AnswerFormat:
+        return AnswerFormat(("mean", "sd", "interval"), LEVEL, (), 0.001, self.case.key, self.case.time)
 
     @property
     def _template(self) -> Forecaster:
         return Forecaster(lags=1, exog=list(self.case.exog) or None)
 
-    def _load(self, path: Path) -> SavedStream:
-        series = StreamSeries(self._template, len(self.case.exog))
+    def _load(self, path: Path) -> DurableStream:
+        series = StreamPanel(self._template, len(self.case.exog))
         answerer = Answerer(self._wanted, series, encode_json(self._wanted))
         columns = {"target": "y", "id": self.case.key, "time": self.case.time}
-        return SavedStream(path, series, columns, answerer.answer, parse_time, always=False)
+        return DurableStream(path, series, columns, answerer.answer, parse_time, always=False)
 
     def _write_rows(self) -> None:
         rng = np.random.default_rng(1)
@@ -153,9 +153,9 @@ class Trial:
             self.rows.append(judge.bits())
 
 
-def _bits(saved: SavedStream) -> bytes:
+def _bits(saved: DurableStream) -> bytes:
     arrays = saved.series.arrays()
-    return b"".join(arrays[name].tobytes() for name in ("rows", "deviates", "keys"))
+    return b"".join(arrays[name].tobytes() for name in ("rows", "interval_starts", "keys"))
 
 
 def kill_at_random(trials: list[Trial], n_kills: int, seed: int) -> Counter[str]:

@@ -29,8 +29,8 @@ def test_a_difference_is_that_computed_by_hand() -> None:
 def test_the_autocovariances_are_weighted_as_bartlett_does() -> None:
     assert bandwidth(ZIGZAG) == 0
     assert mean_var(ZIGZAG) == approx(8 / 64)
-    assert mean_var(ZIGZAG, least_lags=1) == approx((8 + 2 * 0.5 * 1) / 64)
-    assert mean_var(ZIGZAG, least_lags=2) == approx((8 + 2 * (2 / 3) * 1 + 2 * (1 / 3) * -6) / 64)
+    assert mean_var(ZIGZAG, min_lags=1) == approx((8 + 2 * 0.5 * 1) / 64)
+    assert mean_var(ZIGZAG, min_lags=2) == approx((8 + 2 * (2 / 3) * 1 + 2 * (1 / 3) * -6) / 64)
 
 
 def test_the_bandwidth_grows_with_the_autocorrelation_and_stays_below_a_third() -> None:

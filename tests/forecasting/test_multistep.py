@@ -12,7 +12,7 @@ from adabypass.reference import multistep as reference
 from adabypass.reference import stability
 from adabypass.reference.filters import level_log
 from adabypass.state.bank_table import LevelLaw
-from adabypass.state.linear_mixture import LARGEST_LEVEL, LinearMixture
+from adabypass.state.linear_mixture import MAX_LEVEL_DISTANCE, LinearMixture
 from adabypass.state.past import Design, Past
 
 
@@ -120,7 +120,7 @@ def test_the_noise_follows_the_level_as_the_reference_says(seed: int, n_parts: i
         level_linear=rng.integers(0, 2, n_parts).astype(float), x_center=np.zeros(1), y_center=0.0, intercept=False,
         season_logs=0.3 * rng.normal(size=3),
     )  # fmt: skip
-    level = float(np.clip((at - mixture.level_center) / mixture.level_unit, -LARGEST_LEVEL, LARGEST_LEVEL))
+    level = float(np.clip((at - mixture.level_center) / mixture.level_unit, -MAX_LEVEL_DISTANCE, MAX_LEVEL_DISTANCE))
     laws = [LevelLaw.LINEAR if each else LevelLaw.EXPONENTIAL for each in mixture.level_linear]
     logs = [level_log(slope, level, law) for slope, law in zip(mixture.level_slope, laws, strict=True)]
     expected = mixture.noise_scale * np.exp(np.array(logs) + mixture.season_logs[0])

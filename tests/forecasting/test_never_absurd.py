@@ -15,7 +15,7 @@ LEVELS = np.array([0.0005, 0.01, 0.05, 0.25, 0.5, 0.75, 0.88, 0.89, 0.95, 0.99, 
 NEAR = 1e-7  # a quantile's probability, as far as the search goes
 ROUNDING = 1e-9  # of the ends of a range, a few operations on numbers of its size
 NEGLIGIBLE = 1e-6  # part of the data's size that a mean may lie beyond a bound where nearly all values lie
-MOST_RANGES = 20.0  # of the data, that the median of 50 drawn paths may lie beyond them after 200 steps
+MAX_RANGES = 20.0  # of the data, that the median of 50 drawn paths may lie beyond them after 200 steps
 
 
 def sparse(rng: np.random.Generator, n: int) -> Any:
@@ -124,7 +124,7 @@ def test_paths_stay_where_the_forecast_is(y: np.ndarray, period: Any) -> None:
 def check_spread(median: np.ndarray, y: np.ndarray) -> None:
     """The middle of the paths is not out of all proportion: they stray as far as drawn weights let them."""
     low, high = np.nanmin(y), np.nanmax(y)
-    beyond = MOST_RANGES * (high - low) + ROUNDING * max(abs(low), abs(high))
+    beyond = MAX_RANGES * (high - low) + ROUNDING * max(abs(low), abs(high))
     if high - low > 1e-10 * abs(high):
         assert (median <= high + beyond).all()
         assert (median >= low - beyond).all()

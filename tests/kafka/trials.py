@@ -17,10 +17,10 @@ import numpy as np
 from adabypass import Forecaster
 from adabypass.cli.stream_answers import Answerer
 from adabypass.cli.stream_input import parse_time
-from adabypass.cli.stream_output import Wanted, encode_json
+from adabypass.cli.stream_output import AnswerFormat, encode_json
 from adabypass.storage.positions import Positions
-from adabypass.storage.series import StreamSeries
-from adabypass.storage.stream import SavedStream
+from adabypass.storage.series import StreamPanel
+from adabypass.storage.stream import DurableStream
 from tests.cli.one_by_one import OneByOne, row_of
 from tests.kafka.cluster import Cluster, origins
 
@@ -84,7 +84,7 @@ def kill_at(kill: Kill) -> None:
         "journaled": (Journal, "commit", False),
         "begun": (TopicWriter, "_produce", False),
         "committed": (TopicWriter, "_transact", False),
-        "saved": (SavedStream, "save", False),
+        "saved": (DurableStream, "save", False),
     }[kill.stage]
     wrap(owner, name, before=before)
 
@@ -123,7 +123,7 @@ class Trial:
         self._children = multiprocessing.get_context("forkserver")
         self._children.set_forkserver_preload(["adabypass.cli.stream_kafka", "adabypass.cli.stream", __name__])
         self._template = Forecaster(lags=1)
-        self._wanted = Wanted(("mean", "sd", "interval"), 0.9, (), 0.001, "k", None)
+        self._wanted = AnswerFormat(("mean", "sd", "interval"), 0.9, (), 0.001, "k", None)
         self.counts: Counter[str] = Counter()
         self._write_rows()
 
@@ -183,9 +183,9 @@ class Trial:
         if self.state.exists():
             shutil.copytree(self.state, copy)
         columns = {"target": "y", "id": "k", "time": None}
-        series = StreamSeries(self._template, 0)
+        series = StreamPanel(self._template, 0)
         answerer = Answerer(self._wanted, series, encode_json(self._wanted))
-        saved = SavedStream(copy, series, columns, answerer.answer, parse_time, None, positions, always=False)
+        saved = DurableStream(copy, series, columns, answerer.answer, parse_time, None, positions, always=False)
         rows = series.arrays()["rows"]
         found = {json.loads(key): row.tobytes() for key, row in zip(series.known, rows, strict=True)}
         assert saved.n_learned == sum(positions.following.values()), "a row was learned twice, or not at all"

@@ -168,19 +168,19 @@ def test_after_a_jump_failing_walks_go_on_from_the_best() -> None:
     X = rng.normal(size=(160, 2))
     y = np.where(np.arange(160) < 100, X @ [1.0, 2.0], X @ [-4.0, 5.0]) + 0.3 * rng.normal(size=160)
     model, state = AutoBypass(transform="none"), warm_up.nothing_seen(2)
-    most_failures = most_strikes = 0
+    most_underperformance = most_outliers = 0
     for x, target in zip(X, y, strict=True):
         model.update(x, target)
         state, _ = warm_up.update(state, x, float(target), spec)
         if state.bank is not None:
-            failures = [each.failures for each in state.bank.walks]
-            assert field(model, "walk_failures") == approx(failures)
-            most_failures = max(most_failures, *failures)
-            strikes = [each.strikes for each in state.bank.walks]
-            assert field(model, "walk_strikes") == approx(strikes)
-            most_strikes = max(most_strikes, *strikes)
-    assert most_failures == spec.max_failures - 1  # so that some have given up
-    assert most_strikes >= spec.max_strikes  # and some have taken a jump for granted
+            underperformance_count = [each.underperformance_count for each in state.bank.walks]
+            assert field(model, "walk_underperformance_count") == approx(underperformance_count)
+            most_underperformance = max(most_underperformance, *underperformance_count)
+            consecutive_outliers = [each.consecutive_outliers for each in state.bank.walks]
+            assert field(model, "walk_consecutive_outliers") == approx(consecutive_outliers)
+            most_outliers = max(most_outliers, *consecutive_outliers)
+    assert most_underperformance == spec.max_underperformance_count - 1  # so that some have given up
+    assert most_outliers >= spec.max_consecutive_outliers  # and some have taken a jump for granted
     assert state.bank is not None
     assert field(model, "walk_mean")[0] == approx(state.bank.walks[0].weights.mean, rel=1e-5, abs=1e-6)
 

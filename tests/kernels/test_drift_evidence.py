@@ -8,7 +8,7 @@ import pytest
 from adabypass import AutoBypass, Bypass, Forecaster, Naive, evaluate, load_dataset
 from adabypass.reference import drift_evidence as reference
 from adabypass.reference.shares import new_horizon
-from adabypass.state.series import HORIZONS, LAYOUT, MOST_JUDGED_LAGS
+from adabypass.state.series import HORIZONS, LAYOUT, MAX_JUDGED_LAGS
 
 OPTIONS: list[dict[str, Any]] = [
     dict(lags=1),
@@ -71,8 +71,8 @@ def test_shares_add_up_at_every_step() -> None:
 def test_nothing_is_judged_without_a_choice_of_drift_or_with_exogenous_columns() -> None:
     assert Forecaster(Bypass(), lags=1)._spec.horizons(0) == ()
     assert Forecaster(lags=1)._spec.horizons(1) == ()
-    assert Forecaster(lags=MOST_JUDGED_LAGS + 1)._spec.horizons(0) == ()
-    assert Forecaster(lags=MOST_JUDGED_LAGS)._spec.horizons(0) == HORIZONS
+    assert Forecaster(lags=MAX_JUDGED_LAGS + 1)._spec.horizons(0) == ()
+    assert Forecaster(lags=MAX_JUDGED_LAGS)._spec.horizons(0) == HORIZONS
 
 
 def test_the_wind_is_forecast_no_worse_than_by_its_last_value() -> None:

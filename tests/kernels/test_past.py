@@ -124,7 +124,7 @@ def test_the_compiled_offsets_are_those_of_the_layout() -> None:
     state = forecaster.__getstate__()
     row, dims = state["row"], spec_of(forecaster).dims(1)
     assert LAYOUT.view(row, "values", **dims).tolist() == [5.0, 4.0, 3.0]
-    assert [LAYOUT.scalar(row, name) for name in ("n_filled", "largest_value", "n_unknown")] == [3.0, 5.0, 0.0]
+    assert [LAYOUT.scalar(row, name) for name in ("n_filled", "max_abs", "n_unknown")] == [3.0, 5.0, 0.0]
     exog = [LAYOUT.view(row, name, **dims)[0] for name in ("exog_mean", "exog_last", "exog_count")]
     assert exog == [3.0, 5.0, 5.0]
     forecaster.update(np.nan, [1.0])
@@ -137,8 +137,8 @@ def test_the_compiled_offsets_are_those_of_the_layout() -> None:
 
 def test_more_gaps_than_are_kept_leave_the_oldest_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit, lowered for the test, holds in the kernel as in the reference."""
-    monkeypatch.setattr("adabypass.state.series.MOST_UNKNOWN", 3)
-    monkeypatch.setattr("adabypass.reference.past.MOST_UNKNOWN", 3)
+    monkeypatch.setattr("adabypass.state.series.MAX_UNKNOWN", 3)
+    monkeypatch.setattr("adabypass.reference.past.MAX_UNKNOWN", 3)
     forecaster = Forecaster(SequentialKalman(), lags=[1, 8])
     forecaster.run(np.sin(np.arange(40.0)))
     design = spec_of(forecaster).design
@@ -150,4 +150,4 @@ def test_more_gaps_than_are_kept_leave_the_oldest_as_known(monkeypatch: pytest.M
         forecaster.update(np.nan)
         same(past_of(forecaster), expected)
     assert past_of(forecaster).unknown.tolist() == [2, 1, 0]
-    assert limits.MOST_UNKNOWN > 3
+    assert limits.MAX_UNKNOWN > 3

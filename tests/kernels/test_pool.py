@@ -48,7 +48,7 @@ def judge(spec: PoolSpec, y: np.ndarray, exog: np.ndarray) -> tuple[np.ndarray, 
             scores[0] = forecast.logpdf(float(value))
         runner.update(known, float(value))
         awake = np.ones(len(evidence), dtype=bool)
-        for k, (each, fewest) in enumerate(zip(regressions, spec.fewest_seen, strict=True)):
+        for k, (each, fewest) in enumerate(zip(regressions, spec.min_seen, strict=True)):
             n_seen = each.row[-spec.regressions[k].model.row_size(each.n_features)]
             awake[1 + k] = each.is_ready and n_seen >= fewest
             before = each.step(known, float(value))

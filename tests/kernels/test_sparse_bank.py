@@ -95,12 +95,15 @@ def test_walks_that_give_up_take_over_all_slopes() -> None:
     y = y + 0.05 * rng.normal(size=400)
     restarts = 0
     for x, target in zip(X, y, strict=True):
-        before = None if state.bank is None else [walk.failures for walk in state.bank.walks]
+        before = None if state.bank is None else [walk.underperformance_count for walk in state.bank.walks]
         model.update(x, target)
         state, _ = sparse_bank.update(state, x, float(target), model._spec)
         if state.bank is not None and before is not None:
-            after = [walk.failures for walk in state.bank.walks]
-            restarts += sum(a == 0 and b == AutoBypassSpec.max_failures - 1 for a, b in zip(after, before, strict=True))
+            after = [walk.underperformance_count for walk in state.bank.walks]
+            restarts += sum(
+                a == 0 and b == AutoBypassSpec.max_underperformance_count - 1
+                for a, b in zip(after, before, strict=True)
+            )
     assert restarts > 3
     assert state.bank is not None
     means = np.array([walk.weights.mean[1:] for walk in state.bank.walks])

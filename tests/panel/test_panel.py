@@ -242,7 +242,7 @@ def test_mapped_rows_whose_memory_is_given_back_on_the_way_change_nothing(
     y, held, n_released, done = walks(60), Panel(Forecaster(lags=1)), list[int](), list[int]()
     held.run(y, keep_trace=False)
     monkeypatch.setattr("adabypass.panel.rows.BLOCK_BYTES", 1 << 16)  # a few rows
-    monkeypatch.setattr("adabypass.panel.rows.MOST_RESIDENT", 1 << 17)
+    monkeypatch.setattr("adabypass.panel.rows.MAX_RESIDENT_BYTES", 1 << 17)
     monkeypatch.setattr("adabypass.panel.threads.CHUNK", y.shape[1])  # observations between two reports of one thread
     release = PanelRows.release
 

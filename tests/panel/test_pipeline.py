@@ -9,7 +9,7 @@ from pytest import approx
 from adabypass import AutoBypass, Forecaster, SequentialKalman, forecast, load_dataset, tables
 from adabypass.errors import AdabypassError, BadCellError, NotEnoughDataError, ParameterError, SeriesWarning
 from adabypass.panel.columns import Columns
-from adabypass.panel.pipeline import each_series, forecast_series
+from adabypass.panel.pipeline import forecast_series, map_series
 from adabypass.panel.series import SeriesTable
 
 NILE = load_dataset("nile").y[:60]
@@ -82,7 +82,7 @@ def test_errors_that_are_not_of_this_library_are_not_hidden() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        each_series(SeriesTable(tables.from_frame(WITH_A_SHORT_ONE), Columns()), work)
+        map_series(SeriesTable(tables.from_frame(WITH_A_SHORT_ONE), Columns()), work)
 
 
 DAYS = np.arange("2024-01-01", "2024-02-10", dtype="M8[D]")

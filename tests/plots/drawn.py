@@ -13,7 +13,7 @@ DAYS = np.datetime64("2020-01-01") + np.arange(120)
 
 
 class Ahead(Normal):
-    """A forecast of several steps ahead, as `plots.horizon` asks for one."""
+    """A forecast of several steps ahead, as `plots.fan` asks for one."""
 
     __slots__ = ("paths",)
 

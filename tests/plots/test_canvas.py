@@ -65,7 +65,7 @@ def test_text_is_drawn_as_it_is(text: str, tmp_path: Path) -> None:
 def test_forecasts_about_which_nothing_is_known_are_left_blank() -> None:
     mean = np.array([np.nan, np.nan, 1.0, 2.0])
     trace = Trace(np.arange(4.0), Normal(mean, np.array([np.inf, np.inf, 1.0, 1.0])), {})
-    for plot in (plots.predictions, plots.fan):
+    for plot in (plots.predictions, plots.history):
         ax = plot(trace)
         forecast = next(each for each in ax.get_lines() if str(each.get_label()).startswith("forecast"))
         assert np.isnan(forecast.get_ydata()).tolist() == [True, True, False, False]
@@ -73,8 +73,8 @@ def test_forecasts_about_which_nothing_is_known_are_left_blank() -> None:
 
 
 def test_steps_ahead_about_which_nothing_is_known_are_left_blank(tmp_path: Path) -> None:
-    ax = plots.horizon(Ahead(np.array([1.0, np.nan]), np.array([1.0, np.inf])), np.arange(5.0))
+    ax = plots.fan(Ahead(np.array([1.0, np.nan]), np.array([1.0, np.inf])), np.arange(5.0))
     assert np.isnan(line(ax, "forecast").get_ydata()).tolist() == [False, True]
     assert np.isfinite(ax.get_ylim()).all()
     plots.save(ax, tmp_path / "x.png")
-    plots.save(plots.horizon(Ahead(np.full(2, np.nan), np.full(2, np.inf))), tmp_path / "y.png")
+    plots.save(plots.fan(Ahead(np.full(2, np.nan), np.full(2, np.inf))), tmp_path / "y.png")

@@ -16,7 +16,7 @@ from adabypass.errors import NotEnoughDataError, ShapeError
 from tests.plots.drawn import DAYS, Ahead, auto_trace, in_words
 
 EVERY_PLOT: list[Any] = [
-    plots.predictions, plots.fan, plots.weights, plots.parameters, plots.pit, plots.reliability, plots.coverage,
+    plots.predictions, plots.history, plots.weights, plots.parameters, plots.pit, plots.reliability, plots.coverage,
     plots.changes,
 ]  # fmt: skip
 OVER_TIME = [plot for plot in EVERY_PLOT if plot not in (plots.pit, plots.reliability)]
@@ -68,7 +68,7 @@ def test_a_constant_series_can_be_drawn(plot: Any, y: float, tmp_path: Path) -> 
     plots.save(plot(trace), tmp_path / "plot.png")
 
 
-@pytest.mark.parametrize("plot", [plots.predictions, plots.fan, plots.weights, plots.parameters, plots.coverage])
+@pytest.mark.parametrize("plot", [plots.predictions, plots.history, plots.weights, plots.parameters, plots.coverage])
 def test_a_series_of_missing_values_can_be_drawn(plot: Any, tmp_path: Path) -> None:
     for model in (AutoBypass(), Bypass()):
         trace = model.run(np.ones((9, 1)), np.full(9, np.nan), keep_weights=True)
@@ -85,8 +85,8 @@ def explained() -> Any:
 
 
 NEW: dict[str, Callable[[], Any]] = {
-    **{plot.__name__: partial(plot, auto_trace()) for plot in [*EVERY_PLOT, plots.calibrated]},
-    "horizon": lambda: plots.horizon(Ahead(np.zeros(3), np.ones(3)), np.arange(5.0)),
+    **{plot.__name__: partial(plot, auto_trace()) for plot in [*EVERY_PLOT, plots.calibration]},
+    "fan": lambda: plots.fan(Ahead(np.zeros(3), np.ones(3)), np.arange(5.0)),
     "components": explained,
 }
 
@@ -110,4 +110,4 @@ def pyplot_figures() -> list[int]:
 
 def test_axes_of_the_user_stay_what_they_are() -> None:
     own = Figure().subplots()
-    assert not hasattr(plots.fan(auto_trace(), ax=own), "_repr_png_")
+    assert not hasattr(plots.history(auto_trace(), ax=own), "_repr_png_")

@@ -35,7 +35,7 @@ def test_predictions_make_axes_where_none_are_given() -> None:
 
 @pytest.mark.parametrize("trace", [auto_trace(), normal_trace()], ids=["mixture", "normal"])
 def test_a_fan_shows_the_intervals_of_the_trace(trace: Trace) -> None:
-    ax = plots.fan(trace, levels=(0.5, 0.9))
+    ax = plots.history(trace, levels=(0.5, 0.9))
     known = trace.sd < 1e100  # AutoBypass's first forecasts know nothing
     assert known[2:].all()
     assert line(ax, "forecast").get_ydata()[known] == approx(trace.mean[known])
@@ -49,7 +49,7 @@ def test_a_fan_shows_the_intervals_of_the_trace(trace: Trace) -> None:
 
 
 def test_a_fan_is_lighter_outside_and_names_its_levels() -> None:
-    ax = plots.fan(normal_trace(), levels=(0.2, 0.95, 0.6))
+    ax = plots.history(normal_trace(), levels=(0.2, 0.95, 0.6))
     assert in_words(ax) == ["95 % interval", "60 % interval", "20 % interval", "forecast", "observed"]
     outside_to_inside = [np.asarray(band.get_facecolor())[0, :3].sum() for band in ax.collections]
     assert outside_to_inside == sorted(outside_to_inside, reverse=True)
@@ -57,7 +57,7 @@ def test_a_fan_is_lighter_outside_and_names_its_levels() -> None:
 
 def test_a_fan_frames_the_data_whatever_the_first_forecasts_were() -> None:
     trace = Trace(np.array([1.0, 2.0, 1.0, 3.0]), Normal(np.full(4, 2.0), np.array([1e300, 1e12, 1.0, 1.0])), {})
-    low, high = plots.fan(trace).get_ylim()
+    low, high = plots.history(trace).get_ylim()
     assert -3 < low < 1
     assert 3 < high < 7
 
@@ -65,7 +65,7 @@ def test_a_fan_frames_the_data_whatever_the_first_forecasts_were() -> None:
 def test_a_long_trace_is_drawn_at_1500_moments_and_all_of_its_data() -> None:
     n = 4000
     trace = Trace(np.zeros(n), Normal(np.arange(n, dtype=float), np.ones(n)), {})
-    ax = plots.fan(trace, np.arange(n) + 7.0)
+    ax = plots.history(trace, np.arange(n) + 7.0)
     forecast = line(ax, "forecast")
     assert len(forecast.get_xdata()) == 1500
     assert forecast.get_xdata() == approx(forecast.get_ydata() + 7.0)
@@ -75,17 +75,17 @@ def test_a_long_trace_is_drawn_at_1500_moments_and_all_of_its_data() -> None:
 
 def test_a_fan_of_points_or_without_levels_is_refused() -> None:
     with pytest.raises(PointForecastError):
-        plots.fan(PassiveAggressive().run([[1.0], [1.0]], [1.0, 2.0]))
+        plots.history(PassiveAggressive().run([[1.0], [1.0]], [1.0, 2.0]))
     with pytest.raises(ParameterError, match="levels is empty"):
-        plots.fan(normal_trace(), levels=())
+        plots.history(normal_trace(), levels=())
     with pytest.raises(ParameterError, match="90 %"):
-        plots.fan(normal_trace(), levels=(90,))
+        plots.history(normal_trace(), levels=(90,))
 
 
 def test_a_horizon_goes_on_where_the_series_ends() -> None:
     forecast = Ahead(np.array([1.0, 2.0, 3.0]), np.array([1.0, 4.0, 9.0]), np.arange(12.0).reshape(4, 3))
     own = Figure().subplots()
-    assert plots.horizon(forecast, np.arange(10.0), paths=2, ax=own) is own
+    assert plots.fan(forecast, np.arange(10.0), paths=2, ax=own) is own
     assert line(own, "observed").get_xdata() == approx(np.arange(10))
     assert line(own, "forecast").get_xdata() == approx([10, 11, 12])
     assert line(own, "forecast").get_ydata() == approx([1.0, 2.0, 3.0])
@@ -103,22 +103,22 @@ def test_a_horizon_goes_on_where_the_series_ends() -> None:
 def test_a_horizon_repeats_the_steps_of_time_unless_the_future_times_are_given() -> None:
     forecast, y = Ahead(np.zeros(2), np.ones(2)), np.zeros(3)
     days = np.array(["2020-01-01", "2020-01-03", "2020-01-05"], dtype="datetime64[D]")
-    ahead = line(plots.horizon(forecast, y, days), "forecast").get_xdata(orig=True)
+    ahead = line(plots.fan(forecast, y, days), "forecast").get_xdata(orig=True)
     assert list(ahead) == [np.datetime64("2020-01-07"), np.datetime64("2020-01-09")]
     later = days[1:] + np.timedelta64(30, "D")
-    given = line(plots.horizon(forecast, y, days, later), "forecast").get_xdata(orig=True)
+    given = line(plots.fan(forecast, y, days, later), "forecast").get_xdata(orig=True)
     assert list(given) == list(later)
     with pytest.raises(ShapeError, match="pass `future_time`"):
-        plots.horizon(forecast, y[:1], days[:1])
+        plots.fan(forecast, y[:1], days[:1])
     with pytest.raises(ShapeError, match="pass the moments of y as `time` too"):
-        plots.horizon(forecast, y, future_time=days[:2])
+        plots.fan(forecast, y, future_time=days[:2])
     with pytest.raises(ShapeError, match=r"future_time has shape \(3,\)"):
-        plots.horizon(forecast, y, days, days)
+        plots.fan(forecast, y, days, days)
 
 
 @pytest.mark.parametrize("n_steps", [1, 2])
 def test_a_horizon_needs_no_history_and_may_be_one_step(n_steps: int, tmp_path: Path) -> None:
-    ax = plots.horizon(Ahead(np.zeros(n_steps), np.ones(n_steps)))
+    ax = plots.fan(Ahead(np.zeros(n_steps), np.ones(n_steps)))
     assert line(ax, "forecast").get_xdata() == approx(np.arange(1, n_steps + 1))
     low, high = ax.get_ylim()
     assert low < -1.644854 < 1.644854 < high
@@ -128,18 +128,18 @@ def test_a_horizon_needs_no_history_and_may_be_one_step(n_steps: int, tmp_path: 
 
 def test_a_horizon_shows_the_end_of_a_long_history() -> None:
     forecast, y = Ahead(np.zeros(20), np.ones(20)), np.arange(1000.0)
-    assert line(plots.horizon(forecast, y), "observed").get_ydata() == approx(y[-80:])
-    assert line(plots.horizon(forecast, y, history=5), "observed").get_ydata() == approx(y[-5:])
-    assert line(plots.horizon(forecast, y), "forecast").get_xdata()[0] == 1000
+    assert line(plots.fan(forecast, y), "observed").get_ydata() == approx(y[-80:])
+    assert line(plots.fan(forecast, y, history=5), "observed").get_ydata() == approx(y[-5:])
+    assert line(plots.fan(forecast, y), "forecast").get_xdata()[0] == 1000
 
 
 def test_paths_that_a_forecast_does_not_hold_are_refused() -> None:
     with pytest.raises(NotReadyError, match="holds no simulated paths"):
-        plots.horizon(Ahead(np.zeros(2), np.ones(2)), paths=3)
+        plots.fan(Ahead(np.zeros(2), np.ones(2)), paths=3)
 
 
 def test_a_horizon_shows_all_of_its_widest_interval_however_quiet_the_past_was() -> None:
-    low, high = plots.horizon(Ahead(np.zeros(9), np.arange(1.0, 10.0) ** 6), np.array([-0.1, 0.1, 0.0])).get_ylim()
+    low, high = plots.fan(Ahead(np.zeros(9), np.arange(1.0, 10.0) ** 6), np.array([-0.1, 0.1, 0.0])).get_ylim()
     assert low < -1.644854 * 9**3
     assert high > 1.644854 * 9**3
 
@@ -148,6 +148,6 @@ def test_a_horizon_shows_all_of_its_widest_interval_however_quiet_the_past_was()
 def test_baselines_can_be_drawn(model: Baseline, tmp_path: Path) -> None:
     y = np.random.default_rng(0).normal(size=60).cumsum()
     trace = model.run(y)
-    for plot in (plots.predictions, plots.fan, plots.pit, plots.reliability, plots.coverage, plots.calibrated):
+    for plot in (plots.predictions, plots.history, plots.pit, plots.reliability, plots.coverage, plots.calibration):
         plots.save(plot(trace), tmp_path / "plot.png")
-    plots.save(plots.horizon(model.forecast(12), y=y), tmp_path / "plot.png")
+    plots.save(plots.fan(model.forecast(12), y=y), tmp_path / "plot.png")

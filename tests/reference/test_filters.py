@@ -61,7 +61,7 @@ def test_without_an_intercept_small_features_hardly_move_the_slopes() -> None:
     spec, anchor = AutoBypassSpec(intercept=False), anchor_of(2)
     for z in (np.zeros(2), np.array([1e-9, -1e-9]), np.array([0.01, 0.02])):
         u = direction(z, anchor, spec)
-        assert np.abs(u).max() <= np.abs(z).max() / (spec.least_size * 2) + ROUNDING
+        assert np.abs(u).max() <= np.abs(z).max() / (spec.min_mean_square * 2) + ROUNDING
     large = np.array([3.0, -1.0])
     assert large @ direction(large, anchor, spec) == approx(1.0)
 

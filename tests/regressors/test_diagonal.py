@@ -26,7 +26,7 @@ from adabypass.errors import NotANumberError, NotFiniteError, NotReadyError, Par
 from adabypass.numerics import noise
 from adabypass.reference import bypass, evidence, kalman
 from adabypass.reference.linear_gaussian import Weights
-from adabypass.state.covariance import MOST_FULL
+from adabypass.state.covariance import MAX_FULL_FEATURES
 from adabypass.validation import Floats
 from tests.checks.regressors import hostile_streams
 
@@ -200,10 +200,10 @@ def test_a_covariance_that_is_not_full_is_not_carried_many_steps_ahead(make: Any
 
 @every_model
 def test_the_number_of_features_chooses_the_form(make: Callable[..., Regressor]) -> None:
-    assert not make(n_features=MOST_FULL)._spec.is_sparse
-    assert make(n_features=MOST_FULL + 1)._spec.is_sparse
-    assert not make(n_features=MOST_FULL + 1, covariance="full")._spec.is_sparse
-    many = np.zeros(MOST_FULL + 1)
+    assert not make(n_features=MAX_FULL_FEATURES)._spec.is_sparse
+    assert make(n_features=MAX_FULL_FEATURES + 1)._spec.is_sparse
+    assert not make(n_features=MAX_FULL_FEATURES + 1, covariance="full")._spec.is_sparse
+    many = np.zeros(MAX_FULL_FEATURES + 1)
     uses: list[Callable[[Regressor], object]] = [
         lambda model: model.predict(many),
         lambda model: model.update(many, 1.0),

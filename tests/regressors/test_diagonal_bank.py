@@ -8,7 +8,7 @@ from pytest import approx
 from adabypass import AutoBypass, Forecaster, Panel, from_bytes
 from adabypass.errors import ParameterError
 from adabypass.state import bank, bank_design
-from adabypass.state.bank import MOST_FULL
+from adabypass.state.bank import MAX_FULL_FEATURES
 from adabypass.validation import Floats
 
 
@@ -20,7 +20,7 @@ def stream(n: int = 80, n_features: int = 5, seed: int = 0) -> tuple[Floats, Flo
     return X, y
 
 
-@pytest.mark.parametrize(("n_features", "is_full"), [(MOST_FULL, True), (MOST_FULL + 1, False)])
+@pytest.mark.parametrize(("n_features", "is_full"), [(MAX_FULL_FEATURES, True), (MAX_FULL_FEATURES + 1, False)])
 def test_the_number_of_features_chooses(n_features: int, is_full: bool) -> None:
     X, y = stream(3, n_features)
     by_run, by_step, by_number = AutoBypass(), AutoBypass(), AutoBypass(n_features=n_features)
@@ -34,7 +34,7 @@ def test_the_number_of_features_chooses(n_features: int, is_full: bool) -> None:
 
 
 def test_a_model_of_many_features_that_was_saved_goes_on_the_same() -> None:
-    X, y = stream(60, MOST_FULL + 10)
+    X, y = stream(60, MAX_FULL_FEATURES + 10)
     model = AutoBypass()
     model.run(X[:40], y[:40])
     again = from_bytes(model.to_bytes())
@@ -44,7 +44,7 @@ def test_a_model_of_many_features_that_was_saved_goes_on_the_same() -> None:
 
 
 def test_a_model_that_was_saved_with_a_full_covariance_keeps_it() -> None:
-    X, y = stream(30, MOST_FULL + 1)
+    X, y = stream(30, MAX_FULL_FEATURES + 1)
     model = AutoBypass(covariance="full")
     model.run(X, y)
     again = from_bytes(model.to_bytes())
@@ -65,10 +65,10 @@ def test_run_equals_the_loop() -> None:
     assert_array_equal(one.__getstate__()["row"], other.__getstate__()["row"])
 
 
-@pytest.mark.parametrize("n_features", [3, MOST_FULL + 1])
+@pytest.mark.parametrize("n_features", [3, MAX_FULL_FEATURES + 1])
 def test_a_panel_equals_single_models(n_features: int) -> None:
     X, y = stream(30, n_features)
-    template = AutoBypass(covariance="diagonal") if n_features < MOST_FULL else AutoBypass()
+    template = AutoBypass(covariance="diagonal") if n_features < MAX_FULL_FEATURES else AutoBypass()
     panel, single = Panel(template), template.copy()
     trace = panel.run(np.stack([y, y]), np.stack([X, X[::-1]]), ids=["a", "b"])
     assert trace is not None

@@ -48,7 +48,7 @@ def rows(n: int) -> str:
 def keep_stream(path: Path) -> None:
     """Leave the folder of a stream that was killed: a snapshot, and a journal."""
     assert run("stream", *OPTIONS, "--state", path, given=rows(40)).code == 0
-    with mock.patch("adabypass.cli.stream_loop.Loop._finish", lambda loop: loop._flush()):
+    with mock.patch("adabypass.cli.stream_loop.StreamRunner._finish", lambda loop: loop._flush()):
         assert run("stream", *OPTIONS, "--state", path, given=rows(N_BEFORE)).code == 0
     (path / "lock").unlink()
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adabypass.errors import LockedError, StateError
-from adabypass.snapshots.versions import heading
+from adabypass.snapshots.versions import base_header
 from adabypass.storage import folder, journal
 from adabypass.storage.folder import StateFolder
 from adabypass.storage.journal import Journal, Record
@@ -44,7 +44,7 @@ def test_a_record_is_unpacked_as_it_was_packed(row: int, key: str, time: str, va
     assert np.array(found.values).tobytes() == np.array(values).tobytes()
 
 
-def records(found: journal.Found) -> list[Record]:
+def records(found: journal.JournalContents) -> list[Record]:
     return [record for record, _ in found.records()]
 
 
@@ -124,7 +124,7 @@ def test_a_folder_has_one_owner_and_one_journal(tmp_path: Path) -> None:
     assert first.read() is None
     with pytest.raises(LockedError, match="is in use by another process"):
         StateFolder(tmp_path / "s", always=False)
-    header = heading("Stream")
+    header = base_header("Stream")
     for _ in range(3):
         first.save(header, {}, 7)
     assert sorted(os.listdir(tmp_path / "s")) == ["journal-0000000003", "lock", "snapshot.safetensors"]

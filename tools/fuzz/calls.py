@@ -24,7 +24,7 @@ from adabypass import Forecaster, Regressor
 
 POOL = 25
 """Number of models, and of other objects, that are kept to call; the oldest are dropped."""
-LONGEST_LABEL = 300
+MAX_LABEL_LENGTH = 300
 TRUSTING = ("unchecked", "made", "save")
 """Methods that say that their caller must have checked the arguments, and those that write files."""
 
@@ -112,7 +112,7 @@ class Caller:
             except error as stopped:
                 raise hostile.HostileError("stopped") from stopped
 
-        return call._replace(label=f"{error.__name__} at {at} of {call.label}"[:LONGEST_LABEL], make=make)
+        return call._replace(label=f"{error.__name__} at {at} of {call.label}"[:MAX_LABEL_LENGTH], make=make)
 
     def _call(self, function: Callable[..., object], target: object) -> Call:
         owner = "" if target is None else f"{type(target).__name__}."
@@ -138,7 +138,7 @@ class Caller:
                 args.append(value)
             else:
                 kwargs[parameter.name] = value
-        label = f"{owner}{name}({', '.join(labels)})"[:LONGEST_LABEL]
+        label = f"{owner}{name}({', '.join(labels)})"[:MAX_LABEL_LENGTH]
         return Call(label, lambda: function(*args, **kwargs), target, reentrant)
 
     def _argument(self, parameter: str, function: str, target: object, width: int, n: int) -> tuple[str, object, bool]:

@@ -59,12 +59,12 @@ def in_bulk(stream: Stream) -> Callable[[], Callable[[], Floats]]:
     return lambda: go
 
 
-def most_rows(n_features: int) -> int:
+def max_rows(n_features: int) -> int:
     """Return how many rows `filter` may be given: it keeps four covariances of each."""
     return max(50, 20_000_000 // n_features**2)
 
 
 CONTESTANTS = (
     Contestant("pykalman", Mode.ROW_BY_ROW, row_by_row),
-    Contestant("pykalman", Mode.IN_BULK, in_bulk, most_rows),
+    Contestant("pykalman", Mode.IN_BULK, in_bulk, max_rows),
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from adabypass.forecasting import Forecaster
 from adabypass.storage import from_bytes
-from adabypass.timegrid.grid import LONGEST_GAP
+from adabypass.timegrid.grid import MAX_GAP
 from adabypass.validation import Floats, Integers
 
 
@@ -87,7 +87,7 @@ class KeyedForecaster(NamedTuple):
         before = None if state is None else state.time
         found = np.full((len(rows.time), len(self.names)), np.nan)
         for i, n_missing in enumerate(self._gaps(rows.time, before)):
-            if n_missing > LONGEST_GAP:
+            if n_missing > MAX_GAP:
                 forecaster = self.template.copy()
             else:
                 self._pass(forecaster, n_missing, rows)

@@ -30,7 +30,7 @@ CHUNK = 4096
 FEW = 200
 """Fewer rows than this are learned one by one: a run begins with a copy of the model."""
 
-LARGEST_LAG = 1_000_000
+MAX_LAG = 1_000_000
 
 
 class _OnlineRegressor(RegressorMixin, BaseEstimator):
@@ -343,7 +343,7 @@ def _check_lags(lags: Any) -> tuple[int, ...]:
     """Return the lags, from the smallest up."""
     given = as_tuple(lags)
     if given is None:
-        return tuple(range(1, check_int(lags, "lags", minimum=1, maximum=LARGEST_LAG) + 1))
+        return tuple(range(1, check_int(lags, "lags", minimum=1, maximum=MAX_LAG) + 1))
     if not given:
         raise ParameterError("lags is empty; give at least one, as in lags=[1].")
-    return tuple(sorted({check_int(lag, "lags", minimum=0, maximum=LARGEST_LAG) for lag in given}))
+    return tuple(sorted({check_int(lag, "lags", minimum=0, maximum=MAX_LAG) for lag in given}))

@@ -12,9 +12,9 @@ from adabypass import tables
 from adabypass.cli import options, outputs, terminal
 from adabypass.errors import UnknownNameError
 from adabypass.evaluation import Comparison, compare
-from adabypass.evaluation.comparison import FEWEST_FOR_BASELINES, MOST_OF_A_SERIES
+from adabypass.evaluation.comparison import MIN_LENGTH_FOR_BASELINES, MIN_PERIODS
 from adabypass.panel.batch import copy_for
-from adabypass.panel.pipeline import each_series
+from adabypass.panel.pipeline import map_series
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.regressors.names import MODELS
 from adabypass.tables.text import printable
@@ -78,13 +78,13 @@ def evaluate(
                 series.check_exog(0, options.FILL_MISSING)
             season = season_of(series.frequency) if period is None else period
             names = _default(series, season) if models is None else models
-            contest = {name: copy_for(series.frequency, options.contestant(name, season, make)) for name in names}
+            contest = {name: copy_for(series.frequency, options.make_forecaster(name, season, make)) for name in names}
             return compare(
                 contest, series.y, series.exog, horizon=horizon, every=every, skip=skip, loss=loss, baselines=False,
                 progress=lambda _, done: advance(done),
             )  # fmt: skip
 
-        results, failures = each_series(panel, work, n_threads=None)
+        results, failures = map_series(panel, work, n_threads=None)
     if out is not None:
         outputs.write_table(_columns(results), out)
     if out != outputs.STANDARD:
@@ -100,9 +100,9 @@ def evaluate(
 def _default(series: Series, period: int | None) -> tuple[str, ...]:
     """Return the models that a series is evaluated with if none is named."""
     n_seen = int(np.count_nonzero(~np.isnan(series.y)))
-    if n_seen < FEWEST_FOR_BASELINES:
+    if n_seen < MIN_LENGTH_FOR_BASELINES:
         return DEFAULT_MODELS
-    return (*DEFAULT, "snaive") if period is not None and n_seen >= MOST_OF_A_SERIES * period else DEFAULT
+    return (*DEFAULT, "snaive") if period is not None and n_seen >= MIN_PERIODS * period else DEFAULT
 
 
 def _check_models(models: tuple[str, ...] | None) -> None:
@@ -151,4 +151,4 @@ def _columns(results: Results) -> dict[str, Any]:
 def _draw(trace: Any, path: Path) -> None:
     from adabypass import plots  # noqa: PLC0415  (the table needs no matplotlib)
 
-    plots.save(plots.calibrated(trace), path)
+    plots.save(plots.calibration(trace), path)

@@ -48,7 +48,7 @@ def forecast(
             "--seasonal-lags instead."
         )
     panel = SeriesTable(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
-    template = options.contestant(
+    template = options.make_forecaster(
         model, period, lambda name: options.forecaster(name, lags, seasonal_lags, difference, missing, (), period)
     )
     with terminal.progress("series", len(panel)) as advance:
@@ -78,6 +78,6 @@ def _draw(series: Series, ahead: Forecast, path: Path) -> None:
     from adabypass import plots  # noqa: PLC0415  (the numbers need no matplotlib)
 
     time = np.arange(1, len(series.y) + 1) if series.time is None else series.local(series.time)
-    ax = plots.horizon(ahead, y=series.y, time=time, future_time=series.local(series.following(len(ahead))))
+    ax = plots.fan(ahead, y=series.y, time=time, future_time=series.local(series.following(len(ahead))))
     plots.label(ax, x=series.columns.time or "row", y=series.columns.target, title=series.name)
     plots.save(ax, path)

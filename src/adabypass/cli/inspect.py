@@ -28,7 +28,7 @@ LABELS = {
     "bytes": "size in bytes",
 }
 """What people are shown, in this order, and what it is called."""
-LONGEST = 100
+MAX_TEXT_LENGTH = 100
 """Characters of a value that people are shown."""
 
 
@@ -85,4 +85,4 @@ def _settings(found: dict[str, Any]) -> dict[str, Any]:
 
 def _short(value: Any) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 3]}..."

@@ -7,7 +7,7 @@ import click
 
 from adabypass.cli.options import Command, ParamType
 
-MOST_PARTITIONS = 65_536
+MAX_PARTITIONS = 65_536
 
 
 class Partitions(ParamType):
@@ -22,7 +22,7 @@ class Partitions(ParamType):
         for part in value.split(","):
             first, dash, last = part.partition("-")
             numbers = (first, last if dash else first)
-            if not all(each.strip().isdecimal() and int(each) < MOST_PARTITIONS for each in numbers):
+            if not all(each.strip().isdecimal() and int(each) < MAX_PARTITIONS for each in numbers):
                 self.fail(f"{value!r} are no numbers of partitions; write them as in 0,1 or 0-3.", param, ctx)
             found.update(range(int(numbers[0]), int(numbers[1]) + 1))
         if not found:

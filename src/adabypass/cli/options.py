@@ -197,7 +197,7 @@ def is_automatic(model: str, lags: Any, seasonal_lags: Any, difference: int) -> 
     return model == "auto" and lags is None and seasonal_lags is None and difference == 0
 
 
-def contestant(name: str, period: int | None, make: Callable[[str], Forecaster]) -> Forecaster | Baseline:
+def make_forecaster(name: str, period: int | None, make: Callable[[str], Forecaster]) -> Forecaster | Baseline:
     """Return the baseline of that name, or the forecaster that `make` makes around the model of that name."""
     if name not in BASELINES:
         return make(name)

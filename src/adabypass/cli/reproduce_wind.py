@@ -9,17 +9,17 @@ from rich.table import Table
 from adabypass.cli import outputs, terminal
 from adabypass.experiments import wind as study
 
-MOST_ROWS = 12
+MAX_ROWS = 12
 """Of a table of many steps ahead, so many are shown, and the first."""
 
 
 @click.command()
 @click.option(
-    "--lags", type=click.IntRange(1, study.MOST_LAGS), default=1, show_default=True,
+    "--lags", type=click.IntRange(1, study.MAX_LAGS), default=1, show_default=True,
     help="Forecast each value from this many values before it.",
 )  # fmt: skip
 @click.option(
-    "--horizon", type=click.IntRange(1, study.LONGEST_HORIZON), default=1, show_default=True,
+    "--horizon", type=click.IntRange(1, study.MAX_HORIZON), default=1, show_default=True,
     help="Forecast up to this many steps of 10 minutes ahead; more than one takes about a minute longer.",
 )  # fmt: skip
 @click.option(
@@ -74,7 +74,7 @@ def _ahead(found: study.Study) -> Table:
     for heading in ("model", "RMSE", "MAD", "CRPS", "mean LL", "coverage"):
         table.add_column(heading, justify="left" if heading == "model" else "right")
     horizon = len(found.ahead[0].scores)
-    stride = ceil(horizon / MOST_ROWS)
+    stride = ceil(horizon / MAX_ROWS)
     for step in sorted({1, *range(stride, horizon + 1, stride), horizon}):
         for number, each in enumerate(found.ahead):
             score = each.scores[step - 1]

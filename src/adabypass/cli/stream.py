@@ -11,8 +11,8 @@ import click
 from adabypass.cli import options, outputs
 from adabypass.cli.kafka_options import kafka_options
 from adabypass.cli.stream_input import StopSignals
-from adabypass.cli.stream_loop import Loop
-from adabypass.cli.stream_output import DEFAULT_FIELDS, FieldNames, Percents, Wanted
+from adabypass.cli.stream_loop import StreamRunner
+from adabypass.cli.stream_output import DEFAULT_FIELDS, AnswerFormat, FieldNames, Percents
 from adabypass.forecasting import Forecaster
 from adabypass.tables.reading import ending
 
@@ -20,7 +20,7 @@ DEFAULT_QUANTILES = "5,25,50,75,95"
 FALSE_ALARMS = 0.001
 
 
-class Choices(NamedTuple):
+class StreamOptions(NamedTuple):
     """The options of the command."""
 
     target: str
@@ -138,7 +138,7 @@ def stream(**given: Any) -> int:
     SIGTERM ends the stream after the row that it works on, with all that was learned saved, and exit code 0; Ctrl-C
     likewise, with exit code 130.
     """
-    choices = _checked(Choices(**given))
+    choices = _checked(StreamOptions(**given))
     if choices.out in (None, outputs.STANDARD) and choices.sink is None:
         outputs.check_stdout()
     if choices.source is None:
@@ -147,7 +147,7 @@ def stream(**given: Any) -> int:
     template = options.forecaster(
         choices.model, lags, choices.seasonal_lags, choices.difference, choices.missing, choices.exog
     )
-    wanted = Wanted(
+    wanted = AnswerFormat(
         _fields(choices.fields, template), choices.level, choices.quantiles, choices.false_alarms, choices.key,
         choices.time,
     )  # fmt: skip
@@ -157,11 +157,11 @@ def stream(**given: Any) -> int:
     kind = _kind(choices)
     with stop.caught():
         if choices.source is None:
-            return Loop(choices, template, wanted, kind, stop).run()
+            return StreamRunner(choices, template, wanted, kind, stop).run()
         from adabypass.cli.stream_kafka import KafkaStream  # noqa: PLC0415  (an extra)
 
         with closing(KafkaStream(choices)) as kafka:
-            return Loop(choices, template, wanted, kind, stop, kafka).run()
+            return StreamRunner(choices, template, wanted, kind, stop, kafka).run()
 
 
 def _fields(fields: tuple[str, ...] | None, template: Forecaster) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ def _fields(fields: tuple[str, ...] | None, template: Forecaster) -> tuple[str, 
     return fields
 
 
-def _checked(choices: Choices) -> Choices:
+def _checked(choices: StreamOptions) -> StreamOptions:
     """Return the options with their defaults; refuse those that do not go together."""
     if choices.source is None:
         alone = {
@@ -193,7 +193,7 @@ def _checked(choices: Choices) -> Choices:
     return choices._replace(fsync=choices.fsync or ("interval" if choices.sink is None else "always"))
 
 
-def _kind(choices: Choices) -> str:
+def _kind(choices: StreamOptions) -> str:
     """Return the format of the answers."""
     if choices.out in (None, outputs.STANDARD):
         return choices.kind or "jsonl"
@@ -207,7 +207,7 @@ def _kind(choices: Choices) -> str:
     return kind
 
 
-def _check_columns(choices: Choices, wanted: Wanted) -> None:
+def _check_columns(choices: StreamOptions, wanted: AnswerFormat) -> None:
     """Refuse names that would occur twice in an answer."""
     header = wanted.header()
     twice = next((name for name in header if header.count(name) > 1), None)

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from adabypass.cli.stream_output import Encode, Wanted
+from adabypass.cli.stream_output import AnswerFormat, Encode
 from adabypass.distributions import evaluate
 from adabypass.distributions.base import interval_tails
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.record import RecordLayout
-from adabypass.panel.learning import Record, Rows
+from adabypass.panel.learning import Rows, StepOutput
 from adabypass.results.trace import surprises
-from adabypass.storage.series import Row, StreamSeries
+from adabypass.storage.series import Row, StreamPanel
 from adabypass.validation import Floats, Integers
 
 Column = Sequence[Any]
@@ -24,15 +24,15 @@ class Answerer:
 
     Parameters
     ----------
-    wanted : Wanted
+    wanted : AnswerFormat
         What an answer consists of.
-    series : StreamSeries
+    series : StreamPanel
         They learn the rows.
     encode : function
         Makes of rows, and of the columns of their answers, what is written.
     """
 
-    def __init__(self, wanted: Wanted, series: StreamSeries, encode: Encode) -> None:
+    def __init__(self, wanted: AnswerFormat, series: StreamPanel, encode: Encode) -> None:
         self._wanted, self._series, self._encode = wanted, series, encode
         self._model = series.template._spec.model
         is_packed = self._model.forecast_type is Mixture and "interval" in wanted.fields
@@ -59,12 +59,12 @@ class Answerer:
             columns.append(self._changes(numbers[known], record.learned[known]))
         return self._encode(rows, is_known.tolist(), columns)
 
-    def _interval_finder(self, layout: RecordLayout, bounds: Floats) -> Callable[[Record, Rows, Rows], None]:
+    def _interval_finder(self, layout: RecordLayout, bounds: Floats) -> Callable[[StepOutput, Rows, Rows], None]:
         """Return the function that finds the intervals of rows that were learned."""
         low, high = interval_tails(self._wanted.level)
 
-        def find(record: Record, numbers: Rows, chosen: Rows) -> None:
-            evaluate.intervals(record.records, layout, low, high, chosen, numbers, self._series.deviates, bounds)
+        def find(record: StepOutput, numbers: Rows, chosen: Rows) -> None:
+            evaluate.intervals(record.records, layout, low, high, chosen, numbers, self._series.interval_starts, bounds)
 
         return find
 
@@ -79,7 +79,7 @@ class Forecasts:
 
     Parameters
     ----------
-    wanted : Wanted
+    wanted : AnswerFormat
     predictive : Predictive
         Of all rows.
     y : array
@@ -88,7 +88,7 @@ class Forecasts:
         Of the intervals, where they are known already.
     """
 
-    def __init__(self, wanted: Wanted, predictive: Any, y: Floats, bounds: Floats | None) -> None:
+    def __init__(self, wanted: AnswerFormat, predictive: Any, y: Floats, bounds: Floats | None) -> None:
         self._wanted, self._predictive, self._y, self._bounds = wanted, predictive, y, bounds
         self._functions: dict[str, Callable[[], Sequence[Column]]] = {
             "mean": self._mean, "sd": self._sd, "interval": self._intervals, "quantiles": self._quantiles,

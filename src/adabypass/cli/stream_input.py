@@ -19,9 +19,9 @@ from adabypass.tables import cells
 from adabypass.tables.times import times
 
 TIME_HINT = "write times as in 2014-02-01 or 2014-02-01T13:30 (ISO 8601), or as plain numbers"
-LONGEST_ID = 10_000
+MAX_ID_LENGTH = 10_000
 """Characters of the id of a series."""
-LARGEST = sys.float_info.max
+MAX_FLOAT = sys.float_info.max
 """Largest time that is a number: so large a one can still be compared with any other, and written."""
 READ_BYTES = 1 << 16
 """How much is read at once, if it is there: as much as a pipe holds. Its rows are answered together."""
@@ -137,7 +137,7 @@ Observation: TypeAlias = tuple[float, list[float] | None, str, Any, Any]
 time as a number or a datetime, and as it came, None where rows have none."""
 
 
-class Place(Protocol):
+class SourceLocation(Protocol):
     """Where the newest row is, for errors."""
 
     @property
@@ -156,12 +156,12 @@ class Place(Protocol):
         """Return whether the newest row, which could not be read, is a header."""
 
 
-class Cells:
+class RowParser:
     """Makes observations of the cells of rows.
 
     Parameters
     ----------
-    place : Place
+    place : SourceLocation
         Where the newest row is.
     target, key, time, exog
         Names of the columns.
@@ -172,7 +172,8 @@ class Cells:
     """
 
     def __init__(
-        self, place: Place, target: str, key: str | None, time: str | None, exog: tuple[str, ...], missing: str,
+        self, place: SourceLocation, target: str, key: str | None, time: str | None,
+        exog: tuple[str, ...], missing: str,
         bad_is_missing: bool,
     ) -> None:  # fmt: skip
         self._place, self._target, self._key, self._time, self._exog = place, target, key, time, exog
@@ -227,8 +228,10 @@ class Cells:
             text = _text_id(cell) if type(cell) is str else json.dumps(cell, allow_nan=False)
         except ValueError:  # 1e400, which Python reads as infinity
             self._raise_bad_cell(key, f"{cells.show(cell)} holds a number that is too large; write the id as text")
-        if len(text) > LONGEST_ID:
-            self._raise_bad_cell(key, f"has {len(text)} characters, too many for an id; at most {LONGEST_ID} will do")
+        if len(text) > MAX_ID_LENGTH:
+            self._raise_bad_cell(
+                key, f"has {len(text)} characters, too many for an id; at most {MAX_ID_LENGTH} will do"
+            )
         return text
 
     def _time_of(self, cell: Any, name: str) -> Any:
@@ -258,7 +261,7 @@ def parse_time(cell: Any) -> int | float | datetime:
                 number = float(cell)
             except ValueError:
                 return _parse_date(cell)
-    if not isinstance(number, int | float) or isinstance(number, bool) or not -LARGEST <= number <= LARGEST:
+    if not isinstance(number, int | float) or isinstance(number, bool) or not -MAX_FLOAT <= number <= MAX_FLOAT:
         raise BadCellError(f"{cells.show(cell)} is not a time.")
     return number
 

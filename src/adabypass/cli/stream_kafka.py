@@ -19,7 +19,7 @@ from adabypass.tables.rows import OnAbsent, OnBadRow, parse_object
 from adabypass.tables.table import no_such_column
 
 if TYPE_CHECKING:
-    from adabypass.cli.stream import Choices
+    from adabypass.cli.stream import StreamOptions
 
 ROWS_AT_ONCE = 10_000
 SECONDS = 0.1
@@ -179,11 +179,11 @@ class KafkaStream:
 
     Parameters
     ----------
-    choices : Choices
+    choices : StreamOptions
         The options of the command.
     """
 
-    def __init__(self, choices: "Choices") -> None:
+    def __init__(self, choices: "StreamOptions") -> None:
         self._choices = choices
         source = Topic.parse(str(choices.source))
         sink = None if choices.sink is None else Topic.parse(choices.sink)

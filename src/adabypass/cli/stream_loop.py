@@ -8,23 +8,31 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from adabypass.cli import outputs, terminal
 from adabypass.cli.stream_answers import Answerer
-from adabypass.cli.stream_input import ArrivingInput, Blocked, Cells, Place, Stopped, StopSignals, parse_time
-from adabypass.cli.stream_output import Wanted
+from adabypass.cli.stream_input import (
+    ArrivingInput,
+    Blocked,
+    RowParser,
+    SourceLocation,
+    Stopped,
+    StopSignals,
+    parse_time,
+)
+from adabypass.cli.stream_output import AnswerFormat
 from adabypass.cli.stream_sinks import GrowingFile, ParquetFile, Sink, StandardOutput, WholeFile, encoding
 from adabypass.errors import AdabypassError, BrokerError, StateError, TableError
 from adabypass.forecasting import Forecaster
 from adabypass.storage.journal import pack
-from adabypass.storage.series import Row, Series, StreamSeries
-from adabypass.storage.stream import Answers, SavedStream
+from adabypass.storage.series import Row, Series, StreamPanel
+from adabypass.storage.stream import Answers, DurableStream
 from adabypass.tables import cells
 from adabypass.tables.reading import STANDARD_INPUT, standard_input
 from adabypass.tables.rows import Rows, open_rows
 
 if TYPE_CHECKING:
-    from adabypass.cli.stream import Choices
+    from adabypass.cli.stream import StreamOptions
     from adabypass.cli.stream_kafka import KafkaStream, MessageRows
 
-MOST_LINES = 10
+MAX_LINES = 10
 """Over how many lines a row may go on, in a quoted cell: an unclosed quote must not keep all later rows waiting."""
 MAX_NAMED = 10
 """Series that are named one by one in a report."""
@@ -33,16 +41,16 @@ EVERY_OF_A_SERIES = 10
 """Rows between two snapshots: so many, or so many for each series if that is more."""
 
 
-class Loop:
+class StreamRunner:
     """One run of the command.
 
     Parameters
     ----------
-    choices : Choices
+    choices : StreamOptions
         Its options.
     template : Forecaster
         With the settings of every series.
-    wanted : Wanted
+    wanted : AnswerFormat
         What an answer consists of.
     kind : "jsonl", "csv" or "parquet"
         The format of the answers.
@@ -53,18 +61,18 @@ class Loop:
     """
 
     def __init__(
-        self, choices: "Choices", template: Forecaster, wanted: Wanted, kind: str, stop: StopSignals,
+        self, choices: "StreamOptions", template: Forecaster, wanted: AnswerFormat, kind: str, stop: StopSignals,
         kafka: "KafkaStream | None" = None,
     ) -> None:  # fmt: skip
         self._choices, self._stop, self._kafka = choices, stop, kafka
         is_shown = choices.out in (None, outputs.STANDARD) and sys.stdout.isatty()
         encode, header = encoding(kind, wanted, is_shown=is_shown)
-        self._series = StreamSeries(template, len(choices.exog), watch_changes="change" in wanted.fields)
+        self._series = StreamPanel(template, len(choices.exog), watch_changes="change" in wanted.fields)
         self._answerer = Answerer(wanted, self._series, encode)
         self._waiting: list[Row] = []
         self._sink, self._answers = self._open_sink(kind, header, wanted)
         self._n_bad = self._n_absent = self._n_skipped = self._n_new = self._saved_at = self._skipped_checksum = 0
-        self._reader: Cells | None = None
+        self._reader: RowParser | None = None
         try:
             self._state = None if choices.state is None else self._open_state(choices)
         except BaseException:
@@ -78,7 +86,7 @@ class Loop:
         try:
             if self._kafka is None:
                 arriving = cast(BinaryIO, ArrivingInput(standard_input(), self._flush, self._stop, *idle))
-                rows = open_rows(arriving, STANDARD_INPUT, most_lines=MOST_LINES, on_bad_row=self._on_bad_row)
+                rows = open_rows(arriving, STANDARD_INPUT, max_lines=MAX_LINES, on_bad_row=self._on_bad_row)
                 self._answer_rows(rows, rows)
             else:
                 self._kafka.start()
@@ -97,7 +105,7 @@ class Loop:
         finally:
             self._close()
 
-    def _answer_rows(self, rows: "Rows | MessageRows", place: Place) -> None:
+    def _answer_rows(self, rows: "Rows | MessageRows", place: SourceLocation) -> None:
         """Read one row after another; those that are there together are learned together.
 
         Parameters
@@ -107,8 +115,8 @@ class Loop:
         place
             What errors about a cell of the newest row call it.
         """
-        choices, known, waiting, most_rows = self._choices, self._series.known, self._waiting, self._series.most_rows
-        self._reader = reader = Cells(
+        choices, known, waiting, max_rows = self._choices, self._series.known, self._waiting, self._series.max_rows
+        self._reader = reader = RowParser(
             place, choices.target, choices.key, choices.time, choices.exog, choices.missing,
             choices.on_bad_row == "missing",
         )  # fmt: skip
@@ -131,7 +139,7 @@ class Loop:
             if has_time:
                 series.last_time, series.last_cell = time, json.dumps(cell)
             waiting.append((rows.row, key, series.last_cell, y, exog))
-            if len(waiting) >= most_rows:
+            if len(waiting) >= max_rows:
                 self._answer_waiting()
 
     def _answer_waiting(self) -> None:
@@ -151,7 +159,7 @@ class Loop:
                 self._state.is_failed = True  # what has no answer is not to be kept
             raise
 
-    def _is_learned(self, series: Series, time: Any, cell: Any, place: Place) -> bool:
+    def _is_learned(self, series: Series, time: Any, cell: Any, place: SourceLocation) -> bool:
         """Return whether a row was learned before the stream was resumed; refuse one that is late."""
         try:
             if series.resumed_time is not None and time <= series.resumed_time:
@@ -222,7 +230,7 @@ class Loop:
         elif state.sync_due() <= 0.0:
             state.sync()
 
-    def _save(self, state: SavedStream) -> None:
+    def _save(self, state: DurableStream) -> None:
         state.save()
         self._saved_at = state.n_learned
 
@@ -294,7 +302,7 @@ class Loop:
         if self._state is not None:
             self._state.close()
 
-    def _open_sink(self, kind: str, header: str, wanted: Wanted) -> tuple[Sink, Answers | None]:
+    def _open_sink(self, kind: str, header: str, wanted: AnswerFormat) -> tuple[Sink, Answers | None]:
         """Return where answers go, and the same if a resumed stream gives it the answers that it lacks."""
         out, state = self._choices.out, self._choices.state
         if self._kafka is not None and self._kafka.sink is not None:
@@ -308,10 +316,10 @@ class Loop:
         growing = GrowingFile(out, header, wanted.header(), terminal.note)
         return growing, growing
 
-    def _open_state(self, choices: "Choices") -> SavedStream:
+    def _open_state(self, choices: "StreamOptions") -> DurableStream:
         columns: dict[str, Any] = {"target": choices.target, "id": choices.key, "time": choices.time}
         columns |= {"topic": None} if self._kafka is None else self._kafka.settings
-        state = SavedStream(
+        state = DurableStream(
             choices.state or "", self._series, columns, self._answerer.answer, parse_time, self._answers,
             None if self._kafka is None else self._kafka.positions, always=choices.fsync == "always",
         )  # fmt: skip
@@ -322,7 +330,7 @@ class Loop:
         self._note_resumed(state)
         return state
 
-    def _newest(self, state: SavedStream) -> str:
+    def _newest(self, state: DurableStream) -> str:
         """Return up to which time rows are skipped, in words: one that is far off is seen here."""
         every = [each for each in state.series.known.values() if each.resumed_time is not None]
         try:
@@ -331,7 +339,7 @@ class Loop:
             return ""
         return "" if newest is None else f": up to {newest.last_cell}{' at most' if len(every) > 1 else ''}"
 
-    def _note_resumed(self, state: SavedStream) -> None:
+    def _note_resumed(self, state: DurableStream) -> None:
         """Report what the state holds, and how rows that it has learned are recognised."""
         folder, time = self._choices.state, self._choices.time
         n_learned, row, n_replayed, n_torn = state.resumed

@@ -49,7 +49,7 @@ class Percents(ParamType):
         return tuple(each / 100.0 for each in percents)
 
 
-class Wanted(NamedTuple):
+class AnswerFormat(NamedTuple):
     """What an answer consists of."""
 
     fields: tuple[str, ...]
@@ -90,7 +90,7 @@ Encode = Callable[[Sequence[Row], Sequence[bool], Sequence[Sequence[Any]]], list
 """Makes the answers to rows: of the rows, whether each has a forecast, and the columns of those that have."""
 
 
-def encode_json(wanted: Wanted) -> Encode:
+def encode_json(wanted: AnswerFormat) -> Encode:
     """Return the function that makes JSON lines."""
     header = [json.dumps(name).replace("%", "%%") for name in wanted.header()]
     passed, names = header[: wanted.n_passed + 1], header[wanted.n_passed + 1 :]
@@ -114,7 +114,7 @@ def encode_json(wanted: Wanted) -> Encode:
     return encode
 
 
-def encode_values(wanted: Wanted) -> Encode:
+def encode_values(wanted: AnswerFormat) -> Encode:
     """Return the function that makes lists of values."""
     blank = [None] * len(wanted.columns())
 
@@ -127,7 +127,7 @@ def encode_values(wanted: Wanted) -> Encode:
     return encode
 
 
-def encode_csv(wanted: Wanted, *, is_shown: bool = False) -> Encode:
+def encode_csv(wanted: AnswerFormat, *, is_shown: bool = False) -> Encode:
     """Return the function that makes lines of CSV; `is_shown`: for a terminal, as of `csv_line`."""
     values = encode_values(wanted)
     return lambda rows, is_known, columns: [
@@ -146,7 +146,7 @@ def csv_line(values: Sequence[Any], *, is_shown: bool = False) -> str:
     return line.getvalue()
 
 
-def _passed(wanted: Wanted, rows: Sequence[Row]) -> list[list[str]]:
+def _passed(wanted: AnswerFormat, rows: Sequence[Row]) -> list[list[str]]:
     """Return the columns of the input that are passed through, as JSON."""
     times = [] if wanted.time is None else [[row[2] for row in rows]]
     return times + ([] if wanted.key is None else [[row[1] for row in rows]])

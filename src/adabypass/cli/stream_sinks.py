@@ -15,14 +15,14 @@ from time import monotonic
 from typing import Any, BinaryIO, Protocol
 
 from adabypass.cli.stream_input import Blocked, StopSignals
-from adabypass.cli.stream_output import Encode, Wanted, csv_line, encode_csv, encode_json, encode_values
+from adabypass.cli.stream_output import AnswerFormat, Encode, csv_line, encode_csv, encode_json, encode_values
 from adabypass.errors import LockedError, MissingExtraError, StateError
 from adabypass.files import errors_naming, lock, replacing, write_all
 from adabypass.snapshots.header import Header
 
-LONGEST_LINE = 1 << 20
+MAX_LINE_SIZE = 1 << 20
 """Bytes at the beginning of a file in which its first line is looked for."""
-LARGEST_FILE = 1 << 62
+MAX_FILE_SIZE = 1 << 62
 STANDARD_OUTPUT = "standard output"
 PIPE_BUF = getattr(select, "PIPE_BUF", 512)
 """Bytes that a pipe takes at once if it has room."""
@@ -161,7 +161,7 @@ class ParquetFile:
 
     n_unanswered = 0
 
-    def __init__(self, path: str, wanted: Wanted) -> None:
+    def __init__(self, path: str, wanted: AnswerFormat) -> None:
         try:
             import pyarrow  # noqa: PLC0415  (optional, and slow to import)
             import pyarrow.parquet  # noqa: PLC0415
@@ -273,7 +273,7 @@ class GrowingFile:
 
     def resume(self, header: Header | None) -> None:
         """Go on after the size that the file had when the snapshot was taken."""
-        size = None if header is None else header.whole_or_none("answers_size", maximum=LARGEST_FILE)
+        size = None if header is None else header.whole_or_none("answers_size", maximum=MAX_FILE_SIZE)
         Path(self._path).absolute().parent.mkdir(parents=True, exist_ok=True)
         self._file = io.FileIO(self._path, "r+", opener=_open_or_make)
         if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
@@ -281,7 +281,7 @@ class GrowingFile:
         if not lock(self._descriptor):
             raise LockedError(f"{self._path} is being written by another stream; stop it first, or name another file.")
         found = os.fstat(self._descriptor).st_size
-        start = os.pread(self._descriptor, LONGEST_LINE, 0)
+        start = os.pread(self._descriptor, MAX_LINE_SIZE, 0)
         is_begun = found <= len(self._header) and self._header.startswith(start)  # also a new one
         if not is_begun and self._header and not start.startswith(self._header):
             raise self._foreign()
@@ -357,7 +357,7 @@ def _open_or_make(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CREAT | os.O_NONBLOCK, 0o666)
 
 
-def encoding(kind: str, wanted: Wanted, *, is_shown: bool = False) -> tuple[Encode, str]:
+def encoding(kind: str, wanted: AnswerFormat, *, is_shown: bool = False) -> tuple[Encode, str]:
     """Return how answers are encoded, and what comes before them; `is_shown`: on a terminal."""
     if kind == "csv":
         return encode_csv(wanted, is_shown=is_shown), csv_line(wanted.header(), is_shown=is_shown)

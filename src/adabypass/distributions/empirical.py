@@ -6,7 +6,7 @@ import numpy as np
 
 from adabypass.distributions.base import Distribution, check_probability, check_values
 from adabypass.errors import PointForecastError, ShapeError
-from adabypass.numerics.limits import LARGEST
+from adabypass.numerics.limits import MAX_VALUE
 from adabypass.validation import Floats, check_array, check_rng, check_size
 
 
@@ -50,7 +50,7 @@ class Empirical(Distribution):
     def var(self) -> Floats:
         """Variance of the draws."""
         with np.errstate(over="ignore"):
-            return np.asarray(np.minimum(self.sd**2, LARGEST))
+            return np.asarray(np.minimum(self.sd**2, MAX_VALUE))
 
     @property
     def sd(self) -> Floats:

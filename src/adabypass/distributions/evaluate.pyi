@@ -27,7 +27,7 @@ def quantile(
     restart: int = ...,
 ) -> Floats: ...
 def interval(
-    record: Floats, layout: RecordLayout, low: float, high: float, deviates: Floats | None = ...
+    record: Floats, layout: RecordLayout, low: float, high: float, starts: Floats | None = ...
 ) -> tuple[float, float]: ...
 def intervals(
     records: Floats,
@@ -36,6 +36,6 @@ def intervals(
     high: float,
     chosen: Integers,
     which: Integers,
-    deviates: Floats,
+    starts: Floats,
     bounds: Floats,
 ) -> None: ...

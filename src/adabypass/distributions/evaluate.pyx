@@ -29,8 +29,8 @@ from adabypass.numerics import limits
 
 cnp.import_array()
 
-cdef double LARGEST = limits.LARGEST
-cdef double LARGEST_LOG = limits.LARGEST_LOG
+cdef double MAX_VALUE = limits.MAX_VALUE
+cdef double LOG_MAX_VALUE = limits.LOG_MAX_VALUE
 cdef double INV_SQRT_2PI = 1.0 / sqrt(2.0 * M_PI)
 
 cdef enum:
@@ -98,7 +98,7 @@ def quantile(forecasts, const double[::1] q, RecordLayout layout=None, extras=No
     cdef Forecasts many = Forecasts(forecasts, layout, extras)
     out = np.full((q.shape[0], many.n), NAN)
     cdef double[:, ::1] values = out
-    cdef double[::1] deviates = np.zeros(q.shape[0])
+    cdef double[::1] starts = np.zeros(q.shape[0])
     cdef Py_ssize_t i, t
     cdef bint is_new = True, has_largest = False
     with nogil:
@@ -111,22 +111,22 @@ def quantile(forecasts, const double[::1] q, RecordLayout layout=None, extras=No
             is_new = is_new or (restart > 0 and t % restart == 0)
             has_largest = is_new and choose_largest(&many.mix)
             for i in range(q.shape[0]):
-                if is_new or isnan(deviates[i]):
-                    values[i, t] = quantile_cold_start(&many.mix, q[i], has_largest, &deviates[i])
+                if is_new or isnan(starts[i]):
+                    values[i, t] = quantile_cold_start(&many.mix, q[i], has_largest, &starts[i])
                 else:
-                    values[i, t] = quantile_of(&many.mix, q[i], &deviates[i], SETTLED)
+                    values[i, t] = quantile_of(&many.mix, q[i], &starts[i], SETTLED)
             is_new = False
     return out
 
 
 def interval(
-    cnp.ndarray record not None, RecordLayout layout not None, double low, double high, cnp.ndarray deviates=None
+    cnp.ndarray record not None, RecordLayout layout not None, double low, double high, cnp.ndarray starts=None
 ):
     """Return quantiles `low` and `high` of one forecast, which is a record.
 
     Parameters
     ----------
-    deviates : array (2,), optional
+    starts : array (2,), optional
         Start of both searches, in mean standard deviations of the components from the mean; overwritten with their
         ends, for the next forecast of a stream. The quantiles are then accurate to about 1e-5 standard deviations.
     """
@@ -140,23 +140,23 @@ def interval(
         raise ValueError(f"record must be a float64 array of {layout.size} numbers")
     if not cnp.PyArray_ISCARRAY_RO(record):
         raise ValueError("record must be contiguous; pass np.ascontiguousarray(record)")
-    if deviates is not None and not (
-        cnp.PyArray_NDIM(deviates) == 1 and cnp.PyArray_TYPE(deviates) == cnp.NPY_FLOAT64 and len(deviates) == 2
-        and cnp.PyArray_ISCARRAY(deviates)
+    if starts is not None and not (
+        cnp.PyArray_NDIM(starts) == 1 and cnp.PyArray_TYPE(starts) == cnp.NPY_FLOAT64 and len(starts) == 2
+        and cnp.PyArray_ISCARRAY(starts)
     ):
         raise ValueError("deviates must be a contiguous, writeable float64 array of two numbers")
     make_room(&mix, layout.n_components, count_transformed(layout), 0)
     if not isnan(layout.open(memory).mean[0]):
         lay_out_record(memory, layout, &mix)
-        if deviates is None:
+        if starts is None:
             has_largest = choose_largest(&mix)
             lower = quantile_cold_start(&mix, low, has_largest, &ends[0])
             upper = quantile_cold_start(&mix, high, has_largest, &ends[1])
         else:
-            memcpy(ends, cnp.PyArray_DATA(deviates), sizeof(ends))
+            memcpy(ends, cnp.PyArray_DATA(starts), sizeof(ends))
             lower = quantile_of(&mix, low, &ends[0], NEARLY_SETTLED)
             upper = quantile_of(&mix, high, &ends[1], NEARLY_SETTLED)
-            memcpy(cnp.PyArray_DATA(deviates), ends, sizeof(ends))
+            memcpy(cnp.PyArray_DATA(starts), ends, sizeof(ends))
     free(mix.memory)
     return lower, upper
 
@@ -167,28 +167,28 @@ def intervals(
     double low,
     double high,
     const Py_ssize_t[::1] chosen,       # positions of forecasts, in the order of the search
-    const Py_ssize_t[::1] which,        # (n,) row of `deviates` of each forecast
-    double[:, ::1] deviates,            # inout  (m, 2) starts of searches, then their ends
+    const Py_ssize_t[::1] which,        # (n,) row of `starts` of each forecast
+    double[:, ::1] starts,            # inout  (m, 2) starts of searches, then their ends
     double[:, ::1] bounds,              # out  (n, 2) bounds of the chosen forecasts; nan where nothing is known
 ):
     """Write quantiles `low` and `high` of chosen forecasts: the same numbers as `interval` with deviates."""
     cdef Forecasts many = Forecasts(records, layout)
     cdef Py_ssize_t i, t
-    if which.shape[0] != many.n or deviates.shape[1] != 2 or bounds.shape[0] != many.n or bounds.shape[1] != 2:
+    if which.shape[0] != many.n or starts.shape[1] != 2 or bounds.shape[0] != many.n or bounds.shape[1] != 2:
         raise ValueError(f"pass which, deviates and bounds of shapes ({many.n},), (m, 2) and ({many.n}, 2)")
     for i in range(chosen.shape[0]):
         t = chosen[i]
         if not 0 <= t < many.n:
             raise IndexError(f"chosen contains {t}, but must be from 0 to {many.n - 1}")
-        if not 0 <= which[t] < deviates.shape[0]:
-            raise IndexError(f"which contains {which[t]}, but must be from 0 to {deviates.shape[0] - 1}")
+        if not 0 <= which[t] < starts.shape[0]:
+            raise IndexError(f"which contains {which[t]}, but must be from 0 to {starts.shape[0] - 1}")
     with nogil:
         for i in range(chosen.shape[0]):
             t = chosen[i]
             bounds[t, 0] = bounds[t, 1] = NAN
             if many.lay_out(t, 0.0):
-                bounds[t, 0] = quantile_of(&many.mix, low, &deviates[which[t], 0], NEARLY_SETTLED)
-                bounds[t, 1] = quantile_of(&many.mix, high, &deviates[which[t], 1], NEARLY_SETTLED)
+                bounds[t, 0] = quantile_of(&many.mix, low, &starts[which[t], 0], NEARLY_SETTLED)
+                bounds[t, 1] = quantile_of(&many.mix, high, &starts[which[t], 1], NEARLY_SETTLED)
 
 
 # The search for a quantile: one for every kind of forecast.
@@ -266,7 +266,7 @@ cdef double _search(
     overwritten with the end. A step is the last if it is short and begins at an error below `settled`, as a normal
     deviate: it cubes the error. Short means short beside the narrowest component, and beside y for the log of y.
     """
-    cdef double low = -LARGEST, high = LARGEST, y, next_y, wanted, at, goal, rate, curved, stride, least, most
+    cdef double low = -MAX_VALUE, high = MAX_VALUE, y, next_y, wanted, at, goal, rate, curved, stride, least, most
     cdef double narrowest = mix.unit, grain, steepest
     cdef TailValues here
     cdef int step
@@ -281,7 +281,7 @@ cdef double _search(
     steepest = sqrt(settled)        # relative change of the density allowed in the last step
     wanted = q if lower else 1.0 - q
     goal = ndtri(wanted)
-    y = smaller(larger(mix.center + deviate[0] * mix.unit, -LARGEST), LARGEST)
+    y = smaller(larger(mix.center + deviate[0] * mix.unit, -MAX_VALUE), MAX_VALUE)
     for step in range(MAX_STEPS):
         here = tail_of(mix, lanes, y, lower, is_rough)
         if here.tail == wanted:
@@ -322,7 +322,7 @@ cdef void _bracket(
     cdef double reach
     cdef Py_ssize_t k
     cdef int target
-    low[0], high[0] = LARGEST, -LARGEST
+    low[0], high[0] = MAX_VALUE, -MAX_VALUE
     _bracket_lanes(lanes, IDENTITY, wanted, lower, low, high)
     if mix.is_transformed:
         for target in range(LOG, N_TARGETS):
@@ -353,11 +353,11 @@ cdef void _bracket_lanes(
 cdef inline void _widen(int target, double value, double* low, double* high) noexcept nogil:
     """Widen a bracket to contain a value of y, its log or its root."""
     if target == LOG:
-        value = exp(smaller(value, LARGEST_LOG))
+        value = exp(smaller(value, LOG_MAX_VALUE))
     elif target == ROOT:
         value *= fabs(value)
-    low[0] = smaller(larger(value, -LARGEST), low[0])
-    high[0] = larger(smaller(value, LARGEST), high[0])
+    low[0] = smaller(larger(value, -MAX_VALUE), low[0])
+    high[0] = larger(smaller(value, MAX_VALUE), high[0])
 
 
 cdef double _student_reach(double dof, double wanted) noexcept nogil:
@@ -392,7 +392,7 @@ cdef void _refine(const MixtureLanes* lanes, int target, double* grain) noexcept
             continue
         sd = 1.0 / lanes.inverse_sd[k]
         if target == LOG:
-            slope = exp(smaller(lanes.mean[k] - 2.0 * sd, LARGEST_LOG))
+            slope = exp(smaller(lanes.mean[k] - 2.0 * sd, LOG_MAX_VALUE))
         elif target == ROOT:
             slope = 2.0 * fabs(lanes.mean[k]) + sd
         grain[0] = smaller(sd * slope, grain[0])
@@ -577,7 +577,7 @@ cdef Py_ssize_t _first_pieces(const Integral* integral, Piece* pieces) noexcept 
         else:
             pieces[m] = Piece(STRAIGHT, low, high - low, 0.0, 1.0, 0.0, 0.0)
         m += 1
-    farthest = asinh(larger(MIN_REACH, smaller(_reach(mix, edges[0]) / width, LARGEST)))
+    farthest = asinh(larger(MIN_REACH, smaller(_reach(mix, edges[0]) / width, MAX_VALUE)))
     if edges[0] > mix.low:
         pieces[m] = Piece(TAIL, edges[0], -width, 0.0, farthest, 0.0, 0.0)
         m += 1
@@ -636,15 +636,15 @@ cdef void _sum_up(const Integral* integral, Piece* piece) noexcept nogil:
                 by_gauss += GAUSS_WEIGHT[k // 2] * each
             if k < N_OUTER:
                 extrapolated[side] += EXTRAPOLATION[k] * each
-    piece.value = smaller(half * by_kronrod, LARGEST)
-    piece.error = smaller(fabs(half * (by_kronrod - by_gauss)), LARGEST)
+    piece.value = smaller(half * by_kronrod, MAX_VALUE)
+    piece.error = smaller(fabs(half * (by_kronrod - by_gauss)), MAX_VALUE)
     if integral.is_entropy:
         piece.error += fabs(half * mass - fabs(_mass_below(integral, piece, piece.end)
                                                - _mass_below(integral, piece, piece.begin)))
         return
     for side in range(2):
         each = _at(integral, piece, piece.end if side else piece.begin, &density) - extrapolated[side]
-        piece.error += smaller(fabs(half * (1.0 - NODE[0]) * each), LARGEST)
+        piece.error += smaller(fabs(half * (1.0 - NODE[0]) * each), MAX_VALUE)
 
 
 cdef inline double _place_of(const Piece* piece, double u, double* slope) noexcept nogil:
@@ -655,8 +655,8 @@ cdef inline double _place_of(const Piece* piece, double u, double* slope) noexce
     if piece.course == SQUARE:
         slope[0] = 2.0 * piece.size * u
         return piece.origin + piece.size * u * u
-    slope[0] = smaller(larger(piece.size * cosh(u), -LARGEST), LARGEST)
-    return smaller(larger(piece.origin + piece.size * sinh(u), -LARGEST), LARGEST)
+    slope[0] = smaller(larger(piece.size * cosh(u), -MAX_VALUE), MAX_VALUE)
+    return smaller(larger(piece.origin + piece.size * sinh(u), -MAX_VALUE), MAX_VALUE)
 
 
 cdef double _mass_below(const Integral* integral, const Piece* piece, double u) noexcept nogil:

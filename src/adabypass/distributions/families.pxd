@@ -3,10 +3,10 @@
 from libc.stdint cimport int64_t
 
 from adabypass.distributions.component cimport Component
-from adabypass.numerics.dispatch cimport MOST_FLEXIBLE, FlexibleNormals, Normals
+from adabypass.numerics.dispatch cimport N_FLEXIBLE_NORMALS, FlexibleNormals, Normals
 
 cdef enum:
-    MOST_FAMILIES = 8       # a power of two: indices are masked with one less, so that none leaves the table
+    MAX_FAMILIES = 8       # a power of two: indices are masked with one less, so that none leaves the table
 
 
 cdef struct Noise
@@ -22,15 +22,15 @@ cdef struct Noise:
     LogDensity log_density          # log density of a component at y
 
 
-cdef Noise[MOST_FAMILIES] NOISES
-cdef Normals[MOST_FAMILIES] NORMALS
+cdef Noise[MAX_FAMILIES] NOISES
+cdef Normals[MAX_FAMILIES] NORMALS
 cdef FlexibleNormals FLEXIBLE_NORMALS
-cdef double[MOST_FLEXIBLE] FLEXIBLE_START   # initial shares of the normals of flexible noise
+cdef double[N_FLEXIBLE_NORMALS] FLEXIBLE_START   # initial shares of the normals of flexible noise
 cdef int64_t INSENSITIVE, GAUSSIAN, MODERATE, STUDENT
 
 
 cdef inline const Noise* noise_of(int64_t family) noexcept nogil:
-    return &NOISES[family & (MOST_FAMILIES - 1)]
+    return &NOISES[family & (MAX_FAMILIES - 1)]
 
 
 cdef double student_log_height(double dof) noexcept nogil

@@ -10,7 +10,7 @@ from libc.math cimport INFINITY, M_PI, NAN, erf, exp, expm1, fabs, hypot, isnan,
 import numpy as np
 
 from adabypass.distributions.component cimport IDENTITY, LOG, N_TARGETS, has_target, log_slope, to_target
-from adabypass.numerics.dispatch cimport KERNELS, MOST_FLEXIBLE, MOST_NORMALS, Evidence
+from adabypass.numerics.dispatch cimport KERNELS, N_FLEXIBLE_NORMALS, MAX_NORMALS, Evidence
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.distributions import component
@@ -23,13 +23,13 @@ if sizeof(Component) != component.COMPONENT.itemsize:
 
 cdef double HALF_LOG_2PI = 0.5 * log(2.0 * M_PI)
 cdef double MANY_DOF = 1e6      # degrees of freedom beyond which Student's t is normal up to rounding
-cdef double LARGEST = limits.LARGEST
-cdef double LARGEST_LOG = limits.LARGEST_LOG
-cdef double LARGEST_LOG_VAR = limits.LARGEST_LOG_VAR
-cdef double LEAST_DOF = limits.LEAST_DOF
+cdef double MAX_VALUE = limits.MAX_VALUE
+cdef double LOG_MAX_VALUE = limits.LOG_MAX_VALUE
+cdef double MAX_LOG_VAR = limits.MAX_LOG_VAR
+cdef double MIN_DOF = limits.MIN_DOF
 cdef double FAR_FROM_ZERO = 6.0     # mean of a root over its sd beyond which its sign is certain, up to rounding
-cdef double LARGEST_D = limits.LARGEST_DISTANCE
-cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
+cdef double MAX_D = limits.MAX_DISTANCE
+cdef double MIN_V = limits.MIN_SIGNAL
 cdef double FLOODED = 1e8       # signal over noise variance beyond which the noise's shape does not affect the cdf
 cdef double HIDDEN = 1e30       # the same for the log density, however far out
 
@@ -38,7 +38,7 @@ cdef double HIDDEN = 1e30       # the same for the log density, however far out
 
 cdef double _gaussian_log_density(const Noise* noise, const Component* part, double y) noexcept nogil:
     cdef double sd = 0.0, log_var = _log_var(part, noise.var(noise, part.epsilon), &sd)
-    cdef double d = smaller(larger((y - part.mean) / sd, -LARGEST_D), LARGEST_D)
+    cdef double d = smaller(larger((y - part.mean) / sd, -MAX_D), MAX_D)
     return -HALF_LOG_2PI - 0.5 * (log_var + d * d)
 
 
@@ -53,7 +53,7 @@ cdef double _normals_log_density(const Noise* noise, const Component* part, doub
     cdef Py_ssize_t j
     for j in range(noise.normals.n - 1, -1, -1):        # from the widest, which rarely underflows
         log_var = _log_var(part, noise.normals.sq[j], &sd)
-        d = smaller(larger((y - part.mean) / sd, -LARGEST_D), LARGEST_D)
+        d = smaller(larger((y - part.mean) / sd, -MAX_D), MAX_D)
         each = log(noise.normals.share[j]) - 0.5 * (log_var + d * d)
         if each > top:
             total *= exp(top - each)
@@ -72,8 +72,8 @@ cdef double _insensitive_log_density(const Noise* noise, const Component* part, 
     cdef double scale = part.noise_scale, d, v
     if part.signal_var > HIDDEN * scale * scale:
         return _gaussian_log_density(noise, part, y)
-    d = smaller(larger((y - part.mean) / scale, -LARGEST_D), LARGEST_D)
-    v = smaller(larger(part.signal_var / scale / scale, SMALLEST_V), 1.0 / SMALLEST_V)
+    d = smaller(larger((y - part.mean) / scale, -MAX_D), MAX_D)
+    v = smaller(larger(part.signal_var / scale / scale, MIN_V), 1.0 / MIN_V)
     return KERNELS.evidence(noise.normals, d, v, part.epsilon).log_density - log(scale)
 
 
@@ -84,7 +84,7 @@ cdef double _student_var(const Noise* noise, double epsilon) noexcept nogil:
 
 
 cdef double _student_log_density(const Noise* noise, const Component* part, double y) noexcept nogil:
-    cdef double n = part.dof, d = smaller(larger((y - part.mean) / part.noise_scale, -LARGEST_D), LARGEST_D)
+    cdef double n = part.dof, d = smaller(larger((y - part.mean) / part.noise_scale, -MAX_D), MAX_D)
     return student_log_height(n) - log(part.noise_scale) - 0.5 * (n + 1.0) * log1p(d * d / n)
 
 
@@ -115,15 +115,15 @@ cdef bint is_normal(const Component* part) noexcept nogil:
 cdef double part_sd(const Component* part, double noise_var) noexcept nogil:
     """Return sqrt(signal_var + noise_scale² noise_var), without overflow or underflow."""
     cdef double var = part.signal_var + part.noise_scale * part.noise_scale * noise_var
-    if 1.0 / LARGEST < var < LARGEST:
+    if 1.0 / MAX_VALUE < var < MAX_VALUE:
         return sqrt(var)
-    return larger(hypot(sqrt(part.signal_var), part.noise_scale * sqrt(noise_var)), 1.0 / LARGEST)
+    return larger(hypot(sqrt(part.signal_var), part.noise_scale * sqrt(noise_var)), 1.0 / MAX_VALUE)
 
 
 cdef inline double _log_var(const Component* part, double noise_var, double* sd) noexcept nogil:
     """Return the log of the variance, and write the standard deviation."""
     cdef double var = part.signal_var + part.noise_scale * part.noise_scale * noise_var
-    if 1.0 / LARGEST < var < LARGEST:
+    if 1.0 / MAX_VALUE < var < MAX_VALUE:
         sd[0] = sqrt(var)
         return log(var)
     sd[0] = part_sd(part, noise_var)
@@ -152,17 +152,17 @@ cdef int _use_normals(Noise* noise, normals) except -1:
 cdef int _fill_table() except -1:
     cdef Py_ssize_t index
     cdef Noise* noise
-    if len(spec.Family) > MOST_FAMILIES or max(len(each.sds) for each in spec.NORMALS.values()) > MOST_NORMALS:
+    if len(spec.Family) > MAX_FAMILIES or max(len(each.sds) for each in spec.NORMALS.values()) > MAX_NORMALS:
         raise ImportError("noise.py has more families, or normals in a family, than compiled code has room for")
-    if len(spec.FLEXIBLE_NORMALS.sds) != MOST_FLEXIBLE:
-        raise ImportError(f"flexible noise has {len(spec.FLEXIBLE_NORMALS.sds)} normals, in C {MOST_FLEXIBLE}")
+    if len(spec.FLEXIBLE_NORMALS.sds) != N_FLEXIBLE_NORMALS:
+        raise ImportError(f"flexible noise has {len(spec.FLEXIBLE_NORMALS.sds)} normals, in C {N_FLEXIBLE_NORMALS}")
     sds = spec.FLEXIBLE_NORMALS.sds.tolist()
-    for index in range(MOST_FLEXIBLE):
+    for index in range(N_FLEXIBLE_NORMALS):
         FLEXIBLE_NORMALS.center[index] = spec.FLEXIBLE_NORMALS.centers[index]
         FLEXIBLE_NORMALS.sq[index] = spec.FLEXIBLE_NORMALS.sds[index] ** 2
         FLEXIBLE_NORMALS.twin[index] = len(sds) - 1 - sds[::-1].index(sds[index])
         FLEXIBLE_START[index] = spec.FLEXIBLE_NORMALS.start[index]
-    for index in range(MOST_FAMILIES):      # unused rows are Gaussian, so that every masked index is valid
+    for index in range(MAX_FAMILIES):      # unused rows are Gaussian, so that every masked index is valid
         family = spec.Family(index) if index < len(spec.Family) else spec.Family.GAUSSIAN
         noise = &NOISES[index]
         noise.start_log = log(spec.START_SCALE.get(family, 1.0))
@@ -215,7 +215,7 @@ cdef double mix_log_density(const Component* parts, Py_ssize_t n, double y) noex
             total *= exp(top - each)
             top = each
         total += parts[k].weight * exp(each - top)
-    return larger(top + log(total), -LARGEST)       # log(0) where no component has a density
+    return larger(top + log(total), -MAX_VALUE)       # log(0) where no component has a density
 
 
 cdef void back_moments(int64_t target, double mean, double var, double* out_mean, double* out_var) noexcept nogil:
@@ -225,9 +225,9 @@ cdef void back_moments(int64_t target, double mean, double var, double* out_mean
         out_mean[0], out_var[0] = mean, var
         return
     if target == LOG:
-        var = smaller(var, LARGEST_LOG_VAR)
-        out_mean[0] = exp(smaller(mean + 0.5 * var, LARGEST_LOG))
-        out_var[0] = smaller(out_mean[0] * out_mean[0] * expm1(var), LARGEST)
+        var = smaller(var, MAX_LOG_VAR)
+        out_mean[0] = exp(smaller(mean + 0.5 * var, LOG_MAX_VALUE))
+        out_var[0] = smaller(out_mean[0] * out_mean[0] * expm1(var), MAX_VALUE)
         return
     unit = larger(fabs(mean), sqrt(var))        # scales the root, so that no power of it can overflow
     if unit == 0.0:
@@ -241,8 +241,8 @@ cdef void back_moments(int64_t target, double mean, double var, double* out_mean
         out_mean[0] += 2.0 * mean * sd * exp(-0.5 * ratio * ratio) / sqrt(2.0 * M_PI)
         fourth = mean * mean * mean * mean + 6.0 * mean * mean * var + 3.0 * var * var
         out_var[0] = larger(fourth - out_mean[0] * out_mean[0], 0.0)
-    out_mean[0] = smaller(larger(out_mean[0] * unit * unit, -LARGEST), LARGEST)
-    out_var[0] = smaller(out_var[0] * unit * unit * unit * unit, LARGEST)
+    out_mean[0] = smaller(larger(out_mean[0] * unit * unit, -MAX_VALUE), MAX_VALUE)
+    out_var[0] = smaller(out_var[0] * unit * unit * unit * unit, MAX_VALUE)
 
 
 cdef void _moments(const Component* parts, Py_ssize_t n, double* mean, double* var) noexcept nogil:
@@ -271,13 +271,13 @@ cdef void _moments(const Component* parts, Py_ssize_t n, double* mean, double* v
             _student_moments(parts + k, &student_mean, &student_var)
             deviation = student_mean - mean[0]
             var[0] += parts[k].weight * (student_var + deviation * deviation)
-    var[0] = smaller(larger(var[0], 1.0 / LARGEST), LARGEST)
+    var[0] = smaller(larger(var[0], 1.0 / MAX_VALUE), MAX_VALUE)
 
 
 cdef void _student_moments(const Component* part, double* mean, double* var) noexcept nogil:
     """Write mean and variance of y where y or log y has Student's t distribution; log y is taken as normal."""
-    cdef double dof = larger(part.dof, LEAST_DOF)
-    var[0] = smaller(part.noise_scale * part.noise_scale * (dof / (dof - 2.0)), LARGEST)
+    cdef double dof = larger(part.dof, MIN_DOF)
+    var[0] = smaller(part.noise_scale * part.noise_scale * (dof / (dof - 2.0)), MAX_VALUE)
     back_moments(part.target, part.mean, var[0], mean, var)
 
 
@@ -321,8 +321,8 @@ def moments(const Component[:, ::1] forecasts):
 
 def flexible_evidence(const double[::1] shares, double d, double v):
     """Return what `evidence` does, under flexible noise whose normals have these shares."""
-    if shares.shape[0] != MOST_FLEXIBLE:
-        raise ValueError(f"shares has {shares.shape[0]} values, but flexible noise has {MOST_FLEXIBLE} normals")
+    if shares.shape[0] != N_FLEXIBLE_NORMALS:
+        raise ValueError(f"shares has {shares.shape[0]} values, but flexible noise has {N_FLEXIBLE_NORMALS} normals")
     cdef Evidence seen = KERNELS.flexible_evidence(&FLEXIBLE_NORMALS, &shares[0], d, v)
     return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope
 

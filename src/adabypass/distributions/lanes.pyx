@@ -17,14 +17,14 @@ from adabypass.distributions.families cimport (
     total_sd,
 )
 from adabypass.distributions.record cimport Record, RecordLayout
-from adabypass.numerics.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE, MOST_NORMALS, MixtureLanes, TailValues
+from adabypass.numerics.dispatch cimport KERNELS, LANES, N_FLEXIBLE_NORMALS, MAX_NORMALS, MixtureLanes, TailValues
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics import limits
 
-cdef double LARGEST = limits.LARGEST
-cdef double LARGEST_LOG = limits.LARGEST_LOG
-cdef double LARGEST_SD = sqrt(1.0 / limits.SMALLEST_SIGNAL)
+cdef double MAX_VALUE = limits.MAX_VALUE
+cdef double LOG_MAX_VALUE = limits.LOG_MAX_VALUE
+cdef double MAX_SD = sqrt(1.0 / limits.MIN_SIGNAL)
 cdef double HUGE_SD = 1e140         # standard deviation whose square may overflow
 cdef double TINY_SD = 1e-140        # standard deviation whose square may underflow
 cdef double LARGE_WEIGHT = 1e-3     # weight above which a component takes part in the first steps of a cold start
@@ -61,12 +61,12 @@ cdef int make_room(Mix* mix, Py_ssize_t n_components, Py_ssize_t n_transformed, 
 
 cdef inline Py_ssize_t _n_lanes(Py_ssize_t n) noexcept nogil:
     """Return the number of doubles in the lanes of n components."""
-    return 3 * (MOST_NORMALS * n + LANES) + 5 * (n + LANES)
+    return 3 * (MAX_NORMALS * n + LANES) + 5 * (n + LANES)
 
 
 cdef double* _place(MixtureLanes* lanes, double* memory, Py_ssize_t n) noexcept nogil:
     """Point the lanes of n components at memory, and return its end."""
-    cdef Py_ssize_t n_normals = MOST_NORMALS * n + LANES, n_shaped = n + LANES
+    cdef Py_ssize_t n_normals = MAX_NORMALS * n + LANES, n_shaped = n + LANES
     lanes.n_normals = lanes.n_shaped = 0
     lanes.weight = memory
     lanes.mean = lanes.weight + n_normals
@@ -104,7 +104,7 @@ cdef inline void _add_shaped(
     cdef Py_ssize_t k = lanes.n_shaped
     lanes.shaped_weight[k], lanes.shaped_mean[k], lanes.shaped_inverse_scale[k] = weight, mean, 1.0 / scale
     lanes.shaped_epsilon[k] = epsilon
-    lanes.shaped_signal_sd[k] = smaller(larger(signal_sd, 1.0 / LARGEST_SD), LARGEST_SD)
+    lanes.shaped_signal_sd[k] = smaller(larger(signal_sd, 1.0 / MAX_SD), MAX_SD)
     lanes.n_shaped = k + 1
 
 
@@ -167,12 +167,12 @@ cdef inline void _add_center(Mix* mix, int64_t target, double weight, double mea
     if target != IDENTITY and weight > 0.0:
         mix.is_transformed = True
         if target == LOG:
-            mean = slope = exp(larger(smaller(mean, LARGEST_LOG), -LARGEST_LOG))
+            mean = slope = exp(larger(smaller(mean, LOG_MAX_VALUE), -LOG_MAX_VALUE))
         else:
             slope = 2.0 * fabs(mean) + sd
             mean *= fabs(mean)
     mix.center += weight * mean
-    mix.unit += weight * smaller(sd * slope, LARGEST)
+    mix.unit += weight * smaller(sd * slope, MAX_VALUE)
 
 
 cdef void _finish_mix(Mix* mix) noexcept nogil:
@@ -180,7 +180,7 @@ cdef void _finish_mix(Mix* mix) noexcept nogil:
     cdef int target
     if mix.n_students > 0:
         _center_on_likeliest(mix)
-    mix.unit = smaller(larger(mix.unit, 1.0 / LARGEST), LARGEST)
+    mix.unit = smaller(larger(mix.unit, 1.0 / MAX_VALUE), MAX_VALUE)
     for target in range(N_TARGETS):
         _fill_up(&mix.lanes[target], mix.center, mix.unit)
         _invert(&mix.lanes[target], mix.has_extreme)
@@ -203,7 +203,7 @@ cdef void _invert(MixtureLanes* lanes, bint has_extreme) noexcept nogil:
         return
     for k in range(lanes.n_normals):
         var = lanes.inverse_sd[k]
-        lanes.inverse_sd[k] = -var if var < 0.0 else 1.0 / sqrt(larger(var, 1.0 / LARGEST))
+        lanes.inverse_sd[k] = -var if var < 0.0 else 1.0 / sqrt(larger(var, 1.0 / MAX_VALUE))
 
 
 cdef void _center_on_likeliest(Mix* mix) noexcept nogil:
@@ -283,8 +283,8 @@ cdef double value_of(const Student* part, double z) noexcept nogil:
     """Return the value of y that lies z scales from the location."""
     cdef double value = part.location + z * part.scale
     if part.is_log:
-        return exp(smaller(value, LARGEST_LOG))
-    return larger(smaller(value, LARGEST), -LARGEST)
+        return exp(smaller(value, LOG_MAX_VALUE))
+    return larger(smaller(value, MAX_VALUE), -MAX_VALUE)
 
 
 # Records into lanes.
@@ -376,9 +376,9 @@ cdef void _add_flexible(const Record* record, RecordLayout layout, double share,
     cdef Py_ssize_t j, k, n = layout.n_flexible
     if n == 0:          # the record has no shares of normals
         return
-    for j in range(MOST_FLEXIBLE):
+    for j in range(N_FLEXIBLE_NORMALS):
         center += record.normal_share[j] * FLEXIBLE_NORMALS.center[j]
-    for j in range(MOST_FLEXIBLE):
+    for j in range(N_FLEXIBLE_NORMALS):
         part, offset = share * record.normal_share[j], FLEXIBLE_NORMALS.center[j] - center
         sq = FLEXIBLE_NORMALS.sq[j]
         weight, mean, var = (
@@ -432,7 +432,7 @@ cdef void _add_tail(const MixtureLanes* lanes, int target, double y, double sign
     if lanes.n_normals + lanes.n_shaped == 0:
         return
     if not has_target(target, y):       # y has no log, or is the single point 0 of a root: no density
-        values.tail += KERNELS.mixture_tail(lanes, -LARGEST if target == LOG else 0.0, sign).tail
+        values.tail += KERNELS.mixture_tail(lanes, -MAX_VALUE if target == LOG else 0.0, sign).tail
         return
     here = KERNELS.mixture_tail(lanes, to_target(target, y), sign)
     values.tail += here.tail
@@ -454,9 +454,9 @@ cdef void _add_students(const Mix* mix, double y, bint lower, bint is_rough, Tai
         out.tail += part.weight * (_rough_student(part.dof, outside) if is_rough else stdtr(part.dof, outside))
         if isinf(z):
             continue
-        density = log1p(smaller(z * z, LARGEST) / part.dof)
+        density = log1p(smaller(z * z, MAX_VALUE) / part.dof)
         density = part.weight * exp(part.log_height - 0.5 * (part.dof + 1.0) * density)
-        slope = -density * (part.dof + 1.0) * z / (part.dof + smaller(z * z, LARGEST)) / part.scale
+        slope = -density * (part.dof + 1.0) * z / (part.dof + smaller(z * z, MAX_VALUE)) / part.scale
         if part.is_log:
             density /= y
             slope = (slope / y - density) / y
@@ -470,7 +470,7 @@ cdef double _rough_student(double dof, double z) noexcept nogil:
     if isinf(z) or dof < MIN_DOF_OF_HILL:
         return stdtr(dof, z)
     b = 48.0 * n * n
-    square = n * log1p(smaller(z * z, LARGEST) / dof)
+    square = n * log1p(smaller(z * z, MAX_VALUE) / dof)
     deviate = (((-0.4 * square - 3.3) * square - 24.0) * square - 85.5) / (0.8 * square * square + 100.0 + b)
     deviate = larger(((deviate + square + 3.0) / b + 1.0) * sqrt(square), 0.0)
     return 0.5 * erfc((deviate if z < 0.0 else -deviate) * M_SQRT1_2)
@@ -589,15 +589,15 @@ cdef class Forecasts:
         atom = larger(smaller(0.0, high), low)
         if y <= low or y >= high or (y == atom and self.atom_share[t] > 0.0):
             if y < low or y > high or not self.lay_out(t, 0.0):
-                return -LARGEST
+                return -MAX_VALUE
             if y == low:
                 found = tail_of(&self.mix, &self.mix.lanes[IDENTITY], y, True, False).tail
             elif y == high:
                 found = tail_of(&self.mix, &self.mix.lanes[IDENTITY], y, False, False).tail
             found = (1.0 - self.atom_share[t]) * found + self.atom_share[t] * (y == atom)
-            return log(found) if found > 0.0 else -LARGEST
+            return log(found) if found > 0.0 else -MAX_VALUE
         found = self._pooled_log_density(t, y) + log1p(-self.atom_share[t])
-        return found if isnan(found) else larger(found, -LARGEST)
+        return found if isnan(found) else larger(found, -MAX_VALUE)
 
     cdef double _pooled_log_density(self, Py_ssize_t t, double y) noexcept nogil:
         """Return the log density of the components of forecast t and of those it is pooled with."""
@@ -635,7 +635,7 @@ cdef class Forecasts:
                 total *= exp(top - each)
                 top = each
             total += self.share[row, 1 + k] * exp(each - top)
-        return larger(top + log(total), -LARGEST)
+        return larger(top + log(total), -MAX_VALUE)
 
 
 cdef bint _any_target(const Component[:, ::1] parts, Py_ssize_t* n_students):

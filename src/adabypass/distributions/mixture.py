@@ -22,7 +22,7 @@ from adabypass.distributions.moments import keep_near, likeliest_moments, mixtur
 from adabypass.distributions.record import MixtureMoments, RecordLayout
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.numerics import noise
-from adabypass.numerics.limits import LARGEST
+from adabypass.numerics.limits import MAX_VALUE
 from adabypass.numerics.noise import Family
 from adabypass.validation import Floats, check_array, check_rng, check_size, shown
 
@@ -188,7 +188,7 @@ class Mixture(Distribution, MixtureMoments):
             with np.errstate(over="ignore"):
                 apart = [np.where(share > 0, each - mean[at], 0.0) ** 2 for share, each in _pairs(shares, means, 0)]
                 spread = zip(shares, variances, apart, strict=True)
-                var[at] = np.minimum(sum(share * (each + distance) for share, each, distance in spread), LARGEST)
+                var[at] = np.minimum(sum(share * (each + distance) for share, each, distance in spread), MAX_VALUE)
         return (mean[0], var[0]) if self._is_single else (mean, var)
 
     def _own_moments(self, extras: MixtureExtras) -> tuple[Floats, Floats]:
@@ -202,7 +202,7 @@ class Mixture(Distribution, MixtureMoments):
             second = kept * (var + np.where(kept > 0.0, mean - first, 0.0) ** 2)
             second = second + extras.zero_share * np.where(extras.zero_share > 0.0, first - atom, 0.0) ** 2
         own = Mixture.with_extras(table, MixtureExtras(extras.zero_share, extras.support))
-        first, second = np.where(is_known, first, np.nan), np.where(is_known, np.minimum(second, LARGEST), np.inf)
+        first, second = np.where(is_known, first, np.nan), np.where(is_known, np.minimum(second, MAX_VALUE), np.inf)
         return keep_near(own, first, second, likeliest_moments(table, extras.support)[1])
 
     @property
@@ -339,7 +339,7 @@ def _draw(parts: Components, rng: np.random.Generator) -> Floats:
     with np.errstate(over="ignore"):
         drawn = np.where(parts["target"] == Target.LOG, np.exp(drawn), drawn)
     drawn = np.where(parts["target"] == Target.ROOT, drawn * np.abs(drawn), drawn)
-    return np.asarray(np.clip(drawn, -LARGEST, LARGEST))
+    return np.asarray(np.clip(drawn, -MAX_VALUE, MAX_VALUE))
 
 
 def _draw_extras(extras: MixtureExtras, drawn: Floats, forecast: Any, rng: np.random.Generator) -> Floats:

@@ -7,7 +7,7 @@ from scipy.special import betaln, ndtr, stdtr
 
 from adabypass.distributions import families
 from adabypass.distributions.component import UNBOUNDED, Components, Target
-from adabypass.numerics.limits import LARGEST, LARGEST_LOG, LARGEST_LOG_VAR, LEAST_DOF, MAX_SPREAD
+from adabypass.numerics.limits import LOG_MAX_VALUE, MAX_LOG_VAR, MAX_SPREAD, MAX_VALUE, MIN_DOF
 from adabypass.validation import Floats
 
 CENTRAL = 0.999
@@ -65,13 +65,13 @@ def component_moments(table: Components, support: tuple[float, float]) -> tuple[
         flat["weight"] = 1.0
         mean, var = families.moments(flat)
         return mean.reshape(table.shape), var.reshape(table.shape)
-    location, scale, dof = table["mean"], table["noise_scale"], np.maximum(table["dof"], LEAST_DOF)
+    location, scale, dof = table["mean"], table["noise_scale"], np.maximum(table["dof"], MIN_DOF)
     with np.errstate(over="ignore", invalid="ignore"):
-        log_var = np.minimum(scale**2 * dof / (dof - 2.0), LARGEST_LOG_VAR)
+        log_var = np.minimum(scale**2 * dof / (dof - 2.0), MAX_LOG_VAR)
         own = clipped_student(location, scale, dof, *support)
         of_log = clipped_lognormal(location, log_var, *support)
         is_log = table["target"] == Target.LOG
-        return np.where(is_log, of_log[0], own[0]), np.minimum(np.where(is_log, of_log[1], own[1]), LARGEST)
+        return np.where(is_log, of_log[0], own[0]), np.minimum(np.where(is_log, of_log[1], own[1]), MAX_VALUE)
 
 
 def clipped_student(location: Floats, scale: Floats, dof: Floats, low: float, high: float) -> tuple[Floats, Floats]:
@@ -89,7 +89,7 @@ def clipped_lognormal(log_mean: Floats, log_var: Floats, low: float, high: float
     sd = np.sqrt(log_var)
     with np.errstate(divide="ignore"):
         left, right = (np.log(max(low, 0.0)) - log_mean) / sd, (np.log(max(high, 0.0)) - log_mean) / sd
-    mean = np.exp(np.clip(log_mean + 0.5 * log_var, -LARGEST_LOG, LARGEST_LOG))
+    mean = np.exp(np.clip(log_mean + 0.5 * log_var, -LOG_MAX_VALUE, LOG_MAX_VALUE))
     below, above, least, most = ndtr(left), ndtr(-right), low / mean, high / mean
     first = ndtr(right - sd) - ndtr(left - sd) + _times(least, below) + _times(most, above)
     second = np.exp(log_var) * (ndtr(right - 2.0 * sd) - ndtr(left - 2.0 * sd))

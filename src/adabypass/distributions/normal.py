@@ -18,14 +18,14 @@ from adabypass.distributions.base import (
 )
 from adabypass.distributions.record import Moments
 from adabypass.errors import ParameterError
-from adabypass.numerics.limits import LARGEST
+from adabypass.numerics.limits import MAX_VALUE
 from adabypass.validation import Floats, check_rng, check_size
 
 SQRT_2PI = (2.0 * pi) ** 0.5
 SQRT_PI = pi**0.5
 FAR_TAIL = 1e-12
 """Tail probability below which a quantile of Student's t is computed by the incomplete beta function."""
-LARGEST_SCALE = 1e149
+MAX_SCALE = 1e149
 """Upper end of the scale of Student's t: its variance must not exceed 1e300."""
 
 
@@ -55,7 +55,7 @@ class LocationScale(Distribution, Moments):
     def _standardise(self, y: Number) -> Any:
         values = check_values(y, np.shape(self.mean))
         with np.errstate(over="ignore"):
-            return np.clip((values - self.mean) / self.scale, -LARGEST, LARGEST)
+            return np.clip((values - self.mean) / self.scale, -MAX_VALUE, MAX_VALUE)
 
     def cdf(self, y: Number) -> Any:
         """Return the cumulative distribution function at `y`."""
@@ -137,18 +137,18 @@ class Normal(LocationScale):
         """Return the log density at `y`: the log score. It is never below -1e300."""
         z = self._standardise(y)
         with np.errstate(over="ignore"):
-            return plain(np.maximum(-0.5 * z * z - np.log(self.sd * SQRT_2PI), -LARGEST))
+            return plain(np.maximum(-0.5 * z * z - np.log(self.sd * SQRT_2PI), -MAX_VALUE))
 
     def logcdf(self, y: Number) -> Any:
         """Return the log of the cumulative distribution function at `y`."""
-        return plain(np.maximum(log_ndtr(self._standardise(y)), -LARGEST))
+        return plain(np.maximum(log_ndtr(self._standardise(y)), -MAX_VALUE))
 
     def crps(self, y: Number) -> Any:
         """Return the continuous ranked probability score at `y`: smaller is better, in the units of y."""
         z = self._standardise(y)
         with np.errstate(over="ignore"):
             density = np.exp(-0.5 * z * z) / SQRT_2PI
-            return plain(np.minimum(self.sd * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / SQRT_PI), LARGEST))
+            return plain(np.minimum(self.sd * (z * (2 * ndtr(z) - 1) + 2 * density - 1 / SQRT_PI), MAX_VALUE))
 
     def entropy(self) -> Any:
         """Return the differential entropy: the expected negative log density."""
@@ -185,9 +185,9 @@ class StudentT(LocationScale):
 
     def __init__(self, mean: Number, scale: Number, dof: Number) -> None:
         is_plain = isinstance(mean, float) and isinstance(scale, float) and isinstance(dof, float)
-        if not (is_plain and isfinite(mean) and 0.0 < scale <= LARGEST_SCALE and 2.0 < dof < inf):
+        if not (is_plain and isfinite(mean) and 0.0 < scale <= MAX_SCALE and 2.0 < dof < inf):
             mean, scale, dof = check_alike(mean=mean, scale=scale, dof=dof)
-            is_known = np.isfinite(mean) & (scale > 0) & (scale <= LARGEST_SCALE)
+            is_known = np.isfinite(mean) & (scale > 0) & (scale <= MAX_SCALE)
             is_valid = (is_known | (np.isnan(mean) & (scale == inf))) & (dof > 2) & (dof < inf)
             rule = "Student's t has a finite mean, a scale above 0 and degrees of freedom above 2"
             _refuse(is_valid, rule, mean=mean, scale=scale, dof=dof)
@@ -241,7 +241,7 @@ class StudentT(LocationScale):
             spread = np.exp(betaln(0.5, dof - 0.5) - 2.0 * betaln(0.5, dof / 2.0))
             tail = np.where(density > 0.0, density * z, 0.0) * z  # z * z alone may overflow
             score = z * (2.0 * stdtr(dof, z) - 1.0) + 2.0 / (dof - 1.0) * (density * dof + tail - np.sqrt(dof) * spread)
-            return plain(np.minimum(self.scale * score, LARGEST))
+            return plain(np.minimum(self.scale * score, MAX_VALUE))
 
     def entropy(self) -> Any:
         """Return the differential entropy: the expected negative log density."""

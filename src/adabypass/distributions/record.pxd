@@ -3,13 +3,13 @@
 from libc.stdint cimport int64_t
 
 from adabypass.distributions.component cimport Component
-from adabypass.numerics.dispatch cimport MOST_FLEXIBLE
+from adabypass.numerics.dispatch cimport N_FLEXIBLE_NORMALS
 
 
 ctypedef struct Record:
     # Pointers into a record. Linear model k has signal k % n_signals: mean and variance of x'w.
     double* common_family       # noise family of all linear models; -1 if each has that of the layout
-    double* normal_share        # (MOST_FLEXIBLE,) shares of the normals; absent if no family is flexible
+    double* normal_share        # (N_FLEXIBLE_NORMALS,) shares of the normals; absent if no family is flexible
     double* weight              # (n_linears,) mixture weights
     double* mean                # (n_signals,)
     double* signal_var          # (n_signals,)
@@ -53,7 +53,7 @@ cdef inline Record open_record(
     cdef Record record
     record.common_family = memory
     record.normal_share = memory + 1
-    record.weight = record.normal_share + (MOST_FLEXIBLE if is_flexible else 0)
+    record.weight = record.normal_share + (N_FLEXIBLE_NORMALS if is_flexible else 0)
     record.mean = record.weight + n_linears
     record.signal_var = record.mean + n_signals
     record.noise_scale = record.signal_var + n_signals

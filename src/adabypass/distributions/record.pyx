@@ -25,12 +25,12 @@ from adabypass.numerics.noise import Family
 
 cnp.import_array()
 
-cdef double LARGEST = limits.LARGEST
+cdef double MAX_VALUE = limits.MAX_VALUE
 
 
 cdef inline double saturate(double value) noexcept nogil:
-    """np.clip(value, -LARGEST, LARGEST)"""
-    return larger(-LARGEST, smaller(value, LARGEST))
+    """np.clip(value, -MAX_VALUE, MAX_VALUE)"""
+    return larger(-MAX_VALUE, smaller(value, MAX_VALUE))
 
 
 @cython.auto_pickle(False)
@@ -65,7 +65,7 @@ cdef class RecordLayout:
             raise ValueError("transformed has a transformed layout itself; pass one without")
         self.transformed = transformed
         self.own = RecordLayout(families, n_signals) if transformed is not None else self
-        self.n_components = self.n_linears + self.n_flexible * (MOST_FLEXIBLE - 1)
+        self.n_components = self.n_linears + self.n_flexible * (N_FLEXIBLE_NORMALS - 1)
         if transformed is not None:
             self.n_components += 2 * transformed.n_components
         self.family = <int64_t*>malloc(self.n_linears * sizeof(int64_t))
@@ -78,7 +78,9 @@ cdef class RecordLayout:
             self.signal_at[k] = k % self.n_signals
             self.epsilon_at[k] = n_shaped if self.families[k] is Family.INSENSITIVE else -1
             n_shaped += self.families[k] is Family.INSENSITIVE
-        self.n_own = 1 + (MOST_FLEXIBLE if self.n_flexible else 0) + 2 * self.n_linears + 2 * self.n_signals + n_shaped
+        self.n_own = (
+            1 + (N_FLEXIBLE_NORMALS if self.n_flexible else 0) + 2 * self.n_linears + 2 * self.n_signals + n_shaped
+        )
         self.size = self.n_own + (2 * transformed.size if transformed is not None else 0)
 
     def __dealloc__(self):
@@ -159,7 +161,7 @@ cdef class RecordLayout:
         cdef double center = 0.0
         cdef Py_ssize_t j, k
         cdef int target
-        for j in range(MOST_FLEXIBLE if self.n_flexible else 0):
+        for j in range(N_FLEXIBLE_NORMALS if self.n_flexible else 0):
             center += record.normal_share[j] * FLEXIBLE_NORMALS.center[j]
         for k in range(self.n_linears):
             whole = self.linear(&record, k) if is_known else blank
@@ -169,7 +171,7 @@ cdef class RecordLayout:
                 out[0] = whole
                 out += 1
                 continue
-            for j in range(MOST_FLEXIBLE):
+            for j in range(N_FLEXIBLE_NORMALS):
                 out[j] = whole
                 if is_common:       # the first carries all of the weight
                     out[j].weight *= j == 0
@@ -178,7 +180,7 @@ cdef class RecordLayout:
                 out[j].mean = saturate(whole.mean + whole.noise_scale * (FLEXIBLE_NORMALS.center[j] - center))
                 out[j].noise_scale = saturate(whole.noise_scale * sqrt(FLEXIBLE_NORMALS.sq[j]))
                 out[j].family = GAUSSIAN
-            out += MOST_FLEXIBLE
+            out += N_FLEXIBLE_NORMALS
         if is_transformed:
             for target in range(LOG, ROOT + 1):
                 self._expand_transformed(memory, target, out)

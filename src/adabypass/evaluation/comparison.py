@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from adabypass.errors import ParameterError
-from adabypass.evaluation.diebold_mariano import FEWEST_PAIRS, Difference, difference
+from adabypass.evaluation.diebold_mariano import MIN_PAIRS, Difference, difference
 from adabypass.evaluation.observations import observations
-from adabypass.evaluation.prequential import LARGEST_SKIP, SKIP, Evaluation, check_loss, evaluate
+from adabypass.evaluation.prequential import MAX_SKIP, SKIP, Evaluation, check_loss, evaluate
 from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.panel.batch import copy_for
 from adabypass.panel.columns import TARGET
@@ -21,9 +21,9 @@ from adabypass.timegrid.freq import Freq
 from adabypass.timegrid.periods import season_of
 from adabypass.validation import Floats, check_flag, check_function, check_int, shown
 
-FEWEST_FOR_BASELINES = 20
+MIN_LENGTH_FOR_BASELINES = 20
 """Observations that a series needs for baselines to be added: they forecast from the fifth on."""
-MOST_OF_A_SERIES = 4
+MIN_PERIODS = 4
 """Periods that a series needs for the seasonal baseline: it forecasts from the second on, and so all others do."""
 Contest: TypeAlias = Mapping[str, Forecaster | Baseline | Regressor]
 SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
@@ -134,7 +134,7 @@ def compare(
     check_loss(loss)
     check_function(progress, "progress")
     check_flag(baselines, "baselines")
-    skip = check_int(skip, "skip", minimum=0, maximum=LARGEST_SKIP)
+    skip = check_int(skip, "skip", minimum=0, maximum=MAX_SKIP)
     series, known, frequency = observations(data, exog, target, time, calendar, freq)
     contest = _named(forecasters)
     found = {}
@@ -165,10 +165,10 @@ def _with_baselines(contest: Contest, series: Floats, period: int | None) -> Con
     """Return the forecasters with baselines after them."""
     has_one = any(isinstance(each, Baseline) for each in contest.values())
     n_seen = int(np.count_nonzero(~np.isnan(series)))
-    if has_one or n_seen < FEWEST_FOR_BASELINES:
+    if has_one or n_seen < MIN_LENGTH_FOR_BASELINES:
         return contest
     added: dict[str, Baseline] = {"Naive": Naive(), "Drift": Drift()}
-    if period is not None and n_seen >= MOST_OF_A_SERIES * period:
+    if period is not None and n_seen >= MIN_PERIODS * period:
         added["SeasonalNaive"] = SeasonalNaive(period)
     return {**contest, **{name: each for name, each in added.items() if name not in contest}}
 
@@ -209,4 +209,4 @@ def _difference(losses: Floats, base: Floats, overlap: int) -> Difference | None
         How many forecasts are made before the target of one is seen: so far their errors are correlated.
     """
     n = int(np.count_nonzero(~np.isnan(losses - base)))
-    return difference(losses, base, min(overlap, n // 2)) if n >= FEWEST_PAIRS else None
+    return difference(losses, base, min(overlap, n // 2)) if n >= MIN_PAIRS else None

@@ -10,7 +10,7 @@ from adabypass.errors import NotEnoughDataError, NotFiniteError, ShapeError
 from adabypass.numerics import long_run
 from adabypass.validation import Floats, check_array, check_int
 
-FEWEST_PAIRS = 8
+MIN_PAIRS = 8
 
 
 class Difference(NamedTuple):
@@ -60,9 +60,9 @@ def difference(loss_a: object, loss_b: object, horizon: int = 1) -> Difference:
         )
     pairs = (a - b)[~np.isnan(a - b)]
     n = len(pairs)
-    if n < FEWEST_PAIRS:
+    if n < MIN_PAIRS:
         raise NotEnoughDataError(
-            f"there are {n} pairs of losses without a nan, but a comparison needs at least {FEWEST_PAIRS}; "
+            f"there are {n} pairs of losses without a nan, but a comparison needs at least {MIN_PAIRS}; "
             "compare over a longer stream."
         )
     horizon = check_int(horizon, "horizon", minimum=1, maximum=n // 2)
@@ -70,7 +70,7 @@ def difference(loss_a: object, loss_b: object, horizon: int = 1) -> Difference:
     if largest == 0.0:
         return Difference(0.0, 0.0, 0.0, 1.0, n)
     scaled = pairs / largest  # so that squares of huge losses stay finite
-    mean, var = float(scaled.mean()), long_run.mean_var(scaled, least_lags=horizon - 1)
+    mean, var = float(scaled.mean()), long_run.mean_var(scaled, min_lags=horizon - 1)
     standard_error = (var * n**2 / ((n - horizon) * (n - horizon + 1))) ** 0.5
     statistic = mean / standard_error if standard_error > 0 else float(np.copysign(inf, mean))
     p_value = 2 * float(stdtr(n - 1, -abs(statistic)))

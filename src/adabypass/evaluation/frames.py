@@ -11,7 +11,7 @@ from adabypass.forecasting import Baseline, Forecaster
 from adabypass.panel.batch import copy_for
 from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.forecasts import check_on_error, report
-from adabypass.panel.pipeline import as_forecaster, each_series
+from adabypass.panel.pipeline import as_forecaster, map_series
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.timegrid.freq import Freq
@@ -75,7 +75,7 @@ def evaluate_frame(
         twin = copy_for(series.frequency, template)
         return evaluate(twin, series.y, series.exog, horizon=horizon, every=every, skip=skip).columns()
 
-    results, failures = each_series(panel, work, n_threads=n_threads)
+    results, failures = map_series(panel, work, n_threads=n_threads)
     if failures:
         report(failures, len(panel), on_error)
     parts = [columns for _, columns in results]

@@ -21,11 +21,11 @@ from adabypass.validation import Floats, Integers, check_function, check_int, sh
 
 SKIP = 20
 """How many forecasts are not scored: those from which every model learns what the series is like at all."""
-LARGEST_SKIP = 1_000_000_000
-LONGEST_HORIZON = 100_000
+MAX_SKIP = 1_000_000_000
+MAX_HORIZON = 100_000
 AFFORDABLE = 20_000
 """How many forecasts, each step ahead counted, are made by default: some 10 seconds and 50 MB for AutoBypass."""
-FEWEST_ORIGINS = 50
+MIN_ORIGINS = 50
 """From so many origins forecasts are made by default, even if they are not affordable."""
 LOSSES: dict[str, Callable[[Trace], Any]] = {
     "log": lambda trace: -trace.log_score,
@@ -195,8 +195,8 @@ def evaluate(
     check_function(progress, "progress")
     series, known, frequency = observations(data, exog, target, time, calendar, freq)
     copy = copy_for(frequency, as_forecaster(forecaster))
-    steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
-    skip = check_int(skip, "skip", minimum=0, maximum=LARGEST_SKIP)
+    steps = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
+    skip = check_int(skip, "skip", minimum=0, maximum=MAX_SKIP)
     if steps == 1 and every is None:
         trace = copy.run(series, known)
         if progress is not None:
@@ -244,7 +244,7 @@ def _evaluate_ahead(
 
 def _default_stride(n: int, steps: int) -> int:
     """Return after how many observations a forecast is made, if the caller leaves it open."""
-    return max(1, min(ceil(n * steps / AFFORDABLE), (n - steps) // FEWEST_ORIGINS))
+    return max(1, min(ceil(n * steps / AFFORDABLE), (n - steps) // MIN_ORIGINS))
 
 
 def _ordinal(n: int) -> str:

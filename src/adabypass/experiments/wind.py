@@ -25,8 +25,8 @@ AHEAD_SETTING = (
     "left open, SKF with noise variance 1. It is assumed that the series does not explode: a weight of the last value "
     "that has drifted above 1, but not for certain, counts as 1 from the second step on."
 )
-MOST_LAGS = 36
-LONGEST_HORIZON = 36
+MAX_LAGS = 36
+MAX_HORIZON = 36
 """Six hours."""
 EVERY = 37
 """Forecasts many steps ahead start from one value in so many: none overlap, and every time of day has its turn."""
@@ -139,8 +139,8 @@ def run(lags: int = 1, horizon: int = 1, progress: Progress | None = None, *, le
         How many values of the series to use, from the first on; all of them if not given.
     """
     lags, horizon = (
-        check_int(lags, "lags", minimum=1, maximum=MOST_LAGS),
-        check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON),
+        check_int(lags, "lags", minimum=1, maximum=MAX_LAGS),
+        check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON),
     )
     data = load_dataset("wind")
     n = len(data.y)

@@ -49,7 +49,7 @@ def _two_days(ax: Axes, study: Study) -> Axes:
     first = int(np.searchsorted(study.time, FIRST_DAY))
     shown = slice(first, first + TWO_DAYS) if first + TWO_DAYS <= len(trace) else slice(-TWO_DAYS, None)
     time = study.time[shown]
-    plots.fan(Trace(y=trace.y[shown], predictive=trace.predictive[shown], history={}), time, ax=ax)
+    plots.history(Trace(y=trace.y[shown], predictive=trace.predictive[shown], history={}), time, ax=ax)
     margin = np.timedelta64(9, "m")  # with more, the axis would be named after a day that is not shown
     ax.set_xlim(time[0] - margin, time[-1] + margin)
     ax.set(ylabel="wind speed (m/s)")

@@ -12,7 +12,7 @@ from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError, 
 from adabypass.forecasting import structure_state
 from adabypass.forecasting.components import Explanation, explain
 from adabypass.forecasting.exog_filling import fill_ahead
-from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS, Forecaster
+from adabypass.forecasting.forecaster import MAX_HORIZON, MAX_PATHS, Forecaster
 from adabypass.forecasting.observations import check_exog, check_exog_row, check_series, too_short
 from adabypass.forecasting.periods import find_period
 from adabypass.forecasting.settings import Method, check_method, check_missing, check_names
@@ -26,7 +26,7 @@ from adabypass.state.pool import PoolSpec, pool_spec
 from adabypass.state.series import Missing
 from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target
 
-LEAST_VAR = 1e-300
+MIN_VAR = 1e-300
 """Variance of a normal in the place of a forecast that has none: of a series of zeros."""
 BLOCK = 1000
 """Forecasts whose whole distributions are in memory at once, where a trace does not keep them: some 10 MB."""
@@ -279,7 +279,7 @@ class AutoForecaster(Forecaster):
         rng : Generator or seed, optional
             Where draws come from. The same seed gives the same paths.
         """
-        steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
+        steps = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
         check_method(method)
         known = check_exog(exog, steps, self._n_columns(), self.exog, self.missing)
         runner = self._ready_runner()
@@ -290,11 +290,11 @@ class AutoForecaster(Forecaster):
         assert record is not None
         structures = StructureRunner(spec.structures, row)
         if method == "paths" and steps > 1:
-            draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
+            draws = check_int(n_paths, "n_paths", minimum=2, maximum=MAX_PATHS)
             return Forecast.from_paths(draw_paths(structures, known, draws, as_rng(rng), self.support))
         found = spec.with_regressions(mixture_ahead(structures, known, self.support), record[None])
         if method == "paths":
-            draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
+            draws = check_int(n_paths, "n_paths", minimum=2, maximum=MAX_PATHS)
             return Forecast.from_paths(found.sample(as_rng(rng), draws))
         return Forecast(found)
 
@@ -308,7 +308,7 @@ class AutoForecaster(Forecaster):
         step : whole number from 1
             The forecast so many steps ahead: what carries the next one need not carry those far ahead.
         """
-        steps = check_int(step, "step", minimum=1, maximum=LONGEST_HORIZON)
+        steps = check_int(step, "step", minimum=1, maximum=MAX_HORIZON)
         runner = self._ready_runner()
         share = runner.shares if steps == 1 and self.support == (-np.inf, np.inf) else np.ones(1)
         return explain(runner.structures, level, steps, dict(zip(runner.spec.names, share, strict=False)))
@@ -344,9 +344,9 @@ class AutoForecaster(Forecaster):
     def _fitting_pool(self, runner: PoolRunner | None, n_exog: int, series: Floats | None = None) -> PoolRunner:
         """Return the forecaster's runner, or a new one for this number of exogenous columns."""
         if runner is None:
-            if n_exog > structure_state.MOST_EXOG:
+            if n_exog > structure_state.MAX_EXOG:
                 raise ShapeError(
-                    f"{n_exog} exogenous columns are too many; at most {structure_state.MOST_EXOG} will do."
+                    f"{n_exog} exogenous columns are too many; at most {structure_state.MAX_EXOG} will do."
                 )
             period = self._settings.period
             if period is None:
@@ -396,7 +396,7 @@ def _forecasts(
         firsts += first
         if len(records):
             found = runner.spec.predictive(records)
-            blocks.append((found.mean, np.maximum(found.var, LEAST_VAR), _noise_scale(found)))
+            blocks.append((found.mean, np.maximum(found.var, MIN_VAR), _noise_scale(found)))
     mean, var, noise_scale = (np.concatenate(each) for each in zip(*blocks, strict=True))
     return firsts, Normal(mean, var), noise_scale
 

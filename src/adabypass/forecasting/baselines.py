@@ -7,9 +7,9 @@ import numpy as np
 
 from adabypass.distributions.normal import StudentT
 from adabypass.errors import NotEnoughDataError, NotReadyError, StateError
-from adabypass.forecasting.forecaster import LONGEST_HORIZON, MOST_PATHS
+from adabypass.forecasting.forecaster import MAX_HORIZON, MAX_PATHS
 from adabypass.forecasting.observations import check_exog, check_series
-from adabypass.forecasting.random_walks import FEWEST_DOF, LAYOUT, N_SEEN, Walks
+from adabypass.forecasting.random_walks import LAYOUT, MIN_DOF, N_SEEN, Walks
 from adabypass.forecasting.settings import Method, check_method
 from adabypass.kernels.runner import hold
 from adabypass.regressors.state import check_row
@@ -18,11 +18,11 @@ from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Array, Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.savable import Savable
-from adabypass.snapshots.versions import heading
+from adabypass.snapshots.versions import base_header
 from adabypass.state.series import Missing
 from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target
 
-LONGEST_PERIOD = 100_000
+MAX_PERIOD = 100_000
 
 
 class Baseline(Savable):
@@ -39,7 +39,7 @@ class Baseline(Savable):
     """Missing exogenous values do no harm."""
 
     def __init__(self, period: int = 1) -> None:
-        self._set_up(check_int(period, "period", minimum=1, maximum=LONGEST_PERIOD))
+        self._set_up(check_int(period, "period", minimum=1, maximum=MAX_PERIOD))
 
     def _set_up(self, period: int) -> None:
         self._walks = Walks(period, self._has_drift)
@@ -146,7 +146,7 @@ class Baseline(Savable):
         if first == len(series):
             raise NotEnoughDataError(
                 f"y has {len(series)} observations, but the forecasts of {type(self).__name__} begin after "
-                f"{self.period + FEWEST_DOF + self._has_drift} that are not missing; give a longer series."
+                f"{self.period + MIN_DOF + self._has_drift} that are not missing; give a longer series."
             )
         mean, scale, dof = parts[first:].T
         forecasts = StudentT(mean.copy(), scale.copy(), dof.copy())
@@ -176,9 +176,9 @@ class Baseline(Savable):
         rng : Generator or seed, optional
             Where draws come from. The same seed gives the same paths.
         """
-        steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
+        steps = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
         check_method(method)
-        draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS) if method == "paths" else None
+        draws = check_int(n_paths, "n_paths", minimum=2, maximum=MAX_PATHS) if method == "paths" else None
         generator = as_rng(rng)
         row = self._ready_row()
         if draws is None:
@@ -189,7 +189,7 @@ class Baseline(Savable):
         """Return the row, if enough was seen to make a forecast."""
         row = self._row
         if not self._walks.is_ready(row):
-            needed = FEWEST_DOF + self._has_drift
+            needed = MIN_DOF + self._has_drift
             raise NotReadyError(
                 f"the forecasts of {type(self).__name__} begin when {needed} changes of the value were seen, and "
                 f"{self.n_seen} were; update with more first."
@@ -199,7 +199,11 @@ class Baseline(Savable):
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Array]]:
         row = self._row
         shapes = LAYOUT.shapes(period=self.period)
-        header = heading(type(self).__name__) | {"period": self.period, "n_seen": int(row[N_SEEN]), "layout": shapes}
+        header = base_header(type(self).__name__) | {
+            "period": self.period,
+            "n_seen": int(row[N_SEEN]),
+            "layout": shapes,
+        }
         return header, {"row": row}
 
     def _restore(self, snapshot: Snapshot) -> None:
@@ -207,7 +211,7 @@ class Baseline(Savable):
         kind = type(self).__name__
         if header.text("kind") != kind:
             header.refuse(f"it holds {header.text('kind')[:40]!r}, not a {kind}; use adabypass.load or from_bytes")
-        period = header.whole("period", minimum=1, maximum=LONGEST_PERIOD)
+        period = header.whole("period", minimum=1, maximum=MAX_PERIOD)
         if period > 1 and type(self) is not SeasonalNaive:
             header.refuse(f"its period is {period}, but a {kind} has none")
         row = check_row(snapshot, header, LAYOUT.size(period=period), LAYOUT.shapes(period=period))

@@ -9,7 +9,7 @@ from adabypass.distributions.component import UNBOUNDED
 from adabypass.distributions.mixture import Mixture
 from adabypass.errors import NotReadyError
 from adabypass.kernels.structure import StructureRunner
-from adabypass.numerics.limits import LARGEST
+from adabypass.numerics.limits import MAX_VALUE
 from adabypass.state.layout import triangle, unpack
 from adabypass.state.structure_forecasts import students
 from adabypass.state.structure_row import LAYOUT, StructureSpec
@@ -17,7 +17,7 @@ from adabypass.state.structures import Structure
 from adabypass.tables import frames
 from adabypass.validation import Floats
 
-LONGEST_SHOWN = 1000
+MAX_SHOWN_STEPS = 1000
 """Steps of a season that are listed, at most."""
 
 
@@ -89,7 +89,7 @@ def explain(bank: StructureRunner, level: float, step: int, pool: dict[str, floa
     }
     states = [(k, *_state(spec, row, k)) for k in range(len(share)) if share[k] > 0.0 and not spec.structures[k].lags]
     now = _estimate(spec, row, share, states, lambda structure: _level_row(spec, structure), level)
-    n_steps = min(int(np.ceil(max(spec.periods))), LONGEST_SHOWN) if spec.periods else 0
+    n_steps = min(int(np.ceil(max(spec.periods))), MAX_SHOWN_STEPS) if spec.periods else 0
     season = [
         _estimate(spec, row, share, states, _season_row(spec, row, step), level, now.median) for step in range(n_steps)
     ]
@@ -167,7 +167,7 @@ def _estimate(
         factor = own if is_level or not structure.is_log else own * abs(size)
         center = LAYOUT.scalar(row, "log_center" if structure.is_log else "center") if is_level else 0.0
         weight.append(share[k])
-        location.append(np.clip(center + factor * at, -LARGEST, LARGEST))
+        location.append(np.clip(center + factor * at, -MAX_VALUE, MAX_VALUE))
         scale.append(max(factor * spread, 1e-12 * abs(factor) + 1e-300))
         dof.append(n)
         is_log.append(structure.is_log and is_level)

@@ -17,7 +17,7 @@ from adabypass.forecasting.state import check_snapshot, describe
 from adabypass.kernels.runner import RunGuard
 from adabypass.kernels.series import SeriesRunner
 from adabypass.regressors import AutoBypass, Regressor
-from adabypass.regressors.base import MOST_FEATURES
+from adabypass.regressors.base import MAX_FEATURES
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
@@ -25,8 +25,8 @@ from adabypass.snapshots.savable import Savable
 from adabypass.state.series import LAYOUT, Missing, SeriesSpec
 from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target
 
-LONGEST_HORIZON = 100_000
-MOST_PATHS = 10_000_000
+MAX_HORIZON = 100_000
+MAX_PATHS = 10_000_000
 
 
 class Forecaster(Savable, metaclass=ByArguments):
@@ -287,7 +287,7 @@ class Forecaster(Savable, metaclass=ByArguments):
         rng : Generator or seed, optional
             Where draws come from. The same seed gives the same paths.
         """
-        steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
+        steps = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
         check_method(method, has_lags=True)
         if method == "paths" and self.is_point:
             raise ParameterError(f"{type(self._untrained).__name__} forecasts points: it has no paths to draw.")
@@ -303,7 +303,7 @@ class Forecaster(Savable, metaclass=ByArguments):
             return Forecast(concatenate([each for each in one_step if each is not None]))
         if method == "moments":
             return Forecast(from_components(runner.forecast_steps(known), type(self._untrained).__name__))
-        draws = check_int(n_paths, "n_paths", minimum=2, maximum=MOST_PATHS)
+        draws = check_int(n_paths, "n_paths", minimum=2, maximum=MAX_PATHS)
         share = runner.step_shares(steps)
         return draw_paths(twin.model, self._spec, runner.row, share, known, draws, as_rng(rng))
 
@@ -347,8 +347,8 @@ class Forecaster(Savable, metaclass=ByArguments):
     def _check_features(self, n_exog: int) -> None:
         if self._spec.n_features(n_exog) == 0:
             raise ShapeError("there are neither lags nor exogenous columns to forecast from; give lags or exog.")
-        if self._spec.n_features(n_exog) > MOST_FEATURES:
-            raise ShapeError(f"{self._spec.n_features(n_exog)} features are too many; at most {MOST_FEATURES} will do.")
+        if self._spec.n_features(n_exog) > MAX_FEATURES:
+            raise ShapeError(f"{self._spec.n_features(n_exog)} features are too many; at most {MAX_FEATURES} will do.")
 
     def _check_ready(self) -> None:
         if not self.is_ready:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.numerics import noise
-from adabypass.numerics.limits import LARGEST, LARGEST_RESPONSE
+from adabypass.numerics.limits import MAX_RESPONSE, MAX_VALUE
 from adabypass.state.linear_mixture import LinearMixture
 from adabypass.state.past import Design, Past
 from adabypass.validation import Floats, Integers
@@ -76,7 +76,7 @@ def _response(weights: Floats, orders: Integers, n_steps: int) -> Floats:
     answer[:, longest] = 1.0
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(longest + 1, longest + n_steps):
-            answer[:, step] = finite(np.sum(weights * answer[:, step - orders], axis=1), LARGEST_RESPONSE)
+            answer[:, step] = finite(np.sum(weights * answer[:, step - orders], axis=1), MAX_RESPONSE)
     return answer[:, longest:]
 
 
@@ -129,7 +129,7 @@ def paths(
     return sequence[:, n_values:].copy()
 
 
-def finite(values: Floats, largest: float = LARGEST) -> Floats:
+def finite(values: Floats, largest: float = MAX_VALUE) -> Floats:
     """Return the values within plus or minus the largest; nan becomes the largest."""
     return np.clip(np.nan_to_num(values, nan=largest), -largest, largest)
 

@@ -10,20 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.distributions.normal import LARGEST_SCALE, StudentT
+from adabypass.distributions.normal import MAX_SCALE, StudentT
 from adabypass.errors import StateError
-from adabypass.numerics.limits import LARGEST, LARGEST_COUNT, RESOLUTION
+from adabypass.numerics.limits import MAX_COUNT, MAX_VALUE, RESOLUTION
 from adabypass.state.layout import Layout, check_count, scalars, vectors
 from adabypass.validation import Floats
 
-FEWEST_DOF = 3
+MIN_DOF = 3
 """Degrees of freedom from which on there are forecasts: with fewer their variance is infinite."""
-SMALLEST_SCALE = 1e-150
+MIN_SCALE = 1e-150
 """Lower end of a forecast's scale: its square is above 0."""
 
 LAYOUT = Layout(
     (
-        *scalars("n_seen", "n_rows", "n_periods", "drift", "sum_sq", "largest_value"),
+        *scalars("n_seen", "n_rows", "n_periods", "drift", "sum_sq", "max_abs"),
         *vectors("values", "ages", size="period"),
     )
 )
@@ -33,7 +33,7 @@ LAYOUT = Layout(
 squared deviations from it. `n_rows` observations came, missing ones too. Of each phase the last value, and how many
 periods it will be old when that phase comes next: 0 if there is none yet.
 """
-N_SEEN, N_ROWS, N_PERIODS, DRIFT, SUM_SQ, LARGEST_VALUE = (LAYOUT.position(field.name) for field in LAYOUT.fields[:6])
+N_SEEN, N_ROWS, N_PERIODS, DRIFT, SUM_SQ, MAX_ABS = (LAYOUT.position(field.name) for field in LAYOUT.fields[:6])
 N_SCALARS = 6
 
 
@@ -53,7 +53,7 @@ class Walks(NamedTuple):
 
     def is_ready(self, row: Floats) -> bool:
         """Return whether enough increments were seen to forecast with a finite variance."""
-        return self.dof(row) >= FEWEST_DOF
+        return self.dof(row) >= MIN_DOF
 
     def update(self, row: Floats, y: float) -> None:
         """Learn the next observation in place; nan if it is missing."""
@@ -66,15 +66,15 @@ class Walks(NamedTuple):
         if age > 0.0:
             self._learn(row, y - float(row[phase]), age)
         row[phase], row[phase + self.period] = y, 1.0
-        row[LARGEST_VALUE] = max(float(row[LARGEST_VALUE]), abs(y))
+        row[MAX_ABS] = max(float(row[MAX_ABS]), abs(y))
 
     def _learn(self, row: Floats, increment: float, age: float) -> None:
         """Learn the increment over `age` periods: normal with mean c `age` and variance σ² `age`."""
         total = float(row[N_PERIODS]) + age
-        error = min(max(increment / age - float(row[DRIFT]), -LARGEST), LARGEST)
+        error = min(max(increment / age - float(row[DRIFT]), -MAX_VALUE), MAX_VALUE)
         share = age / total if self.has_drift else 0.0
         row[DRIFT] += share * error  # (B2)
-        row[SUM_SQ] = min(float(row[SUM_SQ]) + error * (error * (age * (1.0 - share))), LARGEST)  # (B3)
+        row[SUM_SQ] = min(float(row[SUM_SQ]) + error * (error * (age * (1.0 - share))), MAX_VALUE)  # (B3)
         row[N_PERIODS] = total
         row[N_SEEN] += 1.0
 
@@ -85,8 +85,8 @@ class Walks(NamedTuple):
         if age == 0.0:
             return nan, inf, self.dof(row)
         steps = age + age * age / float(row[N_PERIODS]) if self.has_drift else age  # (B4)
-        mean = min(max(float(row[phase]) + age * float(row[DRIFT]), -LARGEST), LARGEST)
-        return mean, min(self.noise_scale(row) * sqrt(steps), LARGEST_SCALE), self.dof(row)
+        mean = min(max(float(row[phase]) + age * float(row[DRIFT]), -MAX_VALUE), MAX_VALUE)
+        return mean, min(self.noise_scale(row) * sqrt(steps), MAX_SCALE), self.dof(row)
 
     def locations(self, row: Floats, horizon: int) -> tuple[Floats, Floats]:
         """Return, for each step ahead, the last value of its phase and how many periods it is then old; 0 if none."""
@@ -98,7 +98,7 @@ class Walks(NamedTuple):
     def noise_scale(self, row: Floats) -> float:
         """Return the scale of an increment; above 0 even if all were equal."""
         scale = sqrt(float(row[SUM_SQ]) / self.dof(row))
-        return max(scale, RESOLUTION * float(row[LARGEST_VALUE]), SMALLEST_SCALE)
+        return max(scale, RESOLUTION * float(row[MAX_ABS]), MIN_SCALE)
 
     def forecast(self, row: Floats, horizon: int) -> StudentT:
         """Return the forecasts 1 to `horizon` steps ahead; the row is ready."""
@@ -106,8 +106,8 @@ class Walks(NamedTuple):
         is_known = ages > 0.0
         steps = ages + ages * ages / row[N_PERIODS] if self.has_drift else ages  # (B4)
         with np.errstate(over="ignore"):
-            mean = np.clip(values + ages * row[DRIFT], -LARGEST, LARGEST)
-            scale = np.minimum(self.noise_scale(row) * np.sqrt(steps), LARGEST_SCALE)
+            mean = np.clip(values + ages * row[DRIFT], -MAX_VALUE, MAX_VALUE)
+            scale = np.minimum(self.noise_scale(row) * np.sqrt(steps), MAX_SCALE)
         return StudentT(np.where(is_known, mean, nan), np.where(is_known, scale, inf), np.full(horizon, self.dof(row)))
 
     def paths(self, row: Floats, horizon: int, n_paths: int, rng: np.random.Generator) -> Floats:
@@ -125,7 +125,7 @@ class Walks(NamedTuple):
             gap = ages[at:stop] if at == 0 else np.ones(stop - at)
             noise = scale * np.sqrt(gap) * rng.normal(size=(n_paths, stop - at))
             with np.errstate(over="ignore"):
-                drawn[:, at:stop] = np.clip(before + drift * gap + noise, -LARGEST, LARGEST)
+                drawn[:, at:stop] = np.clip(before + drift * gap + noise, -MAX_VALUE, MAX_VALUE)
         drawn[:, ages == 0.0] = nan
         return drawn
 
@@ -134,6 +134,6 @@ class Walks(NamedTuple):
         if not np.isfinite(row).all():
             raise StateError("the row holds numbers that are not finite.")
         for position, name in ((N_SEEN, "the number of increments"), (N_ROWS, "the number of observations")):
-            check_count(float(row[position]), name, LARGEST_COUNT)
+            check_count(float(row[position]), name, MAX_COUNT)
         if row[SUM_SQ] < 0.0 or row[N_PERIODS] < row[N_SEEN] or (row[N_SCALARS + self.period :] < 0.0).any():
             raise StateError("the row holds a negative sum of squares, or counts that do not fit together.")

@@ -7,7 +7,7 @@ import numpy as np
 
 from adabypass.errors import ParameterError
 from adabypass.regressors import Regressor
-from adabypass.regressors.base import MOST_FEATURES
+from adabypass.regressors.base import MAX_FEATURES
 from adabypass.state.past import Design
 from adabypass.state.series import Missing, SeriesSpec
 from adabypass.validation import as_tuple, check_int, shown
@@ -15,8 +15,8 @@ from adabypass.validation import as_tuple, check_int, shown
 Method = Literal["moments", "paths", "iterated"]
 """How a forecast many steps ahead is made; "iterated" by a forecaster from lags alone."""
 
-MOST_LAGS = 100_000
-HIGHEST_DIFFERENCE = 10
+MAX_LAGS = 100_000
+MAX_DIFFERENCE = 10
 
 
 def check_settings(
@@ -35,10 +35,10 @@ def check_settings(
             f"this {type(model).__name__} has a {model._spec.hyperparameters()['covariance']} covariance, which is for "
             "many features; lags are few and correlated: use covariance='full'."
         )
-    order = check_int(difference, "difference", minimum=0, maximum=HIGHEST_DIFFERENCE)
+    order = check_int(difference, "difference", minimum=0, maximum=MAX_DIFFERENCE)
     design = Design(check_lags(lags, seasonal_lags), order, bool(bias) and not model.has_intercept)
-    if len(design.lags) > MOST_FEATURES:
-        raise ParameterError(f"{len(design.lags)} lags are too many: a model has at most {MOST_FEATURES} features.")
+    if len(design.lags) > MAX_FEATURES:
+        raise ParameterError(f"{len(design.lags)} lags are too many: a model has at most {MAX_FEATURES} features.")
     return SeriesSpec(model._spec.for_lags(), design, missing)
 
 
@@ -63,7 +63,7 @@ def check_lags(lags: object, seasonal_lags: object) -> tuple[int, ...]:
     """Return which values before the next one are features, the newest first."""
     chosen: list[int] = []
     if isinstance(lags, int | np.integer) and not isinstance(lags, bool):
-        chosen += range(1, check_int(lags, "lags", minimum=0, maximum=MOST_LAGS) + 1)
+        chosen += range(1, check_int(lags, "lags", minimum=0, maximum=MAX_LAGS) + 1)
     else:
         chosen += _integers(lags, "lags")
     chosen += [] if seasonal_lags is None else _integers(seasonal_lags, "seasonal_lags")
@@ -81,4 +81,4 @@ def check_names(exog: object) -> tuple[str, ...]:
 
 def _integers(value: object, name: str) -> list[int]:
     values = as_tuple(value) if isinstance(value, Sequence | np.ndarray) else None
-    return [check_int(each, name, minimum=1, maximum=MOST_LAGS) for each in ((value,) if values is None else values)]
+    return [check_int(each, name, minimum=1, maximum=MAX_LAGS) for each in ((value,) if values is None else values)]

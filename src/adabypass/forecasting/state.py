@@ -3,13 +3,13 @@
 from typing import Any
 
 from adabypass.errors import AdabypassError, StateError
-from adabypass.forecasting.settings import MOST_LAGS, check_names, check_settings
+from adabypass.forecasting.settings import MAX_LAGS, check_names, check_settings
 from adabypass.regressors import KINDS, Regressor
-from adabypass.regressors.base import MOST_FEATURES
+from adabypass.regressors.base import MAX_FEATURES
 from adabypass.regressors.state import check_row, check_spec, describe_spec
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
-from adabypass.snapshots.versions import heading
+from adabypass.snapshots.versions import base_header
 from adabypass.state.series import SeriesSpec
 from adabypass.validation import Floats
 
@@ -34,7 +34,7 @@ def describe(
     untrained: Regressor, spec: SeriesSpec, names: Names, row: Floats | None, n_exog: int | None
 ) -> dict[str, Any]:
     """Return the header of a forecaster."""
-    header = heading(KIND) | describe_settings(untrained, spec, names) | {"n_exog": n_exog}
+    header = base_header(KIND) | describe_settings(untrained, spec, names) | {"n_exog": n_exog}
     if row is None or n_exog is None:
         return header | {"n_seen": 0, "feature_names": None, "layout": None}
     return header | {
@@ -53,7 +53,7 @@ def check_header(header: Header) -> tuple[Regressor, SeriesSpec, Names]:
     untrained = KINDS[kind]._of_spec(check_spec(model, KINDS[kind]._spec_type, kind))
     names = header.texts_or_none("exog")
     bias = header.flag("bias") or untrained.has_intercept
-    lags = header.wholes("lags", minimum=1, maximum=MOST_LAGS)
+    lags = header.wholes("lags", minimum=1, maximum=MAX_LAGS)
     missing: Any = header.text("missing")
     try:
         spec = check_settings(untrained, lags, None, header.value("difference"), bias, missing)
@@ -69,7 +69,7 @@ def check_snapshot(snapshot: Snapshot) -> tuple[Regressor, SeriesSpec, Names, Fl
     if header.text("kind") != KIND:
         header.refuse(f"it holds {header.text('kind')[:40]!r}, not a Forecaster; use adabypass.load or from_bytes")
     untrained, spec, names = check_header(header)
-    n_exog = header.whole_or_none("n_exog", maximum=MOST_FEATURES)
+    n_exog = header.whole_or_none("n_exog", maximum=MAX_FEATURES)
     if n_exog is None:
         return untrained, spec, names, None, None
     check_n_exog(header, spec, names, n_exog)
@@ -85,8 +85,8 @@ def check_n_exog(header: Header, spec: SeriesSpec, names: Names, n_exog: int) ->
     """Check that a number of exogenous columns fits the settings."""
     if names is not None and len(names) != n_exog:
         header.refuse(f"it has {n_exog} exogenous columns, but {len(names)} names for them")
-    if not 1 <= spec.n_features(n_exog) <= MOST_FEATURES:
-        header.refuse(f"it has {spec.n_features(n_exog)} features, but a model has 1 to {MOST_FEATURES}")
+    if not 1 <= spec.n_features(n_exog) <= MAX_FEATURES:
+        header.refuse(f"it has {spec.n_features(n_exog)} features, but a model has 1 to {MAX_FEATURES}")
 
 
 def _feature_names(spec: SeriesSpec, names: Names, n_exog: int) -> list[str]:

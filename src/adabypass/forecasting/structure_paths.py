@@ -5,7 +5,7 @@ import numpy as np
 from adabypass.distributions.mixture import Mixture
 from adabypass.forecasting.multistep import growth_factor
 from adabypass.kernels.structure import StructureRunner
-from adabypass.numerics.limits import LARGEST
+from adabypass.numerics.limits import MAX_VALUE
 from adabypass.state import structures as design
 from adabypass.state.layout import triangle, unpack
 from adabypass.state.structure_forecasts import StructureForecasts, structure_mixture
@@ -133,4 +133,4 @@ def _in_data_units(row: Floats, z: Floats, is_log: bool) -> Floats:
     if not is_log:
         return np.asarray(LAYOUT.scalar(row, "center") + LAYOUT.scalar(row, "unit") * z)
     log_y = LAYOUT.scalar(row, "log_center") + LAYOUT.scalar(row, "log_unit") * z
-    return np.asarray(np.exp(np.clip(log_y, -np.log(LARGEST), np.log(LARGEST))))
+    return np.asarray(np.exp(np.clip(log_y, -np.log(MAX_VALUE), np.log(MAX_VALUE))))

@@ -12,15 +12,15 @@ from adabypass.forecasting.settings import check_missing, check_names
 from adabypass.regressors.state import check_row
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
-from adabypass.snapshots.versions import heading
+from adabypass.snapshots.versions import base_header
 from adabypass.state.pool import PoolSpec, pool_spec
 from adabypass.state.series import Missing
 from adabypass.validation import Floats, as_tuple, shown
 
 KIND = "AutoForecaster"
-LONGEST_PERIOD = 100_000.0
-MOST_PERIODS = 4
-MOST_EXOG = 100
+MAX_PERIOD = 100_000.0
+MAX_PERIODS = 4
+MAX_EXOG = 100
 Support = str | Sequence[float] | None
 
 
@@ -38,13 +38,13 @@ def check_period(period: object) -> tuple[float, ...] | None:
     if period is None:
         return None
     given: Any = (period,) if isinstance(period, Real) else as_tuple(period)
-    if given is None or len(given) > MOST_PERIODS:
-        raise ParameterError(f"period is {shown(period)}, but must be a number such as 12, or up to {MOST_PERIODS}.")
+    if given is None or len(given) > MAX_PERIODS:
+        raise ParameterError(f"period is {shown(period)}, but must be a number such as 12, or up to {MAX_PERIODS}.")
     for each in given:
         is_number = isinstance(each, Real) and not isinstance(each, bool)
-        if not (is_number and 1 <= each <= LONGEST_PERIOD):
+        if not (is_number and 1 <= each <= MAX_PERIOD):
             raise ParameterError(
-                f"period is {shown(period)}, but must be a number of steps from 1 to {LONGEST_PERIOD:.0f}, or several: "
+                f"period is {shown(period)}, but must be a number of steps from 1 to {MAX_PERIOD:.0f}, or several: "
                 "12, say, or [24, 168]."
             )
     found = sorted({float(each) for each in given if each >= 2})
@@ -72,7 +72,7 @@ def check_support(support: Any) -> tuple[float, float]:
 def describe(settings: Settings, spec: PoolSpec | None, row: Floats | None) -> dict[str, Any]:
     """Return the header of an automatic forecaster."""
     low, high = settings.support
-    header = heading(KIND) | {
+    header = base_header(KIND) | {
         "period": None if settings.period is None else list(settings.period),
         "support": [None if low == -inf else low, None if high == inf else high],
         "missing": settings.missing,
@@ -110,7 +110,7 @@ def check_snapshot(snapshot: Snapshot) -> tuple[Settings, PoolSpec | None, Float
         header.refuse(str(error).rstrip("."))
     if periods is None:
         return settings, None, None
-    n_exog = header.whole("n_exog", maximum=MOST_EXOG)
+    n_exog = header.whole("n_exog", maximum=MAX_EXOG)
     if names is not None and len(names) != n_exog:
         header.refuse(f"it has {n_exog} exogenous columns, but {len(names)} names for them")
     spec = pool_spec(periods, n_exog, settings.missing, settings.support)
@@ -129,5 +129,5 @@ def _design(spec: PoolSpec) -> str:
     """Return a checksum of the numbers that the kernel needs."""
     own, regression = spec.structures, spec.regressions[0].model
     numbers = [*own.settings.ravel(), *own.lags.ravel(), *own.lag_priors.ravel(), *own.waves.ravel()]
-    numbers += [*regression.constants(), *spec.fewest_seen]
+    numbers += [*regression.constants(), *spec.min_seen]
     return f"{zlib.crc32(' '.join(f'{number:.12g}' for number in numbers).encode()):08x}"

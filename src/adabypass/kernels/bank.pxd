@@ -10,7 +10,7 @@ from adabypass.state.bank_table cimport Bank, DRIFT_VAR
 
 
 cdef extern from "bank.h" nogil:
-    double SMALLEST_SHARE
+    double MIN_SHARE
 
 
 cdef inline const double* setting(const Bank* bank, Py_ssize_t which) noexcept nogil:
@@ -38,7 +38,7 @@ cdef inline double drift_of_walk(const Bank* bank, Py_ssize_t walk) noexcept nog
     cdef double slow = 0.0
     for j in range(bank.n_filters // LANES):
         slow += bank.filter_share[j * LANES + walk] * bank.filter_slow[j * LANES + walk]
-    slow /= larger(share_of_walk(bank, walk), SMALLEST_SHARE)
+    slow /= larger(share_of_walk(bank, walk), MIN_SHARE)
     return setting(bank, DRIFT_VAR)[walk] * exp(2.0 * slow)
 
 

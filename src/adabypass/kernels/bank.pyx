@@ -14,15 +14,15 @@ from adabypass.distributions.families cimport (
     FLEXIBLE_NORMALS, FLEXIBLE_START, GAUSSIAN, MODERATE, NORMALS, Noise, noise_of,
 )
 from adabypass.distributions.record cimport Record, open_record
-from adabypass.kernels.step cimport LARGEST, StepContext, WeightsView, saturate
-from adabypass.numerics.dispatch cimport FilterForecasts, KERNELS, LANES, Limits, MOST_FLEXIBLE
+from adabypass.kernels.step cimport MAX_VALUE, StepContext, WeightsView, saturate
+from adabypass.numerics.dispatch cimport FilterForecasts, KERNELS, LANES, Limits, N_FLEXIBLE_NORMALS
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.state.bank_table cimport (
     ANCHORED, Bank, CHANGE_SCALE, CHANGE_TAIL, DIFFERENCED, DRIFT_VAR, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY,
-    FAST_DECAY, JUMP_VAR, LARGEST_ERROR, LARGEST_FAST_DECAY, LAST_Y, LEAST_SIZE, LEVEL_LAW, LEVEL_LAW_LINEAR,
-    LEVEL_RATE, LOG_SCORE, MAX_STRIKES, MOST_WIDE_SLOPES, NOISE_VAR, N_FIELDS, N_REPEATS, N_SEASON_SUMS, N_SEEN,
-    N_SETTINGS, N_SHIFTS, N_WARM, PHASE, PHASE_SETTLED, PHASE_UNSCALED, PHASE_WARMING, PRIOR_PREC, PRIOR_SHARE,
-    PRIOR_VAR, SCALE_SLOPE_SQ_START, SEASON_STEP, SEASON_SUM_NOISE, SEASON_SUM_SHARE, SEASON_SUM_SQUARES,
+    FAST_DECAY, JUMP_VAR, LAST_Y, LEVEL_LAW, LEVEL_LAW_LINEAR, LEVEL_RATE, LOG_SCORE, MAX_CONSECUTIVE_OUTLIERS,
+    MAX_ERROR, MAX_FAST_DECAY, MAX_WIDE_SLOPES, MIN_MEAN_SQUARE, NOISE_VAR, N_FIELDS, N_REPEATS, N_SEASON_SUMS,
+    N_SEEN, N_SETTINGS, N_SHIFTS, N_WARM, PHASE, PHASE_SETTLED, PHASE_UNSCALED, PHASE_WARMING, PRIOR_PREC,
+    PRIOR_SHARE, PRIOR_VAR, SCALE_SLOPE_SQ_START, SEASON_STEP, SEASON_SUM_NOISE, SEASON_SUM_SHARE, SEASON_SUM_SQUARES,
     SEASON_SUM_TOTAL, SEASON_SUM_VARS, SHIFT_PRIOR, SHIFT_RATE, SHOCKS, SLOPES_DRIFT, WARM_UP_WIDENING, Y_CENTER,
     Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, find_fields, lay_row, lay_scratch, read_constants, row_size, scratch_size,
 )
@@ -62,18 +62,18 @@ cdef void find_scales(Bank* bank, const double* x, double scale) noexcept nogil:
             bank.x_center[i], bank.x_scale[i] = scale * x[i], 0.0
         deviation = scale * x[i] - bank.x_center[i]
         if _moves(bank, i, deviation):
-            bank.x_scale[i] = smaller(fabs(deviation), LARGEST)
+            bank.x_scale[i] = smaller(fabs(deviation), MAX_VALUE)
 
 
 cdef bint _moves(const Bank* bank, Py_ssize_t i, double deviation) noexcept nogil:
     return fabs(deviation) > RESOLUTION * fabs(bank.x_center[i])
 
 
-cdef double LARGEST_D = limits.LARGEST_DISTANCE
-cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
+cdef double MAX_D = limits.MAX_DISTANCE
+cdef double MIN_V = limits.MIN_SIGNAL
 
 cdef enum:
-    MOST_WARM_UP = 64
+    MAX_WARM_UP = 64
 
 
 cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexcept nogil:
@@ -83,17 +83,17 @@ cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexce
     If nothing is known of the size of y, every component is blank: mean nan, variance infinite.
     """
     cdef double n = bank.row[N_SEEN], c = bank.row[Y_CENTER], size = bank.constants[CHANGE_SCALE] * fabs(c), ratio
-    cdef double extra = smaller(bank.extra[k % LANES], LARGEST) if bank.extra != NULL else 0.0          # (66)
+    cdef double extra = smaller(bank.extra[k % LANES], MAX_VALUE) if bank.extra != NULL else 0.0          # (66)
     if n == 0.0 or c == 0.0:
         out[0] = Component(1.0 / bank.n_filters, NAN, extra, INFINITY, 0.0, GAUSSIAN, 0, 0.0)
         return
     if k == 0:
-        out[0] = Component(n / (n + 1.0), c, extra, larger(size / n, 1.0 / LARGEST), 0.0, MODERATE, 0, 0.0)
+        out[0] = Component(n / (n + 1.0), c, extra, larger(size / n, 1.0 / MAX_VALUE), 0.0, MODERATE, 0, 0.0)
         return
     ratio = exp(-bank.constants[CHANGE_TAIL] * log(2.0))
-    out[0] = Component(1.0 / (n + 1.0), c, extra, smaller(size, LARGEST), 0.0, MODERATE, 0, 0.0)
+    out[0] = Component(1.0 / (n + 1.0), c, extra, smaller(size, MAX_VALUE), 0.0, MODERATE, 0, 0.0)
     out.weight *= ratio ** (k - 1) * (1.0 - ratio) / (1.0 - ratio ** (bank.n_filters - 1))      # (82)
-    out.noise_scale = smaller(larger(ldexp(out.noise_scale, <int>k - 1), 1.0 / LARGEST), LARGEST)
+    out.noise_scale = smaller(larger(ldexp(out.noise_scale, <int>k - 1), 1.0 / MAX_VALUE), MAX_VALUE)
 
 
 cdef double start_log_density(const Bank* bank, double y) noexcept nogil:
@@ -106,14 +106,14 @@ cdef double start_log_density(const Bank* bank, double y) noexcept nogil:
         start_component(bank, k, &part)
         if isnan(part.mean):
             return NAN
-        d = smaller(larger((y - part.mean) / part.noise_scale, -LARGEST_D), LARGEST_D)
-        v = smaller(larger(part.signal_var / part.noise_scale / part.noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
+        d = smaller(larger((y - part.mean) / part.noise_scale, -MAX_D), MAX_D)
+        v = smaller(larger(part.signal_var / part.noise_scale / part.noise_scale, MIN_V), 1.0 / MIN_V)
         each = log(part.weight) - log(part.noise_scale) + KERNELS.evidence(noise.normals, d, v, 0.0).log_density
         if each > top:
             total *= exp(top - each)
             top = each
         total += exp(each - top)
-    return larger(top + log(total), -LARGEST)
+    return larger(top + log(total), -MAX_VALUE)
 
 
 cdef void center_and_scale(
@@ -123,7 +123,7 @@ cdef void center_and_scale(
 
     The scale is 0 if the numbers do not differ.
     """
-    cdef double[MOST_WARM_UP] values
+    cdef double[MAX_WARM_UP] values
     cdef Py_ssize_t t, at
     cdef double largest = 0.0, median, square = 0.0, deviation, quartiles
     for t in range(count):
@@ -146,7 +146,7 @@ cdef void center_and_scale(
     if quartiles > RESOLUTION and centred:
         deviation = smaller(deviation, quartiles)
     center[0] = median * largest
-    scale[0] = smaller(larger(deviation * largest, 1.0 / LARGEST), LARGEST) if deviation > RESOLUTION else 0.0
+    scale[0] = smaller(larger(deviation * largest, 1.0 / MAX_VALUE), MAX_VALUE) if deviation > RESOLUTION else 0.0
 
 
 cdef inline void _forget(const Bank* bank, double* value, double* prec, double* effect) noexcept nogil:
@@ -169,19 +169,19 @@ cdef void reset(Bank* bank, double widening) noexcept nogil:
         bank.newest_center[i] = 0.0
     for i in range(bank.n_rates):
         bank.rate_share[i] = 1.0 / bank.n_rates
-    for i in range(MOST_FLEXIBLE):
+    for i in range(N_FLEXIBLE_NORMALS):
         bank.normal_share[i] = bank.flexible_start[i]
     memset(bank.walk_mean, 0, LANES * bank.n_weights * sizeof(double))
     memset(bank.walk_cov, 0, LANES * bank.n_packed * sizeof(double))
     for k in range(LANES):
-        bank.walk_failures[k] = bank.walk_strikes[k] = 0.0
+        bank.walk_underperformance_count[k] = bank.walk_consecutive_outliers[k] = 0.0
         for i in range(bank.n_weights):
             bank.walk_cov[var_at(bank, k, i)] = bank.constants[PRIOR_VAR]
-            if i >= bank.intercept and bank.n_features > bank.constants[MOST_WIDE_SLOPES]:
-                bank.walk_cov[var_at(bank, k, i)] *= bank.constants[MOST_WIDE_SLOPES] / bank.n_features
+            if i >= bank.intercept and bank.n_features > bank.constants[MAX_WIDE_SLOPES]:
+                bank.walk_cov[var_at(bank, k, i)] *= bank.constants[MAX_WIDE_SLOPES] / bank.n_features
     _forget(bank, bank.noise_leverage, bank.noise_leverage_prec, bank.filter_leverage_effect)
     _forget(bank, bank.noise_fast_log, bank.noise_fast_prec, bank.filter_fast_effect)
-    _forget(bank, bank.noise_fading_log, bank.noise_fading_prec, bank.filter_fading_effect)
+    _forget(bank, bank.noise_log_decay_ratio, bank.noise_decay_prec, bank.filter_decay_effect)
     for k in range(bank.n_filters):
         bank.filter_share[k] = prior[k]
         for i in range(bank.n_rates):
@@ -249,18 +249,18 @@ cdef void remember(Bank* bank, const double* x, double scale, double y) noexcept
     bank.row[N_WARM] += 1.0
 
 
-cdef double LARGEST_UNIT = limits.LARGEST_UNIT
-cdef double LARGEST_SHIFT = limits.LARGEST_SHIFT
+cdef double MAX_UNIT = limits.MAX_UNIT
+cdef double MAX_SHIFT = limits.MAX_SHIFT
 
 cdef Limits LIMITS = Limits(
-    largest=limits.LARGEST,
-    largest_weight=limits.LARGEST_WEIGHT,
-    largest_distance=limits.LARGEST_DISTANCE,
-    smallest_signal=limits.SMALLEST_SIGNAL,
-    largest_log_scale=limits.LARGEST_LOG_SCALE,
+    max_value=limits.MAX_VALUE,
+    max_weight=limits.MAX_WEIGHT,
+    max_distance=limits.MAX_DISTANCE,
+    min_signal=limits.MIN_SIGNAL,
+    max_log_noise_scale=limits.MAX_LOG_NOISE_SCALE,
     resolution=limits.RESOLUTION,
     rounding=limits.ROUNDING,
-    most_explained=covariance.MOST_EXPLAINED,
+    max_explained=covariance.MAX_EXPLAINED,
     max_spread=limits.MAX_SPREAD,
 )
 
@@ -272,7 +272,7 @@ cdef void measure_bank(Bank* bank, const double* constants, Py_ssize_t n_feature
     bank.n_packed = bank.n_weights if is_diagonal else bank.n_weights * (bank.n_weights + 1) // 2
     bank.n_rates = bank.n_fixed_rates + 1
     bank.n_season_sums = N_SEASON_SUMS if bank.n_shifts > 0 else 0
-    bank.n_walks, bank.n_noises, bank.n_normals = LANES, LANES, MOST_FLEXIBLE
+    bank.n_walks, bank.n_noises, bank.n_normals = LANES, LANES, N_FLEXIBLE_NORMALS
     bank.is_diagonal = is_diagonal
 
 
@@ -321,7 +321,7 @@ cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept n
         var[0] += part.weight * (part.signal_var + part.noise_scale * part.noise_scale * noise_var)
     mean[0] = part.mean
     if not isnan(part.mean):
-        var[0] = larger(saturate(var[0]), 1.0 / LARGEST)
+        var[0] = larger(saturate(var[0]), 1.0 / MAX_VALUE)
 
 
 cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean, double* var) noexcept nogil:
@@ -357,7 +357,7 @@ cdef void learn_shift(Bank* bank, double y) noexcept nogil:
     cdef Py_ssize_t step = <Py_ssize_t>bank.row[SEASON_STEP]
     cdef const double* constants = bank.constants
     cdef double* sums = bank.season_sums
-    cdef double unit = bank.row[Y_SCALE], most = constants[LARGEST_ERROR], n = constants[N_SHIFTS]
+    cdef double unit = bank.row[Y_SCALE], most = constants[MAX_ERROR], n = constants[N_SHIFTS]
     cdef double largest = most * sqrt(bank.newest[1]) / unit, error, rate, noise_rate, new
     if sums[SEASON_SUM_NOISE] > 0.0:
         largest = smaller(largest, most * sqrt(sums[SEASON_SUM_NOISE]))
@@ -365,14 +365,14 @@ cdef void learn_shift(Bank* bank, double y) noexcept nogil:
     rate = larger(constants[SHIFT_RATE], 1.0 / (constants[SHIFT_PRIOR] + bank.row[N_SEEN] / n))
     noise_rate = larger(constants[LEVEL_RATE], 1.0 / (bank.row[N_SEEN] + 2.0)) if sums[SEASON_SUM_NOISE] > 0.0 else 1.0
     new = bank.season_shift[step] + rate * (error + standard_shift(bank, step) - bank.season_shift[step])   # (223)
-    new = smaller(larger(new, -LARGEST_SHIFT), LARGEST_SHIFT)
+    new = smaller(larger(new, -MAX_SHIFT), MAX_SHIFT)
     sums[SEASON_SUM_TOTAL] += new - bank.season_shift[step]
     sums[SEASON_SUM_SQUARES] += (new - bank.season_shift[step]) * (new + bank.season_shift[step])
     sums[SEASON_SUM_VARS] -= bank.season_shift_var[step]
     bank.season_shift[step] = new
     bank.season_shift_var[step] = (1.0 - rate) * (1.0 - rate) * bank.season_shift_var[step] + rate * rate   # (224)
     sums[SEASON_SUM_VARS] += bank.season_shift_var[step]
-    sums[SEASON_SUM_NOISE] += noise_rate * (smaller(error * error, LARGEST_SHIFT) - sums[SEASON_SUM_NOISE])
+    sums[SEASON_SUM_NOISE] += noise_rate * (smaller(error * error, MAX_SHIFT) - sums[SEASON_SUM_NOISE])
     if step == 0:
         sum_season(bank)
     share_season(bank)
@@ -424,7 +424,7 @@ cdef void describe_bank(const Bank* bank, double base, double* record) noexcept 
     """Write the forecast in the user's units, with `base` added to it, after `forecast_bank`."""
     cdef Record out = open_record(record, bank.n_filters, LANES, True)
     cdef FilterForecasts places
-    memcpy(out.normal_share, bank.normal_share, MOST_FLEXIBLE * sizeof(double))
+    memcpy(out.normal_share, bank.normal_share, N_FLEXIBLE_NORMALS * sizeof(double))
     if bank.row[PHASE] == PHASE_UNSCALED:
         _describe_start(bank, base, &out)
         return
@@ -469,9 +469,9 @@ cdef void weigh(StepContext* step, double* mean, double* var) noexcept nogil:
         for walk in range(LANES):
             each = bank.walk_mean[at * LANES + walk] - mean[i]
             var[i] += share[walk] * (bank.walk_cov[var_at(&bank, walk, at)] + each * each)
-        unit = smaller(bank.row[Y_SCALE] / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
+        unit = smaller(bank.row[Y_SCALE] / bank.x_scale[i], MAX_UNIT) if bank.x_scale[i] > 0.0 else 0.0
         mean[i] *= unit
-        var[i] = var[i] * unit * unit if unit > 0.0 else LARGEST
+        var[i] = var[i] * unit * unit if unit > 0.0 else MAX_VALUE
 
 
 cdef void weights(const StepContext* step, WeightsView* out) noexcept nogil:
@@ -507,7 +507,7 @@ cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
         _believe_start(&bank, out)
         return
     out.is_known = True
-    for k in range(MOST_FLEXIBLE):
+    for k in range(N_FLEXIBLE_NORMALS):
         out.normal_share[k] = bank.normal_share[k]
         center += bank.normal_share[k] * bank.flexible.center[k]
         flexible_var += bank.normal_share[k] * (
@@ -516,7 +516,7 @@ cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
     flexible_var -= center * center
     out.season_log, out.season_step = bank.season_log, <Py_ssize_t>bank.row[SEASON_STEP]
     out.season_wave[0], out.season_wave[1] = bank.season_wave[0], bank.season_wave[1]
-    out.y_center, out.least_size = bank.row[Y_CENTER], bank.constants[LEAST_SIZE]
+    out.y_center, out.min_mean_square = bank.row[Y_CENTER], bank.constants[MIN_MEAN_SQUARE]
     out.level_center = bank.row[Y_CENTER] + y_scale * bank.row[Y_RUNNING_MEAN]
     out.level_unit = y_scale * sqrt(bank.row[Y_RUNNING_VAR])
     if bank.intercept:
@@ -524,7 +524,7 @@ cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
     for i in range(bank.n_features):
         out.x_center[i] = bank.x_center[i]
         out.feature_size[i] = larger(bank.x_scale[i], 0.0) * sqrt(bank.anchor_var[i])
-        unit[bank.intercept + i] = smaller(y_scale / bank.x_scale[i], LARGEST_UNIT) if bank.x_scale[i] > 0.0 else 0.0
+        unit[bank.intercept + i] = smaller(y_scale / bank.x_scale[i], MAX_UNIT) if bank.x_scale[i] > 0.0 else 0.0
     for k in range(bank.n_filters):
         out.share[k] = bank.filter_share[k]
         out.family[k] = <int64_t>setting(&bank, FAMILY)[k]
@@ -533,8 +533,8 @@ cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
         out.unit_var[k] = flexible_var if k < bank.n_flexible else noise.var(noise, out.epsilon[k])
         out.noise_scale[k] = larger(y_scale * exp(bank.filter_slow[k] + bank.filter_fast[k]), floor)        # (85)
         out.fading[k] = bank.filter_fast[k]
-        out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.noise_fading_log[k // LANES])   # (102)
-        out.fade[k] = larger(smaller(out.fade[k], bank.constants[LARGEST_FAST_DECAY]), 0.0)
+        out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.noise_log_decay_ratio[k // LANES])  # (102)
+        out.fade[k] = larger(smaller(out.fade[k], bank.constants[MAX_FAST_DECAY]), 0.0)
         out.level_slope[k], out.differenced[k] = bank.filter_level_slope[k], setting(&bank, DIFFERENCED)[k]
         out.level_linear[k] = setting(&bank, LEVEL_LAW)[k] == LEVEL_LAW_LINEAR
         _believe_weights(&bank, k, unit, out)
@@ -558,7 +558,7 @@ cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, L
     for i in range(bank.n_weights):
         out.mean[k * bank.n_weights + i] = bank.walk_mean[i * LANES + walk] * unit[i]
         for j in range(i + 1):
-            units = smaller(unit[i] * unit[j], LARGEST)
+            units = smaller(unit[i] * unit[j], MAX_VALUE)
             cov[at] = saturate(bank.walk_cov[at * LANES + walk] * units)
             at += 1
         if i < first:
@@ -568,10 +568,13 @@ cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, L
         if bank.intercept:
             center = centers[i - first] if is_anchored else 0.0
             of_intercept += center * center * prec
-            drift[at - 1 - i] = saturate(-q * center * prec * smaller(unit[i] * unit[0], LARGEST))
+            drift[at - 1 - i] = saturate(-q * center * prec * smaller(unit[i] * unit[0], MAX_VALUE))
     if bank.intercept:
-        drift[0] = saturate(q * of_intercept * smaller(unit[0] * unit[0], LARGEST))
-    if bank.walk_strikes[walk] >= bank.constants[MAX_STRIKES] and setting(bank, JUMP_VAR)[walk] > 0.0:
+        drift[0] = saturate(q * of_intercept * smaller(unit[0] * unit[0], MAX_VALUE))
+    if (
+        bank.walk_consecutive_outliers[walk] >= bank.constants[MAX_CONSECUTIVE_OUTLIERS]
+        and setting(bank, JUMP_VAR)[walk] > 0.0
+    ):
         jump = setting(bank, JUMP_VAR)[walk] / setting(bank, DRIFT_VAR)[walk]
         for at in range(bank.n_packed):
             cov[at] = saturate(cov[at] + jump * drift[at])                                                  # (116)

@@ -15,7 +15,7 @@ from adabypass.kernels.gradient cimport (
     follow_exactly, open_slopes, squared_move,
 )
 from adabypass.kernels.step cimport (
-    GRADIENT, Kernel, LARGEST, LARGEST_WEIGHT, LinearMixture, StepContext, WeightsView, add_drift, condition,
+    GRADIENT, Kernel, MAX_VALUE, MAX_WEIGHT, LinearMixture, StepContext, WeightsView, add_drift, condition,
     export_single, multiply, project, saturate, single_component, squared_projection, update,
 )
 from adabypass.numerics.dispatch cimport GradientMove, KERNELS, Update
@@ -43,10 +43,10 @@ cdef enum:      # the constants
     BYPASS_CORRECTIONS = 3      # where there are any
     ADA_CORRECTIONS = 5
 
-cdef double SMALLEST_PREC = limits.SMALLEST_PREC
-cdef double LARGEST_PREC = limits.LARGEST_PREC
-cdef double SMALLEST_RHO = limits.SMALLEST_RHO
-cdef double LARGEST_HYPERPARAMETER = limits.LARGEST_HYPERPARAMETER
+cdef double MIN_PREC = limits.MIN_PREC
+cdef double MAX_PREC = limits.MAX_PREC
+cdef double MIN_RHO = limits.MIN_RHO
+cdef double MAX_HYPERPARAMETER = limits.MAX_HYPERPARAMETER
 cdef double NEGLIGIBLE = limits.NEGLIGIBLE_GRADIENT
 
 
@@ -79,7 +79,7 @@ cdef inline Innovation _innovate(const Theta* old, const Surprise* seen) noexcep
     now.r = seen.e - c * share                                                          # (20)
     now.move = saturate(c / (seen.scale * now.D))
     now.rho = (now.r - old.mu) * (now.r - old.mu) + share / old.beta + old.V            # (22)
-    now.rho = smaller(larger(now.rho, SMALLEST_RHO), LARGEST)
+    now.rho = smaller(larger(now.rho, MIN_RHO), MAX_VALUE)
     return now
 
 
@@ -89,8 +89,8 @@ cdef inline double _drift_prec(
     """The new alpha: equation (21)."""
     cdef double spread = 2.0 * seen.b + p2 * now.move * now.move + (seen.n_features * now.drift_var - p2 / now.D)
     if spread > 0.0:
-        return smaller(larger(shape / spread, SMALLEST_PREC), LARGEST_PREC)
-    return LARGEST_PREC
+        return smaller(larger(shape / spread, MIN_PREC), MAX_PREC)
+    return MAX_PREC
 
 
 cdef inline void _sweep(const Theta* old, const Surprise* seen, Theta* new) noexcept nogil:
@@ -153,7 +153,7 @@ cdef inline void _adapt(StepContext* step, double e, const double* psi) noexcept
     cdef double d = saturate(row[NOISE_PREC] * saturate(step.scale * KERNELS.dot(step.n, step.x, psi)))
     d = saturate(step.constants[AGGRESSIVENESS] * saturate(d * (e - row[NOISE_MEAN])))
     for name in range(A, EPSILON + 1):
-        row[name] = smaller(larger(row[name] + d, step.constants[OMEGA_MIN]), LARGEST_HYPERPARAMETER)
+        row[name] = smaller(larger(row[name] + d, step.constants[OMEGA_MIN]), MAX_HYPERPARAMETER)
 
 
 cdef inline void _follow(StepContext* step, const GradientMove* by, double* psi, double* G) noexcept nogil:
@@ -210,7 +210,7 @@ cdef inline void _absorb(
     noise = seen.noise_unit / theta.beta
     D = h + noise
     by = GradientMove(
-        D, noise / D, saturate(saturate(theta.beta * error) * step.scale), LARGEST_WEIGHT, NEGLIGIBLE
+        D, noise / D, saturate(saturate(theta.beta * error) * step.scale), MAX_WEIGHT, NEGLIGIBLE
     )
     condition(step, row + MEAN, S, 1.0 / theta.alpha, D, saturate(error / (step.scale * D)), 1.0)
     if psi != NULL and step.is_diagonal:

@@ -19,15 +19,15 @@ from adabypass.state import structures
 from adabypass.state.bank import AutoBypassSpec
 
 cdef double EVIDENCE_DISCOUNT = design_of.EVIDENCE_DISCOUNT
-cdef double FEWEST_SQUARES = design_of.FEWEST_SQUARES
-cdef double LARGEST_SURPRISE = structures.LARGEST_SURPRISE
-cdef double SMALLEST = 1e-300
-cdef double LEAST_SHARE = design_of.LEAST_SHARE
+cdef double MIN_SQUARES = design_of.MIN_SQUARES
+cdef double MAX_SURPRISE = structures.MAX_SURPRISE
+cdef double MIN_POSITIVE = 1e-300
+cdef double MIN_SHARE = design_of.MIN_SHARE
 cdef enum:
     RATIO = 8           # of a horizon to the one before, as in design, checked below
-    MOST_GROUPS = 16    # of any bank, checked below
+    MAX_GROUPS = 16    # of any bank, checked below
 
-assert max(1 + max(AutoBypassSpec(each).drift_groups) for each in (False, True)) <= MOST_GROUPS
+assert max(1 + max(AutoBypassSpec(each).drift_groups) for each in (False, True)) <= MAX_GROUPS
 assert design_of.HORIZONS == tuple(RATIO ** (j + 1) for j in range(len(design_of.HORIZONS)))
 
 
@@ -52,17 +52,17 @@ cdef void judge_drifts(Past* past, const Design* design, double y) noexcept nogi
 
 cdef void _judge(Past* past, const Design* design, Py_ssize_t j, double y) noexcept nogil:
     cdef Py_ssize_t g, n = design.n_groups
-    cdef double[MOST_GROUPS] scores, squares
+    cdef double[MAX_GROUPS] scores, squares
     cdef double dof = past.horizons.dof[j], scale, error
-    cdef bint is_scored = dof >= FEWEST_SQUARES
+    cdef bint is_scored = dof >= MIN_SQUARES
     for g in range(n):
         error = y - past.pending_mean[j * n + g]
         squares[g] = saturate(error * error)
         if is_scored:
-            scale = larger(past.horizons.square_sum[j * n + g] / dof, SMALLEST)
+            scale = larger(past.horizons.square_sum[j * n + g] / dof, MIN_POSITIVE)
             scores[g] = -0.5 * log(scale) - 0.5 * (dof + 1.0) * log1p(squares[g] / scale / dof)
             scores[g] = larger(scores[g], -1e300)
-            squares[g] = smaller(squares[g], LARGEST_SURPRISE * scale)
+            squares[g] = smaller(squares[g], MAX_SURPRISE * scale)
     judge_horizon(&past.horizons, j, scores if is_scored else NULL, squares, EVIDENCE_DISCOUNT, 1.0)
 
 
@@ -71,7 +71,7 @@ cdef void begin_drifts(
 ) noexcept nogil:
     """Forecast with the likeliest filter of every drift rate, for the horizons that are due: equation (196)."""
     cdef Py_ssize_t g, j, k, farthest = 0
-    cdef Py_ssize_t[MOST_GROUPS] likeliest
+    cdef Py_ssize_t[MAX_GROUPS] likeliest
     if not ahead.belief.is_known:
         return
     for j in range(design.n_horizons):
@@ -100,7 +100,7 @@ cdef void fill_step_shares(
 ) noexcept nogil:
     """Write the shares of all filters at each step ahead: equation (199)."""
     cdef Py_ssize_t g, k, t, row = 0, n = design.n_groups, K = ahead.belief.n_linears
-    cdef double[MOST_GROUPS] total, evidence, share
+    cdef double[MAX_GROUPS] total, evidence, share
     cdef double part
     ahead.has_step_shares = ahead.belief.is_known
     if not ahead.belief.is_known:
@@ -113,7 +113,7 @@ cdef void fill_step_shares(
     for t in range(1, ahead.n_steps):
         part = horizon_row(&past.horizons, log(t + 1.0) / log(<double>RATIO), &row)
         for g in range(n):
-            evidence[g] = evidence_at(&past.horizons, g, log(larger(total[g], LEAST_SHARE)), row, part)
+            evidence[g] = evidence_at(&past.horizons, g, log(larger(total[g], MIN_SHARE)), row, part)
             share[g] = total[g] > 0.0
         fill_shares(evidence, n, share)
         for k in range(K):

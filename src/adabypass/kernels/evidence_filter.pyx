@@ -22,8 +22,8 @@ cdef enum:      # the constants
     NOISE_SCALE = 1
     EPSILON = 2
 
-cdef double LARGEST_D = limits.LARGEST_DISTANCE
-cdef double SMALLEST_V = limits.SMALLEST_SIGNAL
+cdef double MAX_D = limits.MAX_DISTANCE
+cdef double MIN_V = limits.MIN_SIGNAL
 
 
 cdef void forecast(StepContext* step) noexcept nogil:
@@ -31,7 +31,7 @@ cdef void forecast(StepContext* step) noexcept nogil:
     project(step, step.row + MEAN, step.row + MEAN + step.n)
     step.prior_var += step.constants[DRIFT_VAR] * step.square
     if step.extra != NULL:
-        step.prior_var += smaller(step.extra[0] / step.scale / step.scale, LARGEST_D)       # (66)
+        step.prior_var += smaller(step.extra[0] / step.scale / step.scale, MAX_D)       # (66)
     step.mean = step.product
     step.var = saturate(_signal_var(step) + step.constants[NOISE_SCALE] * step.constants[NOISE_SCALE] * _unit_var(step))
 
@@ -55,11 +55,11 @@ cdef void learn(StepContext* step, double y) noexcept nogil:
     cdef Evidence seen
     if not isnan(y):
         step.row[N_SEEN] += 1.0
-    if isnan(y) or h <= SMALLEST_V:
+    if isnan(y) or h <= MIN_V:
         add_drift(step, drift_var, S)
         return
-    d = smaller(larger(saturate(y - step.mean) / noise_scale, -LARGEST_D), LARGEST_D)
-    v = smaller(larger(_signal_var(step) / noise_scale / noise_scale, SMALLEST_V), 1.0 / SMALLEST_V)
+    d = smaller(larger(saturate(y - step.mean) / noise_scale, -MAX_D), MAX_D)
+    v = smaller(larger(_signal_var(step) / noise_scale / noise_scale, MIN_V), 1.0 / MIN_V)
     seen = KERNELS.evidence(noise_of(INSENSITIVE).normals, d, v, step.constants[EPSILON])
     gain = -saturate(seen.shift * noise_scale / step.scale / h)                             # (45)
     condition(step, m, S, drift_var, h, gain, larger(1.0 - seen.var / v, 0.0))              # (46)

@@ -8,7 +8,7 @@ leave double precision become 0: a hyperparameter then does not move, and the fo
 
 from libc.math cimport copysign, exp, fabs, isfinite, sqrt
 
-from adabypass.kernels.step cimport LARGEST, StepContext, saturate
+from adabypass.kernels.step cimport MAX_VALUE, StepContext, saturate
 from adabypass.numerics.dispatch cimport GradientMove, KERNELS
 from adabypass.numerics.special cimport bessel_ratio, larger, smaller
 
@@ -24,11 +24,11 @@ cdef enum:                      # the constants
     AGGRESSIVENESS = 3
     OMEGA_MIN = 4
 
-cdef double SMALLEST_PREC = limits.SMALLEST_PREC
-cdef double LARGEST_PREC = limits.LARGEST_PREC
-cdef double SMALLEST_RHO = limits.SMALLEST_RHO
-cdef double LARGEST_HYPERPARAMETER = limits.LARGEST_HYPERPARAMETER
-cdef double LARGEST_SLOPE = limits.LARGEST_SLOPE
+cdef double MIN_PREC = limits.MIN_PREC
+cdef double MAX_PREC = limits.MAX_PREC
+cdef double MIN_RHO = limits.MIN_RHO
+cdef double MAX_HYPERPARAMETER = limits.MAX_HYPERPARAMETER
+cdef double MAX_SLOPE = limits.MAX_SLOPE
 cdef double NEGLIGIBLE_LOG = 40.0       # exp(-40) is beyond double precision beside 1
 cdef double[N_NODES] NODES, WEIGHTS
 
@@ -84,10 +84,10 @@ ctypedef struct NoiseMeanSlopes:        # of mean and variance of q(mu)
 
 
 cdef inline double _tame(double value) noexcept nogil:
-    """np.clip(np.nan_to_num(value), -LARGEST_SLOPE, LARGEST_SLOPE)"""
+    """np.clip(np.nan_to_num(value), -MAX_SLOPE, MAX_SLOPE)"""
     if not isfinite(value):
         return 0.0
-    return larger(-LARGEST_SLOPE, smaller(value, LARGEST_SLOPE))
+    return larger(-MAX_SLOPE, smaller(value, MAX_SLOPE))
 
 
 cdef Slopes open_slopes(StepContext* step, double* S) noexcept nogil:
@@ -146,7 +146,7 @@ cdef void adapt_exactly(
             var_slope -= slope[1] / theta.beta / theta.beta
             d = (mean * error + 0.5 * var_slope * (error * error / var - 1.0)) / var    # (240)
         d = _tame(step.constants[AGGRESSIVENESS] * d)
-        omega[j] = smaller(larger(omega[j] + d, step.constants[OMEGA_MIN]), LARGEST_HYPERPARAMETER)
+        omega[j] = smaller(larger(omega[j] + d, step.constants[OMEGA_MIN]), MAX_HYPERPARAMETER)
 
 
 cdef NoiseMean _noise_mean(double location, double prec, double half_width, bint atoms) noexcept nogil:
@@ -228,9 +228,9 @@ cdef void _sweep_slopes(
     d_spread = 2.0 * move[8] + d_p2 * (gain * gain - 1.0 / D) + 2.0 * p2 * gain * d_gain
     d_spread += seen.n_features * d_q + p2 / D * d_D / D
     out[0] = 0.0
-    if spread > 0.0 and SMALLEST_PREC < shape / spread < LARGEST_PREC:
+    if spread > 0.0 and MIN_PREC < shape / spread < MAX_PREC:
         out[0] = (2.0 * move[7] - shape / spread * d_spread) / spread
-    rho = smaller(larger(rho, SMALLEST_RHO), LARGEST)
+    rho = smaller(larger(rho, MIN_RHO), MAX_VALUE)
     d_rho = 2.0 * (r - theta.mu) * (d_r - move[2]) + d_part / beta - part * d_beta / beta / beta + move[3]
     ratio = bessel_ratio(rho)
     out[1] = d_rho * (-0.5 / (rho * sqrt(rho)) if corrections & E3 else 0.5 * (ratio * ratio - 1.0 / rho))      # (232)

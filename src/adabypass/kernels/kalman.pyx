@@ -20,8 +20,8 @@ cdef enum:      # the row
 cdef enum:      # the constants
     ADAPT_NOISE = 0
 
-cdef double LARGEST_DRIFT_VAR = 1.0 / limits.SMALLEST_PREC
-cdef double SMALLEST_VAR = 1.0 / limits.LARGEST
+cdef double MAX_DRIFT_VAR = 1.0 / limits.MIN_PREC
+cdef double MIN_VAR = 1.0 / limits.MAX_VALUE
 
 
 cdef void forecast(StepContext* step) noexcept nogil:
@@ -44,9 +44,9 @@ cdef void learn(StepContext* step, double y) noexcept nogil:
     noise = R / step.scale / step.scale
     unexplained = error * error - step.prior_var
     if step.square > 0.0:
-        q = smaller(larger((unexplained - noise) / step.square, 0.0), LARGEST_DRIFT_VAR)                 # (35)
+        q = smaller(larger((unexplained - noise) / step.square, 0.0), MAX_DRIFT_VAR)                 # (35)
     D = step.prior_var + q * step.square + noise
-    if D > SMALLEST_VAR:        # else a known weight meets a huge feature, and there is nothing to learn
+    if D > MIN_VAR:        # else a known weight meets a huge feature, and there is nothing to learn
         condition(step, m, S, q, D, saturate(error / D), 1.0)
     step.row[DRIFT_VAR] = q
     if step.constants[ADAPT_NOISE]:

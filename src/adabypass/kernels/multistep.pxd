@@ -4,12 +4,12 @@ from libc.math cimport isnan
 
 from adabypass.distributions.component cimport Component
 from adabypass.kernels.past cimport Design, Past, Workspace
-from adabypass.kernels.step cimport LARGEST, LinearMixture, StepContext, Weights, saturate
+from adabypass.kernels.step cimport MAX_VALUE, LinearMixture, StepContext, Weights, saturate
 
 
 cdef inline double finite(double value) noexcept nogil:
-    """np.clip(np.nan_to_num(value, nan=LARGEST), -LARGEST, LARGEST)"""
-    return LARGEST if isnan(value) else saturate(value)
+    """np.clip(np.nan_to_num(value, nan=MAX_VALUE), -MAX_VALUE, MAX_VALUE)"""
+    return MAX_VALUE if isnan(value) else saturate(value)
 
 
 cdef inline Py_ssize_t packed(Py_ssize_t i, Py_ssize_t j) noexcept nogil:

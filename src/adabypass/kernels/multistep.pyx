@@ -17,32 +17,32 @@ from adabypass.distributions.component cimport Component
 from adabypass.distributions.families cimport FLEXIBLE_NORMALS, GAUSSIAN
 from adabypass.kernels.past cimport Design, N_UNKNOWN, Past, Workspace
 from adabypass.kernels.step cimport (
-    LARGEST, LinearMixture, StepContext, Weights, WeightsView, saturate, season_effect, weight_cov, weight_drift,
+    MAX_VALUE, LinearMixture, StepContext, Weights, WeightsView, saturate, season_effect, weight_cov, weight_drift,
     weight_mean,
 )
-from adabypass.numerics.dispatch cimport KERNELS, LANES, MOST_FLEXIBLE
+from adabypass.numerics.dispatch cimport KERNELS, LANES, N_FLEXIBLE_NORMALS
 from adabypass.numerics.special cimport larger, smaller
 
 import numpy as np
 
-from adabypass.numerics.limits import LARGEST_RESPONSE as LARGEST_RESPONSE_, MOST_UNKNOWN
+from adabypass.numerics.limits import MAX_RESPONSE as MAX_RESPONSE_, MAX_UNKNOWN
 from adabypass.numerics.noise import Family
-from adabypass.state.linear_mixture import LARGEST_LEVEL as LARGEST_LEVEL_, LEVEL_FLOOR as LEVEL_FLOOR_
+from adabypass.state.linear_mixture import MAX_LEVEL_DISTANCE as MAX_LEVEL_DISTANCE_, LEVEL_FLOOR as LEVEL_FLOOR_
 
 cnp.import_array()
 
-cdef double LARGEST_RESPONSE = LARGEST_RESPONSE_
-cdef double SMALLEST = 1e-300
-cdef double LARGEST_LEVEL = LARGEST_LEVEL_
+cdef double MAX_RESPONSE = MAX_RESPONSE_
+cdef double MIN_POSITIVE = 1e-300
+cdef double MAX_LEVEL_DISTANCE = MAX_LEVEL_DISTANCE_
 cdef double LEVEL_FLOOR = LEVEL_FLOOR_
 cdef int64_t FLEXIBLE = Family.FLEXIBLE
 cdef enum:
-    LEAST_STEPS = 30        # for which the response to an impulse is followed
+    MIN_STEPS = 30        # for which the response to an impulse is followed
 
 
 cdef inline Py_ssize_t _impulse_steps(const Design* design, Py_ssize_t horizon) noexcept nogil:
     """Steps for which the response to an impulse is followed, for forecasts up to a horizon; 0 for a single lag."""
-    return 0 if design.n_lags < 2 else max(max(horizon, 2 * design.n_values), LEAST_STEPS)
+    return 0 if design.n_lags < 2 else max(max(horizon, 2 * design.n_values), MIN_STEPS)
 
 
 cdef Py_ssize_t n_response(const Design* design) noexcept nogil:
@@ -62,13 +62,13 @@ cdef void growths(
     cdef Py_ssize_t k, half = n_steps // 2
     if n_lags == 1:
         for k in range(m):
-            growth[k] = pow(larger(fabs(weights[k]), SMALLEST), 1.0 / lags[0])
+            growth[k] = pow(larger(fabs(weights[k]), MIN_POSITIVE), 1.0 / lags[0])
         return
     KERNELS.follow_impulse(
-        m, n_lags, <const ptrdiff_t*>lags, weights, n_steps, LARGEST_RESPONSE, response, growth, early
+        m, n_lags, <const ptrdiff_t*>lags, weights, n_steps, MAX_RESPONSE, response, growth, early
     )
     for k in range(m):
-        growth[k] = pow(larger(growth[k], SMALLEST) / early[k], 1.0 / half)
+        growth[k] = pow(larger(growth[k], MIN_POSITIVE) / early[k], 1.0 / half)
 
 
 cdef double _certain_growth(
@@ -109,7 +109,7 @@ cdef void _gather(
             spread += weight_cov(linear, design.bias + i, design.bias + i)
             spread += horizon * weight_drift(linear, design.bias + i)
         work.size[k] = size
-        work.sd[k] = sqrt(larger(spread, SMALLEST))
+        work.sd[k] = sqrt(larger(spread, MIN_POSITIVE))
 
 
 cdef void stabilised_gains(
@@ -158,7 +158,7 @@ cdef void stabilised_gains(
                 if i == j:
                     cov += weight_drift(linear, bias + i)
                 gain += (weight * other + shrink * shrink * cov) * work.spread[a * n_touched + b]
-        work.extra[k] = LARGEST if isnan(gain) else smaller(larger(gain, 0.0), LARGEST)         # (66)
+        work.extra[k] = MAX_VALUE if isnan(gain) else smaller(larger(gain, 0.0), MAX_VALUE)         # (66)
 
 
 cdef void stabilise(MultistepForecaster ahead, const Past* past) noexcept nogil:
@@ -209,7 +209,7 @@ cdef void stabilise(MultistepForecaster ahead, const Past* past) noexcept nogil:
             spread += belief.cov[k * T + at] + ahead.n_steps * belief.drift[k * T + at]
         if ahead.lags_at > 0:
             ahead.stable[k * W] = finite(ahead.stable[k * W] + moved)                                     # (70)
-        ahead.shrink[k] = _shrink(ahead.growth[k], sqrt(larger(spread, SMALLEST)), ahead.n_steps)
+        ahead.shrink[k] = _shrink(ahead.growth[k], sqrt(larger(spread, MIN_POSITIVE)), ahead.n_steps)
 
 
 cdef class MultistepForecaster:
@@ -252,7 +252,7 @@ cdef class MultistepForecaster:
         self.belief.n_weights = n_features + intercept
         self.stride = n_linears if n_linears == 1 else (n_linears + LANES - 1) // LANES * LANES
         self.n_packed = self.belief.n_weights * (self.belief.n_weights + 1) // 2
-        self.n_slots = max(min(min(design.n_values, MOST_UNKNOWN) + n_steps, design.n_values), 1)
+        self.n_slots = max(min(min(design.n_values, MAX_UNKNOWN) + n_steps, design.n_values), 1)
         self._allocate()
 
     def _allocate(self):
@@ -317,13 +317,13 @@ cdef class MultistepForecaster:
         cdef LinearMixture* belief = &self.belief
         cdef Py_ssize_t k, t, at = 0, n_each
         cdef Component blank
-        if belief.n_linears + belief.n_flexible * (MOST_FLEXIBLE - 1) != self.n_components:
+        if belief.n_linears + belief.n_flexible * (N_FLEXIBLE_NORMALS - 1) != self.n_components:
             return                      # never: the spec that says how many there are is that of the kernel
         if belief.is_known:
             stabilise(self, past)
             self._place_slots(past)
         for k in range(belief.n_linears):
-            n_each = MOST_FLEXIBLE if k < belief.n_flexible else 1
+            n_each = N_FLEXIBLE_NORMALS if k < belief.n_flexible else 1
             if belief.is_known:
                 self._forecast_component(k, past, exog, out + at)
             else:
@@ -343,9 +343,9 @@ cdef class MultistepForecaster:
         if k >= belief.n_flexible:
             out[0] = whole[0]
             return
-        for j in range(MOST_FLEXIBLE):
+        for j in range(N_FLEXIBLE_NORMALS):
             mean += belief.normal_share[j] * FLEXIBLE_NORMALS.center[j]
-        for j in range(MOST_FLEXIBLE):
+        for j in range(N_FLEXIBLE_NORMALS):
             out[j] = whole[0]
             if belief.family[k] != FLEXIBLE or isnan(whole.mean):
                 out[j].weight *= j == 0
@@ -387,7 +387,7 @@ cdef class MultistepForecaster:
             signal = self._signal(m, P, &own)
             mean = finite(own + base)
             level = (finite(own) - belief.level_center) / belief.level_unit
-            level = belief.level_slope[k] * larger(smaller(level, LARGEST_LEVEL), -LARGEST_LEVEL)
+            level = belief.level_slope[k] * larger(smaller(level, MAX_LEVEL_DISTANCE), -MAX_LEVEL_DISTANCE)
             noise = scale                                                                               # (106), (113)
             if belief.level_linear[k] != 0.0:
                 noise *= hypot(1.0 + level, LEVEL_FLOOR) / hypot(1.0, LEVEL_FLOOR)
@@ -491,7 +491,7 @@ cdef class MultistepForecaster:
                 u[i] = self.r[i] / self.belief.feature_size[i]
                 total += u[i] * u[i]
         if not self.intercept:
-            total = larger(total, self.belief.least_size * W)
+            total = larger(total, self.belief.min_mean_square * W)
             for i in range(W):
                 size = self.belief.feature_size[i]
                 u[i] = u[i] / size / total if size > 0.0 else 0.0                                       # (117)

@@ -6,7 +6,7 @@ from adabypass.kernels.step cimport StepContext, Weights, WeightsView
 
 cdef enum:      # the row's head (state/series.py)
     N_FILLED = 0        # values that are there, until n_values are
-    LARGEST_VALUE = 1   # largest observation so far, in absolute value
+    MAX_ABS = 1   # largest observation so far, in absolute value
     N_UNKNOWN = 2       # values whose observations are missing
     HEAD = 3
 
@@ -39,10 +39,10 @@ ctypedef struct Past:
 
 
 ctypedef struct Workspace:      # scratch of the functions below, owned by the caller
-    Py_ssize_t most_touched     # lags that can be made of unknown values at once
-    Py_ssize_t* touched         # (most_touched,)       which they are
+    Py_ssize_t max_touched     # lags that can be made of unknown values at once
+    Py_ssize_t* touched         # (max_touched,)       which they are
     double* spread              # (most_touched²)       covariance of these lags
-    double* crossed             # (most_touched,)       and of them with the base
+    double* crossed             # (max_touched,)       and of them with the base
     double* typical             # (n_lags,)             mean weights of the lags under the mixture
     Py_ssize_t stride           # n_walks, filled up for vectors
     WeightsView* linears             # (n_walks,)       their weights

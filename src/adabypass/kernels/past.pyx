@@ -4,7 +4,7 @@ from libc.math cimport fabs, isnan
 from libc.string cimport memmove, memset
 
 from adabypass.kernels.multistep cimport stabilised_gains
-from adabypass.kernels.step cimport LARGEST, StepContext, Weights, saturate
+from adabypass.kernels.step cimport MAX_VALUE, StepContext, Weights, saturate
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics import limits
@@ -46,7 +46,7 @@ cdef bint fill(Past* past, const Design* design, double y) noexcept nogil:
     past.values[0] = y
     past.head[N_FILLED] += 1.0
     if not isnan(y):
-        past.head[LARGEST_VALUE] = larger(past.head[LARGEST_VALUE], fabs(y))
+        past.head[MAX_ABS] = larger(past.head[MAX_ABS], fabs(y))
     if past.head[N_FILLED] < n:
         return False
     for i in range(n):
@@ -59,7 +59,7 @@ cdef bint fill(Past* past, const Design* design, double y) noexcept nogil:
             square += saturate(deviation * deviation) / count
     if square == 0.0:
         square = mean * mean
-    square = smaller(square, LARGEST)
+    square = smaller(square, MAX_VALUE)
     for i in range(n - 1, -1, -1):
         if isnan(past.values[i]):
             past.values[i] = mean
@@ -152,7 +152,7 @@ cdef void extra_var(
     cdef double base_var = 0.0, total
     for i in range(design.n_lags):
         for j in range(design.n_taps):
-            if _find(past, design.lags[i] - 1 + j) >= 0 and n_touched < work.most_touched:
+            if _find(past, design.lags[i] - 1 + j) >= 0 and n_touched < work.max_touched:
                 work.touched[n_touched] = i
                 n_touched += 1
                 break
@@ -186,9 +186,9 @@ cdef void observe(
     """
     cdef Py_ssize_t i, j, u, v, n_unknown = <Py_ssize_t>past.head[N_UNKNOWN]
     cdef bint says_nothing
-    cdef double seen_var = smaller(past.head[LARGEST_VALUE] * past.head[LARGEST_VALUE], LARGEST), due = 0.0, move
+    cdef double seen_var = smaller(past.head[MAX_ABS] * past.head[MAX_ABS], MAX_VALUE), due = 0.0, move
     if n_unknown == 0 and not isnan(y):
-        past.head[LARGEST_VALUE] = larger(past.head[LARGEST_VALUE], fabs(y))
+        past.head[MAX_ABS] = larger(past.head[MAX_ABS], fabs(y))
         _shift(past, design, y)
         return
     if isnan(var):          # a point
@@ -229,7 +229,7 @@ cdef void observe(
                 j = u * (u + 1) // 2 + v
                 past.cov[j] = saturate(past.cov[j] - work.along[u] * (work.along[v] / var))
             past.cov[u * (u + 1) // 2 + u] = larger(past.cov[u * (u + 1) // 2 + u], 0.0)
-    past.head[LARGEST_VALUE] = larger(past.head[LARGEST_VALUE], fabs(y))
+    past.head[MAX_ABS] = larger(past.head[MAX_ABS], fabs(y))
     _shift(past, design, y)
 
 

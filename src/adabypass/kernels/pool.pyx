@@ -24,7 +24,7 @@ cdef double POOL_DISCOUNT = design.POOL_DISCOUNT
 cdef double EVIDENCE_POWER = design.EVIDENCE_POWER
 
 cdef enum:
-    MOST = 8  # members of a pool: the structures together, and regressions
+    MAX_MEMBERS = 8  # members of a pool: the structures together, and regressions
 
 
 cdef class Regression:
@@ -104,8 +104,8 @@ cdef class PoolRunner(Runner):
 
     def __cinit__(self, spec, cnp.ndarray row not None, check=None):
         cdef Regression each
-        if len(spec.regressions) >= MOST:
-            raise ValueError(f"a pool has up to {MOST} members")
+        if len(spec.regressions) >= MAX_MEMBERS:
+            raise ValueError(f"a pool has up to {MAX_MEMBERS} members")
         self.use_row(spec, row, spec.row_size, 0)
         self.n_inputs, self.n_record, self.check = spec.n_exog, spec.n_record, check
         self.n_own, self.n_regressions, self.evidence_at = self.n_record, len(spec.regressions), spec.evidence.start
@@ -119,7 +119,7 @@ cdef class PoolRunner(Runner):
         self.given, self.inputs = self.memory, self.memory + self.n_inputs
         self.exog = self.inputs + self.n_inputs
         self.structures = StructureRunner(spec.structures, self._row[: spec.structures.row_size])
-        for part, regression, min_seen in reversed(list(zip(spec.parts, spec.regressions, spec.fewest_seen))):
+        for part, regression, min_seen in reversed(list(zip(spec.parts, spec.regressions, spec.min_seen))):
             each = Regression.__new__(Regression)
             each.runner = SeriesRunner(KERNEL, regression, self._row[part.start:part.stop], self.n_inputs)
             each.next, each.start, each.n_seen_at, each.min_seen = self.first, part.start, part.model, min_seen
@@ -172,7 +172,7 @@ cdef class PoolRunner(Runner):
 
     cdef void learn(self, double y) noexcept nogil:
         """Learn from `y`; log scores are added to the evidence: equation (215)."""
-        cdef double[MOST] scores
+        cdef double[MAX_MEMBERS] scores
         self._fill_exog(True)
         self.structures.learn(y)
         scores[0] = self.structures.seen.log_score
@@ -205,7 +205,7 @@ cdef class PoolRunner(Runner):
 
     cdef void _fill_shares(self, double* out) noexcept nogil:
         """Write the shares: equation (216). While structures do not count, they are alone."""
-        cdef bint[MOST] is_awake
+        cdef bint[MAX_MEMBERS] is_awake
         cdef bint counts = is_counted(&self.structures.bank)
         cdef Py_ssize_t k
         self.first.find_awake(is_awake)

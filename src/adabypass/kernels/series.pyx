@@ -13,7 +13,9 @@ from adabypass.kernels.past cimport (
     Design, N_UNKNOWN, Past, Workspace, base_of, extra_var, features, fill, fill_exog, is_ready, observe, open_past,
 )
 from adabypass.kernels.runner cimport Runner
-from adabypass.kernels.step cimport Kernel, LARGEST, LINE, StepContext, WeightsView, next_line, saturate, scale_features
+from adabypass.kernels.step cimport (
+    Kernel, MAX_VALUE, LINE, StepContext, WeightsView, next_line, saturate, scale_features,
+)
 from adabypass.numerics.dispatch cimport LANES
 from adabypass.numerics.special cimport smaller
 
@@ -53,7 +55,7 @@ cdef class SeriesRunner(Runner):
     cdef double* features           # of the model
 
     def __cinit__(self, Kernel kernel not None, spec, cnp.ndarray row not None, Py_ssize_t n_exog, check=None):
-        cdef Py_ssize_t most_touched, n_doubles, stride
+        cdef Py_ssize_t max_touched, n_doubles, stride
         if n_exog < 0 or not spec.model.is_full:
             raise ValueError("a forecaster's model keeps full covariances")
         self.use_row(spec, row, spec.row_size(n_exog), spec.aligned_at(n_exog))
@@ -77,15 +79,15 @@ cdef class SeriesRunner(Runner):
         self.design.n_horizons, self.design.n_groups = len(spec.horizons(n_exog)), 1 + max(spec.model.drift_groups)
         self.judged = self.new_multistep(max(spec.horizons(n_exog))) if self.design.n_horizons > 0 else None
         self.bind(<double*>cnp.PyArray_DATA(self._row))
-        most_touched = min(self.design.n_lags, self.design.capacity * self.design.n_taps)
+        max_touched = min(self.design.n_lags, self.design.capacity * self.design.n_taps)
         stride = self.n_walks if self.n_walks == 1 else (self.n_walks + LANES - 1) // LANES * LANES
         n_doubles = (
             2 * self.n_features + LINE + spec.model.n_scratch(self.n_features) + 3 * n_exog
-            + most_touched * (most_touched + 1) + self.design.n_lags + 2 * self.design.capacity
+            + max_touched * (max_touched + 1) + self.design.n_lags + 2 * self.design.capacity
             + stride * (4 + self.design.n_lags + n_response(&self.design))
         )
         self.memory = <double*>malloc(
-            n_doubles * sizeof(double) + self.n_walks * sizeof(WeightsView) + most_touched * sizeof(Py_ssize_t)
+            n_doubles * sizeof(double) + self.n_walks * sizeof(WeightsView) + max_touched * sizeof(Py_ssize_t)
         )
         if self.memory == NULL:
             raise MemoryError()
@@ -94,10 +96,10 @@ cdef class SeriesRunner(Runner):
         self.exog = self.newest.scaled + self.n_features
         self.given = self.exog + n_exog
         self.inputs = self.given + n_exog
-        self.work.most_touched = most_touched
+        self.work.max_touched = max_touched
         self.work.spread = self.inputs + n_exog
-        self.work.crossed = self.work.spread + most_touched * most_touched
-        self.work.typical = self.work.crossed + most_touched
+        self.work.crossed = self.work.spread + max_touched * max_touched
+        self.work.typical = self.work.crossed + max_touched
         self.work.slope = self.work.typical + self.design.n_lags
         self.work.along = self.work.slope + self.design.capacity
         self.work.extra = self.work.along + self.design.capacity
@@ -183,7 +185,7 @@ cdef class SeriesRunner(Runner):
         if self.design.n_taps > 1 and not isnan(step.mean):         # the kernel knows the differenced series alone
             self.seen.mean = saturate(step.mean + base_of(&self.past, &self.design))
         if step.extra != NULL and not self.kernel.learns_extra and not isnan(step.var):
-            self.seen.var = smaller(step.var + self.work.extra[0], LARGEST)
+            self.seen.var = smaller(step.var + self.work.extra[0], MAX_VALUE)
         return True
 
     cdef void describe(self, double* record) noexcept nogil:

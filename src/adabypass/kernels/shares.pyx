@@ -11,7 +11,7 @@ from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.state import structures as design
 
-cdef double LEAST_EVIDENCE = design.LEAST_EVIDENCE
+cdef double MIN_EVIDENCE = design.MIN_EVIDENCE
 cdef double SCALE_DISCOUNT = design.SCALE_DISCOUNT
 cdef double PRIOR_COUNT = design.HORIZON_PRIOR_COUNT
 
@@ -37,9 +37,9 @@ cdef void add_log_scores(
                 share = exp(evidence[k] - best)
                 total += share
                 mixed += share * exp(scores[k] - best_score)
-        mixed = best_score + (larger(log(mixed / total), LEAST_EVIDENCE) if mixed > 0.0 else LEAST_EVIDENCE)
+        mixed = best_score + (larger(log(mixed / total), MIN_EVIDENCE) if mixed > 0.0 else MIN_EVIDENCE)
     for k in range(n):
-        score = mixed if isnan(scores[k]) else larger(scores[k], best_score + LEAST_EVIDENCE)
+        score = mixed if isnan(scores[k]) else larger(scores[k], best_score + MIN_EVIDENCE)
         evidence[k] = discount * evidence[k] + power * (score - best_score)
         largest = larger(largest, evidence[k])
     for k in range(n):

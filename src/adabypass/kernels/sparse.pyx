@@ -16,12 +16,14 @@ from adabypass.kernels.bank cimport (
     start_log_density,
 )
 from adabypass.kernels.runner cimport Runner
-from adabypass.kernels.step cimport Kernel, LARGEST, LINE, StepContext, WeightsView, next_line, saturate, scale_features
+from adabypass.kernels.step cimport (
+    Kernel, MAX_VALUE, LINE, StepContext, WeightsView, next_line, saturate, scale_features,
+)
 from adabypass.numerics.dispatch cimport KERNELS, LANES
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.state.bank_table cimport (
-    ANCHORED, ANCHOR_RATE, Bank, LARGEST_ERROR, LOG_SCORE, MAX_FAILURES, N_SEEN, N_WARM, PHASE, PHASE_SETTLED,
-    PHASE_UNSCALED, PHASE_WARMING, PREC_DECAY, PRIOR_PREC, SEASON_STEP, SLOPES_DRIFT, SMALLEST_ANCHOR_VAR,
+    ANCHORED, ANCHOR_RATE, Bank, MAX_ERROR, LOG_SCORE, MAX_UNDERPERFORMANCE_COUNT, N_SEEN, N_WARM, PHASE, PHASE_SETTLED,
+    PHASE_UNSCALED, PHASE_WARMING, PREC_DECAY, PRIOR_PREC, SEASON_STEP, SLOPES_DRIFT, MIN_ANCHOR_VAR,
     WARM_UP_WIDENING, Y_CENTER, Y_RUNNING_MEAN, Y_RUNNING_VAR, Y_SCALE, lay_scratch, scratch_size,
 )
 
@@ -31,12 +33,12 @@ from adabypass.state import bank as bank_spec
 cnp.import_array()
 
 cdef double LARGE_FEATURE = limits.LARGE_FEATURE
-cdef double LARGEST_LOG_SCALE = limits.LARGEST_LOG_SCALE
-cdef double SMALLEST_NEW_LOG = bank_spec.SMALLEST_NEW_LOG
-cdef double LARGEST_SHARE = 1e6     # of a variance in the sum of its drift, beyond which digits would be lost
+cdef double MAX_LOG_NOISE_SCALE = limits.MAX_LOG_NOISE_SCALE
+cdef double MIN_LOG_NEW_SLOPE_SD = bank_spec.MIN_LOG_NEW_SLOPE_SD
+cdef double MAX_VAR_RATIO = 1e6     # of a variance in the sum of its drift, beyond which digits would be lost
 
 cdef enum:
-    MOST_VECTORS = 4                # of a row, of which a step gathers the numbers of the features that are given
+    MAX_VECTORS = 4                # of a row, of which a step gathers the numbers of the features that are given
 
 
 cdef class SparseRunner(Runner):
@@ -67,7 +69,7 @@ cdef class SparseRunner(Runner):
     cdef const Py_ssize_t* all_indices
     cdef const double* all_values
     cdef Py_ssize_t n_vectors       # that are gathered
-    cdef Py_ssize_t[MOST_VECTORS] vectors   # where they begin in the row
+    cdef Py_ssize_t[MAX_VECTORS] vectors   # where they begin in the row
     cdef Py_ssize_t var             # which of them the variances are
     cdef Py_ssize_t common          # where the common variance is in the row
 
@@ -85,8 +87,8 @@ cdef class SparseRunner(Runner):
     cdef int _find_vectors(self, spec) except -1:
         """Find where the vectors that are gathered begin, and the common variance."""
         places = spec.layout.places(**spec.dims(self.n_features))
-        if len(spec.gathered) > MOST_VECTORS:
-            raise ValueError(f"a step gathers up to {MOST_VECTORS} vectors")
+        if len(spec.gathered) > MAX_VECTORS:
+            raise ValueError(f"a step gathers up to {MAX_VECTORS} vectors")
         for name in spec.gathered:
             self.vectors[self.n_vectors] = places[name][0].start
             self.n_vectors += 1
@@ -199,10 +201,10 @@ cdef class SparseRunner(Runner):
         cdef double* common = row + self.common
         cdef double* gathered = self.compact + self.n_head
         cdef double* gathered_var = gathered + self.var * n
-        cdef double smallest = LARGEST
+        cdef double smallest = MAX_VALUE
         self.kernel.learn(&self.newest, y)
         self.kernel.weights(&self.newest, &linear)
-        common[0] = smaller(common[0] + linear.drift_var, LARGEST)                          # (172)
+        common[0] = smaller(common[0] + linear.drift_var, MAX_VALUE)                          # (172)
         memcpy(row, self.compact, self.n_head * sizeof(double))
         for j in range(self.n_vectors):
             for k in range(n):
@@ -210,7 +212,7 @@ cdef class SparseRunner(Runner):
         for k in range(n):
             var[self.indices[k]] = gathered_var[k] - common[0]
             smallest = smaller(smallest, gathered_var[k])
-        if common[0] > LARGEST_SHARE * smallest:
+        if common[0] > MAX_VAR_RATIO * smallest:
             for i in range(self.n_features):
                 var[i] += common[0]
             for k in range(n):          # exactly, where a difference has lost digits
@@ -237,7 +239,7 @@ cdef class SparseBankRunner(SparseRunner):
 
     cdef StepContext without_features
     cdef Bank bank                      # of the features that are given
-    cdef double* new_log                # ν of (183), and how much was seen of it
+    cdef double* log_new_slope_sd                # ν of (183), and how much was seen of it
     cdef double* x_scale                # (features,)   0 of one that was never other than 0
     cdef double* x_count
     cdef double* x_square               # running mean square of a feature where it is given, in units of x_scale²
@@ -258,7 +260,7 @@ cdef class SparseBankRunner(SparseRunner):
         self.without_features.row = first
         self.without_features.constants = <const double*>cnp.PyArray_DATA(self.constants)
         self.without_features.extra = NULL
-        self.new_log = first + <Py_ssize_t>places["new_log"][0].start
+        self.log_new_slope_sd = first + <Py_ssize_t>places["log_new_slope_sd"][0].start
         self.x_scale = first + <Py_ssize_t>places["slope_scale"][0].start
         self.x_count = first + <Py_ssize_t>places["slope_count"][0].start
         self.x_square = first + <Py_ssize_t>places["slope_square"][0].start
@@ -294,7 +296,7 @@ cdef class SparseBankRunner(SparseRunner):
         cdef Bank* bank = &self.bank
         cdef Py_ssize_t i, k, walk, at, n = self.n_given, most = self.short_capacity
         cdef const double* anchored
-        cdef double x, new_var = exp(2.0 * self.new_log[0]) / n                                 # (183)
+        cdef double x, new_var = exp(2.0 * self.log_new_slope_sd[0]) / n                                 # (183)
         open_bank(&self.without_features, bank)
         self.intercept_mean, self.intercept_var = bank.walk_mean, bank.walk_cov
         anchored = setting(bank, ANCHORED)
@@ -322,7 +324,7 @@ cdef class SparseBankRunner(SparseRunner):
                 for walk in range(LANES):
                     bank.walk_cov[at + walk] = self._variance(anchored, i, walk)
             else:
-                bank.x_scale[k], bank.anchor_var[k] = smaller(fabs(x), LARGEST), 1.0
+                bank.x_scale[k], bank.anchor_var[k] = smaller(fabs(x), MAX_VALUE), 1.0
                 for walk in range(LANES):
                     bank.walk_mean[at + walk], bank.walk_cov[at + walk] = 0.0, new_var
             bank.z[k + bank.intercept] = 0.0
@@ -357,14 +359,14 @@ cdef class SparseBankRunner(SparseRunner):
 
     cdef void learn(self, double y) noexcept nogil:
         cdef Bank* bank = &self.bank
-        cdef double[LANES] failures
+        cdef double[LANES] counts
         if bank.row[PHASE] != PHASE_UNSCALED:
-            memcpy(failures, bank.walk_failures, LANES * sizeof(double))
+            memcpy(counts, bank.walk_underperformance_count, LANES * sizeof(double))
             KERNELS.bank_learn(bank, y)
             if not isnan(y):
                 self._learn_prior()
             self._put_back(not isnan(y))
-            self._restart_walks(failures)
+            self._restart_walks(counts)
         elif not isnan(y):
             bank.row[LOG_SCORE] = start_log_density(bank, y)
             bank.row[N_SEEN] += 1.0
@@ -379,7 +381,7 @@ cdef class SparseBankRunner(SparseRunner):
         """Move the deviation of new slopes along the evidence: equations (188) and (189)."""
         cdef Bank* bank = &self.bank
         cdef Py_ssize_t k, walk
-        cdef double new_var = exp(2.0 * self.new_log[0]) / self.n_given
+        cdef double new_var = exp(2.0 * self.log_new_slope_sd[0]) / self.n_given
         cdef double square = 0.0, slope = 0.0, effect = 0.0, part, h
         for k in range(self.n_given):
             if self.x_scale[self.indices[k]] <= 0.0:
@@ -391,10 +393,12 @@ cdef class SparseBankRunner(SparseRunner):
             part = smaller(square * new_var / h, 1.0)       # of the signal's variance that new slopes have
             slope += bank.walk_share[walk] * part * ((bank.left[walk] - h) / h + bank.move[walk] / h * bank.move[walk])
             effect += bank.walk_share[walk] * 2.0 * (part * h / (h + bank.walk_noise[walk])) ** 2
-        slope = smaller(larger(slope, -bank.constants[LARGEST_ERROR]), bank.constants[LARGEST_ERROR])
-        self.new_log[1] += effect - bank.constants[PREC_DECAY] * (self.new_log[1] - bank.constants[PRIOR_PREC])
-        self.new_log[0] += slope / self.new_log[1]
-        self.new_log[0] = smaller(larger(self.new_log[0], SMALLEST_NEW_LOG), 0.0)
+        slope = smaller(larger(slope, -bank.constants[MAX_ERROR]), bank.constants[MAX_ERROR])
+        self.log_new_slope_sd[1] += (
+            effect - bank.constants[PREC_DECAY] * (self.log_new_slope_sd[1] - bank.constants[PRIOR_PREC])
+        )
+        self.log_new_slope_sd[0] += slope / self.log_new_slope_sd[1]
+        self.log_new_slope_sd[0] = smaller(larger(self.log_new_slope_sd[0], MIN_LOG_NEW_SLOPE_SD), 0.0)
 
     cdef void _put_back(self, bint was_seen) noexcept nogil:
         """Keep what the bank has learned of the features that were given."""
@@ -404,8 +408,10 @@ cdef class SparseBankRunner(SparseRunner):
         cdef const double* moves = setting(bank, SLOPES_DRIFT)
         cdef double[LANES] least
         for walk in range(LANES):
-            least[walk] = LARGEST
-            self.drift_sum[walk] = smaller(self.drift_sum[walk] + bank.drift_var[walk] * moves[walk], LARGEST)   # (184)
+            least[walk] = MAX_VALUE
+            self.drift_sum[walk] = (
+                smaller(self.drift_sum[walk] + bank.drift_var[walk] * moves[walk], MAX_VALUE)  # (184)
+            )
         if bank.intercept:
             memcpy(self.intercept_mean, bank.walk_mean, LANES * sizeof(double))
             memcpy(self.intercept_var, bank.walk_cov, LANES * sizeof(double))
@@ -419,7 +425,7 @@ cdef class SparseBankRunner(SparseRunner):
                 self._keep_variance(anchored, i, walk, bank.walk_cov[at + walk])
                 least[walk] = smaller(least[walk], bank.walk_cov[at + walk])
         for walk in range(LANES):
-            if self.drift_sum[walk] > LARGEST_SHARE * least[walk]:
+            if self.drift_sum[walk] > MAX_VAR_RATIO * least[walk]:
                 self._settle_drift(anchored, walk)
 
     cdef void _see(self, Py_ssize_t k, double scale, bint was_seen) noexcept nogil:
@@ -434,7 +440,7 @@ cdef class SparseBankRunner(SparseRunner):
             self.x_count[i] += 1.0
             rate = larger(self.bank.constants[ANCHOR_RATE], 1.0 / (self.x_count[i] + 1.0))
             self.x_square[i] += rate * (z * z - self.x_square[i])
-            self.x_square[i] = larger(self.x_square[i], self.bank.constants[SMALLEST_ANCHOR_VAR])
+            self.x_square[i] = larger(self.x_square[i], self.bank.constants[MIN_ANCHOR_VAR])
 
     cdef void _settle_drift(self, const double* anchored, Py_ssize_t walk) noexcept nogil:
         """Add the sum of a walk's drift to every variance, and begin it anew."""
@@ -447,16 +453,16 @@ cdef class SparseBankRunner(SparseRunner):
             if self.x_scale[self.indices[k]] > 0.0:
                 self.slope_var[self.indices[k] * LANES + walk] = self.bank.walk_cov[at]
 
-    cdef void _restart_walks(self, const double* failures) noexcept nogil:
-        """Let all slopes of a walk that has given up, which had these failures, go on from the best: equation (59)."""
+    cdef void _restart_walks(self, const double* counts) noexcept nogil:
+        """Let all slopes of a walk that has given up, which had these counts, go on from the best: equation (59)."""
         cdef Bank* bank = &self.bank
-        cdef double most = bank.constants[MAX_FAILURES]
+        cdef double most = bank.constants[MAX_UNDERPERFORMANCE_COUNT]
         cdef Py_ssize_t walk, best = 0
         for walk in range(1, LANES):
             if bank.walk_share[walk] > bank.walk_share[best]:
                 best = walk
         for walk in range(LANES):
-            if failures[walk] + 1.0 < most or bank.walk_failures[walk] != 0.0 or walk == best:
+            if counts[walk] + 1.0 < most or bank.walk_underperformance_count[walk] != 0.0 or walk == best:
                 continue
             self._copy_walk(best, walk)
 
@@ -485,16 +491,16 @@ cdef class SparseBankRunner(SparseRunner):
         if is_first:
             row[Y_CENTER], row[Y_SCALE] = center, scale
             open_bank(&self.without_features, bank)
-            self.new_log[0], self.new_log[1] = 0.0, bank.constants[PRIOR_PREC]
+            self.log_new_slope_sd[0], self.log_new_slope_sd[1] = 0.0, bank.constants[PRIOR_PREC]
             reset(bank, 1.0 + bank.constants[WARM_UP_WIDENING] / count if row[PHASE] == PHASE_WARMING else 1.0)
             return
         ratio, move = row[Y_SCALE] / scale, (row[Y_CENTER] - center) / scale
         row[Y_CENTER], row[Y_SCALE] = center, scale
         row[Y_RUNNING_MEAN] = saturate(row[Y_RUNNING_MEAN] * ratio + move)
-        row[Y_RUNNING_VAR] = larger(saturate(row[Y_RUNNING_VAR] * ratio * ratio), bank.constants[SMALLEST_ANCHOR_VAR])
+        row[Y_RUNNING_VAR] = larger(saturate(row[Y_RUNNING_VAR] * ratio * ratio), bank.constants[MIN_ANCHOR_VAR])
         for k in range(bank.n_filters):
             moved = bank.filter_slow[k] + log(ratio)
-            bank.filter_slow[k] = smaller(larger(moved, -LARGEST_LOG_SCALE), LARGEST_LOG_SCALE)
+            bank.filter_slow[k] = smaller(larger(moved, -MAX_LOG_NOISE_SCALE), MAX_LOG_NOISE_SCALE)
         self._rescale(ratio, move)
 
     cdef void _rescale(self, double ratio, double move) noexcept nogil:

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.numerics.dispatch cimport MOST_FLEXIBLE, OPENED, Update
+from adabypass.numerics.dispatch cimport N_FLEXIBLE_NORMALS, OPENED, Update
 
 
 cdef enum:                      # those of the row that change by an `Update`
@@ -71,14 +71,14 @@ cdef struct LinearMixture:
     int64_t* family             # out  (K,)
     double* unit_var            # out  (K,)  variance of the noise, in units of noise_scale²
     Py_ssize_t n_flexible       # out  how many have flexible noise: they come first, and each is a component a normal
-    double[MOST_FLEXIBLE] normal_share  # out  of the normals of flexible noise
+    double[N_FLEXIBLE_NORMALS] normal_share  # out  of the normals of flexible noise
     double* fading              # out  (K,)  part of the log of noise_scale that fades,
     double* fade                # out  (K,)  and the share of it that is left a step later
     double* level_slope         # out  (K,)
     double* level_linear        # out  (K,)  1 if the noise's scale, not its log, is linear in the level, else 0
     double* differenced         # out  (K,)  1 if the weights move until they explain each observation, else 0
     double* feature_size        # out  (n_features,)  then, without an intercept: their usual sizes,
-    double least_size           # out  and how small their mean square over these may be, before they move less
+    double min_mean_square           # out  and how small their mean square over these may be, before they move less
     double level_center         # out
     double level_unit           # out
     const double* season_log    # out  (period,)  what each step of the season adds to the log of noise_scale; or NULL
@@ -117,7 +117,7 @@ cdef class Kernel:
     )
 
 
-cdef double LARGEST, LARGEST_WEIGHT, LARGEST_UNIT
+cdef double MAX_VALUE, MAX_WEIGHT, MAX_UNIT
 
 
 cdef enum:
@@ -130,13 +130,13 @@ cdef inline double* next_line(double* memory) noexcept nogil:
 
 
 cdef inline double saturate(double value) noexcept nogil:
-    """np.clip(value, -LARGEST, LARGEST)"""
-    return larger(-LARGEST, smaller(value, LARGEST))
+    """np.clip(value, -MAX_VALUE, MAX_VALUE)"""
+    return larger(-MAX_VALUE, smaller(value, MAX_VALUE))
 
 
 cdef inline double saturate_weight(double value) noexcept nogil:
-    """np.clip(value, -LARGEST_WEIGHT, LARGEST_WEIGHT)"""
-    return larger(-LARGEST_WEIGHT, smaller(value, LARGEST_WEIGHT))
+    """np.clip(value, -MAX_WEIGHT, MAX_WEIGHT)"""
+    return larger(-MAX_WEIGHT, smaller(value, MAX_WEIGHT))
 
 
 cdef inline void single_component(
@@ -151,7 +151,7 @@ cdef inline double unit_of(const WeightsView* linear, Py_ssize_t i) noexcept nog
     """By what a feature's weight in the row is multiplied to stand in the user's units."""
     if linear.x_scale == NULL:
         return 1.0
-    return smaller(linear.y_scale / linear.x_scale[i], LARGEST_UNIT) if linear.x_scale[i] > 0.0 else 0.0
+    return smaller(linear.y_scale / linear.x_scale[i], MAX_UNIT) if linear.x_scale[i] > 0.0 else 0.0
 
 
 cdef inline double weight_mean(const WeightsView* linear, Py_ssize_t i) noexcept nogil:

@@ -9,9 +9,9 @@ from adabypass.numerics.dispatch cimport KERNELS, Conditioning, Projection, Upda
 
 from adabypass.numerics import limits
 
-LARGEST = limits.LARGEST
-LARGEST_WEIGHT = limits.LARGEST_WEIGHT
-LARGEST_UNIT = limits.LARGEST_UNIT
+MAX_VALUE = limits.MAX_VALUE
+MAX_WEIGHT = limits.MAX_WEIGHT
+MAX_UNIT = limits.MAX_UNIT
 cdef double LARGE_FEATURE = limits.LARGE_FEATURE
 cdef double ROUNDING = limits.ROUNDING
 
@@ -109,7 +109,7 @@ cdef void condition(
     if step.is_diagonal:
         _condition_diagonal(step, m, S, drift_var, D, move, explained)
         return
-    cdef Conditioning by = Conditioning(drift_var, (step.n + 4) * ROUNDING, D, move, LARGEST_WEIGHT, explained)
+    cdef Conditioning by = Conditioning(drift_var, (step.n + 4) * ROUNDING, D, move, MAX_WEIGHT, explained)
     cdef double factor = KERNELS.condition(step.n, &by, step.x, step.scratch, step.scratch + step.n, m)
     cdef Update change = Update(factor, -1.0, step.scratch, NULL, step.scratch + step.n)
     update(step, COVARIANCE, &change, S)
@@ -155,7 +155,7 @@ cdef void scale_features(StepContext* step, const double* x, bint scale_up) noex
     step.x = x
     step.scale = 1.0
     if step.n >= CALL_FROM:
-        largest = KERNELS.largest_size(step.n, x)
+        largest = KERNELS.max_abs(step.n, x)
     else:
         for i in range(step.n):
             if fabs(x[i]) > largest:

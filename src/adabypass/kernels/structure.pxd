@@ -12,7 +12,7 @@ cdef enum:
 
 
 cdef class StructureRunner(Runner):
-    cdef Py_ssize_t most_states
+    cdef Py_ssize_t max_states
     cdef Py_ssize_t[N_FIELDS] starts        # of the row's fields
     cdef cnp.ndarray settings, lags, priors, waves
     cdef StructureBank bank

@@ -55,12 +55,12 @@ cdef class StructureRunner(Runner):
         bank.horizons.n_members = bank.n_structures
         bank.first_period = min(spec.periods, default=0.0)
         bank.waves = <const double*>cnp.PyArray_DATA(self.waves)
-        self.most_states = spec.sizes.max()
+        self.max_states = spec.sizes.max()
         bank.filters = <StructuralFilter*>malloc(bank.n_structures * sizeof(StructuralFilter))
         farthest = max(spec.horizons, default=1)
         self.memory = <double*>malloc(sizeof(double) * <Py_ssize_t>(
-            (1 + farthest) * bank.n_season + 3 * bank.n_exog + 2 * self.most_states + 2 * bank.n_structures
-            + 2 * farthest + max(ahead_size(self.most_states, bank.longest), bank.n_structures)
+            (1 + farthest) * bank.n_season + 3 * bank.n_exog + 2 * self.max_states + 2 * bank.n_structures
+            + 2 * farthest + max(ahead_size(self.max_states, bank.longest), bank.n_structures)
         ))
         if bank.filters == NULL or self.memory == NULL:
             raise MemoryError()
@@ -69,8 +69,8 @@ cdef class StructureRunner(Runner):
         bank.season = self.inputs + bank.n_exog
         bank.exog = bank.season + bank.n_season
         bank.x = bank.exog + bank.n_exog
-        bank.cov_x = bank.x + self.most_states
-        bank.scores = bank.cov_x + self.most_states
+        bank.cov_x = bank.x + self.max_states
+        bank.scores = bank.cov_x + self.max_states
         bank.shares = bank.scores + bank.n_structures
         bank.future_season = bank.shares + bank.n_structures
         bank.future_mean = bank.future_season + <Py_ssize_t>farthest * bank.n_season
@@ -223,7 +223,7 @@ cdef class StructureRunner(Runner):
             raise ValueError("exog must have a row for each step, and as many columns as the forecaster")
         means, variances = np.zeros((m, horizon)), np.ones((m, horizon))
         future.n_season, future.n_exog = max(bank.n_season, 1), max(bank.n_exog, 1)
-        cdef double[::1] room = np.empty(ahead_size(self.most_states, bank.longest))
+        cdef double[::1] room = np.empty(ahead_size(self.max_states, bank.longest))
         cdef double[:, ::1] mean = means, var = variances
         waves, columns = self.regressors_ahead(exog)
         cdef double[:, ::1] season = waves, known = columns

@@ -18,17 +18,17 @@ from adabypass.kernels.structures cimport (
 )
 from adabypass.numerics.special cimport larger, smaller
 
-from adabypass.numerics.limits import LARGEST_LOG_VAR as LARGEST_LOG_VAR_
+from adabypass.numerics.limits import MAX_LOG_VAR as MAX_LOG_VAR_
 from adabypass.state import structures as design
 from adabypass.state.structure_row import LAYOUT
 
 cdef double FARTHEST = design.FARTHEST
-cdef double LARGEST_VALUE = design.LARGEST_VALUE
+cdef double MAX_OBSERVATION = design.MAX_OBSERVATION
 cdef double SCALE_DISCOUNT = design.SCALE_DISCOUNT
 cdef double EVIDENCE_DISCOUNT = design.EVIDENCE_DISCOUNT
 cdef double EVIDENCE_POWER = design.EVIDENCE_POWER
-cdef double LARGEST_SURPRISE = design.LARGEST_SURPRISE
-cdef double LEAST_SCALE_VAR = design.LEAST_SCALE_VAR
+cdef double MAX_SURPRISE = design.MAX_SURPRISE
+cdef double MIN_SCALE_VAR = design.MIN_SCALE_VAR
 cdef double HORIZON_PRIOR_DOF = design.HORIZON_PRIOR_DOF
 cdef double SEASON_FROM = design.SEASON_FROM
 cdef Py_ssize_t LAGS_FROM = design.LAGS_FROM
@@ -37,7 +37,7 @@ cdef double MAX_ZERO_SHARE = design.MAX_ZERO_SHARE
 cdef double RANGES_BEYOND = design.RANGES_BEYOND
 cdef double MAX_LOG_SCALE = design.MAX_LOG_SCALE
 cdef double MIN_LOG_DOF = design.MIN_LOG_DOF
-cdef double LARGEST_LOG_VAR = LARGEST_LOG_VAR_
+cdef double MAX_LOG_VAR = MAX_LOG_VAR_
 cdef double N_UNCOUNTED = design.N_UNCOUNTED
 cdef Py_ssize_t N_START = design.N_START
 cdef enum:
@@ -115,7 +115,7 @@ cdef void keep_near(
     if bank.n_exog > 0:         # which may lead anywhere
         return
     beyond = RANGES_BEYOND * (bank.head[HIGHEST] - bank.head[LOWEST])
-    var = smaller(scale[0] * scale[0] * dof[0] / (dof[0] - 2.0), LARGEST_LOG_VAR)
+    var = smaller(scale[0] * scale[0] * dof[0] / (dof[0] - 2.0), MAX_LOG_VAR)
     mean[0] = smaller(mean[0], log(bank.head[HIGHEST] + beyond) - 0.5 * var)            # (226)
 
 
@@ -163,7 +163,7 @@ cdef void _observe(StructureBank* bank, double y, const double* exog) noexcept n
         return
     head[N_STEPS] += 1.0
     if not isnan(y):
-        y = larger(-LARGEST_VALUE, smaller(y, LARGEST_VALUE))
+        y = larger(-MAX_OBSERVATION, smaller(y, MAX_OBSERVATION))
         head[N_SEEN] += 1.0
         head[LOWEST], head[HIGHEST] = smaller(y, head[LOWEST]), larger(y, head[HIGHEST])
         if y > 0.0:
@@ -395,7 +395,7 @@ cdef double _scale(const StructureBank* bank, Py_ssize_t j, Py_ssize_t k, double
     cdef double prior = smaller(HORIZON_PRIOR_DOF, bank.filters[k].dof[0])
     cdef double total = bank.horizons.square_sum[j * bank.n_structures + k] + prior * one_step
     dof[0] = bank.horizons.dof[j] + prior
-    return larger(total / dof[0], LEAST_SCALE_VAR)
+    return larger(total / dof[0], MIN_SCALE_VAR)
 
 
 cdef void judge(StructureBank* bank, double z, double log_z, double t) noexcept nogil:
@@ -428,7 +428,7 @@ cdef void _judge_horizon(StructureBank* bank, Py_ssize_t j, double z, double log
                 constant - 0.5 * log(scale * bank.pending_var[at + k])
                 - 0.5 * (dof + 1.0) * log1p(square / (dof * scale)) - (jacobian if f.is_log else 0.0)
             )  # (191)
-            square = smaller(square, LARGEST_SURPRISE * scale)
+            square = smaller(square, MAX_SURPRISE * scale)
             is_judged = True
         bank.future_scratch[k] = square
     if not is_judged:

@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 from adabypass.kernels.multistep cimport growths
 from adabypass.numerics.special cimport larger, smaller
 
-from adabypass.numerics.limits import LARGEST_RESPONSE
+from adabypass.numerics.limits import MAX_RESPONSE
 from adabypass.state import structures as design
 
 cdef double LEVEL_PRIOR_VAR = design.LEVEL_PRIOR_VAR
@@ -22,15 +22,15 @@ cdef double LAG_PRIOR_VAR = design.LAG_PRIOR_VAR
 cdef double EXOG_PRIOR_VAR = design.EXOG_PRIOR_VAR
 cdef double PRIOR_DOF = design.PRIOR_DOF
 cdef double SCALE_DISCOUNT = design.SCALE_DISCOUNT
-cdef double LARGEST_SURPRISE = design.LARGEST_SURPRISE
-cdef double LARGEST_STATE_VAR = design.LARGEST_STATE_VAR
-cdef double LEAST_STATE_VAR = design.LEAST_STATE_VAR
-cdef double LEAST_SCALE_VAR = design.LEAST_SCALE_VAR
-cdef double BOUND = LARGEST_RESPONSE
+cdef double MAX_SURPRISE = design.MAX_SURPRISE
+cdef double MAX_STATE_VAR = design.MAX_STATE_VAR
+cdef double MIN_STATE_VAR = design.MIN_STATE_VAR
+cdef double MIN_SCALE_VAR = design.MIN_SCALE_VAR
+cdef double BOUND = MAX_RESPONSE
 cdef double RANGES_BEYOND = design.RANGES_BEYOND
 cdef double MAX_LAG_SPREAD = design.MAX_LAG_SPREAD
 cdef enum:
-    LEAST_RESPONSE = 60     # an impulse is followed for at least this many steps,
+    MIN_RESPONSE = 60     # an impulse is followed for at least this many steps,
     RESPONSE_LAGS = 6       # and for this many times the longest lag
 
 cdef struct Unknown:
@@ -77,7 +77,7 @@ cdef void _reset_cov(const StructuralFilter* f, double* cov) noexcept nogil:
 cdef void advance(StructuralFilter* f) noexcept nogil:
     """Carry the state a step on."""
     advance_state(f, f.mean, f.cov)
-    if f.cov[0] > LARGEST_STATE_VAR:
+    if f.cov[0] > MAX_STATE_VAR:
         _reset_cov(f, f.cov)
 
 
@@ -154,7 +154,7 @@ cdef double times_cov(const double* cov, const double* x, Py_ssize_t n, double* 
 
 cdef double scale_var(const StructuralFilter* f) noexcept nogil:
     """Squared scale of the noise: equation (134)."""
-    return larger(f.square_sum[0] / f.dof[0], LEAST_SCALE_VAR)
+    return larger(f.square_sum[0] / f.dof[0], MIN_SCALE_VAR)
 
 
 cdef void forecast(
@@ -182,15 +182,15 @@ cdef void learn(StructuralFilter* f, const double* cov_x, double z, Surprise* ou
         f.mean[i] += gain * error  # (136)
         for j in range(i + 1):
             row[j] -= gain * cov_x[j]  # (137)
-        row[i] = larger(row[i], LEAST_STATE_VAR)
+        row[i] = larger(row[i], MIN_STATE_VAR)
         row += i + 1
-    f.square_sum[0] = SCALE_DISCOUNT * dof * scale + smaller(square, LARGEST_SURPRISE * scale)  # (138)
+    f.square_sum[0] = SCALE_DISCOUNT * dof * scale + smaller(square, MAX_SURPRISE * scale)  # (138)
     f.dof[0] = SCALE_DISCOUNT * dof + 1.0
 
 
 cdef Py_ssize_t ahead_size(Py_ssize_t n, Py_ssize_t longest) noexcept nogil:
     """Count the numbers of scratch for states of up to n numbers and lags up to `longest`."""
-    return n * (n + 1) // 2 + 4 * n + longest * (longest + n + 4 + RESPONSE_LAGS) + LEAST_RESPONSE
+    return n * (n + 1) // 2 + 4 * n + longest * (longest + n + 4 + RESPONSE_LAGS) + MIN_RESPONSE
 
 
 cdef inline double bounded(double value) noexcept nogil:
@@ -199,7 +199,7 @@ cdef inline double bounded(double value) noexcept nogil:
 
 cdef void _stabilise(const StructuralFilter* f, const double* values, double* mean, double* response) noexcept nogil:
     """Damp lag weights under which the series would explode, about its recent mean: equations (64) and (70)."""
-    cdef Py_ssize_t i, n_steps = max(LEAST_RESPONSE, RESPONSE_LAGS * f.lags[f.n_lags - 1])
+    cdef Py_ssize_t i, n_steps = max(MIN_RESPONSE, RESPONSE_LAGS * f.lags[f.n_lags - 1])
     cdef double growth, early, damped, recent = 0.0, size = 0.0
     cdef double* weights = mean + f.n - f.n_lags
     for i in range(f.n_lags):

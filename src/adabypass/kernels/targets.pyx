@@ -13,11 +13,11 @@ from adabypass.distributions.record cimport ABSENT, Record, open_record
 from adabypass.kernels.bank cimport (
     describe_bank, export_mixture, forecast_bank, learn_bank, open_bank, setting, weigh, weights,
 )
-from adabypass.kernels.step cimport Kernel, LARGEST, LINE, StepContext, saturate
-from adabypass.numerics.dispatch cimport LANES, MOST_FLEXIBLE, OPENED
+from adabypass.kernels.step cimport Kernel, MAX_VALUE, LINE, StepContext, saturate
+from adabypass.numerics.dispatch cimport LANES, N_FLEXIBLE_NORMALS, OPENED
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.state.bank_table cimport (
-    Bank, LEAST_EVIDENCE, LOG_SCORE, NOISE_VAR, N_WARM, PHASE, PHASE_SETTLED, PRIOR_PREC, SEASON_STEP,
+    Bank, MIN_EVIDENCE, LOG_SCORE, NOISE_VAR, N_WARM, PHASE, PHASE_SETTLED, PRIOR_PREC, SEASON_STEP,
     TARGET_DISCOUNT, row_size, scratch_size,
 )
 
@@ -88,7 +88,7 @@ cdef Py_ssize_t _record_size(const Bank* bank) noexcept nogil:
     cdef Py_ssize_t k, n_shaped = 0
     for k in range(bank.n_filters):
         n_shaped += setting(bank, NOISE_VAR)[k] == 0.0
-    return 1 + MOST_FLEXIBLE + 2 * (bank.n_filters + LANES) + n_shaped
+    return 1 + N_FLEXIBLE_NORMALS + 2 * (bank.n_filters + LANES) + n_shaped
 
 
 cdef inline double over_unit(double value, double unit, int target) noexcept nogil:
@@ -172,7 +172,7 @@ cdef void mix_banks(StepContext* step, Targets* targets) noexcept nogil:
     for target in range(N_TARGETS):
         if targets.share[target] > 0.0:
             spread += targets.share[target] * (var[target] + (mean[target] - center) * (mean[target] - center))
-    step.mean, step.var = saturate(center), smaller(larger(spread, 1.0 / LARGEST), LARGEST)
+    step.mean, step.var = saturate(center), smaller(larger(spread, 1.0 / MAX_VALUE), MAX_VALUE)
     step.is_mixed = True
 
 
@@ -189,7 +189,7 @@ cdef void bring_back(int target, double unit, double* mean, double* var) noexcep
     """From mean and variance of the log or the root over its unit to those of y: equation (221)."""
     if fabs(mean[0]) < FEW_UNITS:       # which keeps most digits of a y that is far from 0
         back_moments(target, mean[0], var[0], mean, var)
-        mean[0], var[0] = saturate(unit * mean[0]), smaller(unit * var[0] * unit, LARGEST)
+        mean[0], var[0] = saturate(unit * mean[0]), smaller(unit * var[0] * unit, MAX_VALUE)
     elif target == LOG:
         back_moments(target, mean[0] + log(unit), var[0], mean, var)
     else:
@@ -230,7 +230,7 @@ cdef bint spread_extra(StepContext* step, Targets* targets, int target) noexcept
         return False
     slope = exp(log_slope(target, step.mean / targets.unit[0])) / targets.unit[0]
     for walk in range(LANES):
-        extra[walk] = smaller(slope * step.extra[walk] * slope, LARGEST)
+        extra[walk] = smaller(slope * step.extra[walk] * slope, MAX_VALUE)
     targets.bank[target].extra = extra
     return True
 
@@ -286,7 +286,7 @@ cdef void follow(StepContext* step, Targets* targets, double y) noexcept nogil:
         score[target] = learn_target(targets, target, x, y)
     if isnan(y) or isnan(score[IDENTITY]):
         return
-    log_score[0] = larger(log_mixture(targets.share, score), -LARGEST)
+    log_score[0] = larger(log_mixture(targets.share, score), -MAX_VALUE)
     weigh_targets(targets, score, log_score[0])
 
 
@@ -338,7 +338,7 @@ cdef void weigh_targets(Targets* targets, const double* score, double mixture) n
         targets.evidence[target] += score[target] if targets.share[target] > 0.0 else mixture
         best = larger(best, targets.evidence[target])
     for target in range(N_TARGETS):
-        targets.evidence[target] = larger(targets.evidence[target] - best, constants[LEAST_EVIDENCE])
+        targets.evidence[target] = larger(targets.evidence[target] - best, constants[MIN_EVIDENCE])
 
 
 cdef void describe(StepContext* step, double base, double* record) noexcept nogil:

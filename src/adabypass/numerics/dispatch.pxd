@@ -4,28 +4,28 @@ cdef extern from "kernels.h" nogil:
     enum:
         LANES
         OPENED
-        MOST_NORMALS
-        MOST_FLEXIBLE
+        MAX_NORMALS
+        N_FLEXIBLE_NORMALS
 
     ctypedef struct Normals:
         int n
-        double[MOST_NORMALS] share
-        double[MOST_NORMALS] sq
+        double[MAX_NORMALS] share
+        double[MAX_NORMALS] sq
 
     ctypedef struct FlexibleNormals:
-        double[MOST_FLEXIBLE] center
-        double[MOST_FLEXIBLE] sq
-        int[MOST_FLEXIBLE] twin
+        double[N_FLEXIBLE_NORMALS] center
+        double[N_FLEXIBLE_NORMALS] sq
+        int[N_FLEXIBLE_NORMALS] twin
 
     ctypedef struct Limits:
-        double largest
-        double largest_weight
-        double largest_distance
-        double smallest_signal
-        double largest_log_scale
+        double max_value
+        double max_weight
+        double max_distance
+        double min_signal
+        double max_log_noise_scale
         double resolution
         double rounding
-        double most_explained
+        double max_explained
         double max_spread
 
     ctypedef struct Evidence:
@@ -106,7 +106,7 @@ cdef extern from "kernels.h" nogil:
         ) noexcept nogil
         # of vectors
         double (*dot)(ptrdiff_t n, const double* a, const double* b) noexcept nogil
-        double (*largest_size)(ptrdiff_t n, const double* a) noexcept nogil
+        double (*max_abs)(ptrdiff_t n, const double* a) noexcept nogil
         # of packed lower triangles
         void (*update)(ptrdiff_t n, const Update* by, double* A) noexcept nogil
         void (*multiply)(

@@ -4,18 +4,18 @@ import numpy as np
 
 from adabypass.validation import Floats
 
-MOST_PERSISTENT = 0.97
+MAX_AUTOCORRELATION = 0.97
 """Maximum autocorrelation used by `bandwidth`: a random walk, for which no mean exists, has 1."""
 
 
-def mean_var(values: Floats, least_lags: int = 0) -> float:
+def mean_var(values: Floats, min_lags: int = 0) -> float:
     """Estimate the variance of the mean of `values`, which may be autocorrelated: Newey and West (1987).
 
     The autocovariances up to lag `bandwidth` have Bartlett weights. The result is never negative, and 0 only if all
     values are equal.
     """
     n, deviation = len(values), values - values.mean()
-    lags = bandwidth(values, least_lags)
+    lags = bandwidth(values, min_lags)
     total = float(deviation @ deviation)
     for lag in range(1, lags + 1):
         total += 2 * (1 - lag / (lags + 1)) * float(deviation[lag:] @ deviation[:-lag])
@@ -32,6 +32,6 @@ def bandwidth(values: Floats, least: int = 0) -> int:
     square = float(deviation @ deviation)
     if square == 0.0:
         return least
-    r = float(np.clip(deviation[1:] @ deviation[:-1] / square, -MOST_PERSISTENT, MOST_PERSISTENT))
+    r = float(np.clip(deviation[1:] @ deviation[:-1] / square, -MAX_AUTOCORRELATION, MAX_AUTOCORRELATION))
     rule = int(1.1447 * (4 * r**2 * n / (1 - r**2) ** 2) ** (1 / 3))
     return max(least, min(rule, n // 3))

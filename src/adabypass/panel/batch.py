@@ -29,7 +29,7 @@ class Failure(NamedTuple):
         return f'series "{self.series}": {self.error}' if self.series else str(self.error)
 
 
-class Ready(NamedTuple):
+class PreparedSeries(NamedTuple):
     """A series that can be run, and the exogenous values to come."""
 
     series: Series
@@ -72,7 +72,7 @@ class Batch:
     def forecast(self, table: SeriesTable, names: list[str]) -> list[Failure]:
         """Forecast these series; return those that could not be."""
         failed: dict[str, AdabypassError] = {}
-        ready: list[Ready] = []
+        ready: list[PreparedSeries] = []
         for name in names:
             try:
                 ready.append(self._prepared(table.series(name)))
@@ -84,13 +84,13 @@ class Batch:
             self._progress(len(failed))
         return [Failure(name, failed[name]) for name in names if name in failed]
 
-    def _prepared(self, series: Series) -> Ready:
+    def _prepared(self, series: Series) -> PreparedSeries:
         """Return a series with the exogenous values to come; refuse one whose values are missing."""
         if self._template.missing == "raise":
             series.check_exog(self._horizon, self._remedy)
-        return Ready(series, series.exog_ahead(self._horizon))
+        return PreparedSeries(series, series.exog_ahead(self._horizon))
 
-    def _run(self, ready: list[Ready]) -> dict[str, AdabypassError]:
+    def _run(self, ready: list[PreparedSeries]) -> dict[str, AdabypassError]:
         """Run and forecast series as one panel; return the errors of those that are too short."""
         assert isinstance(self._template, Forecaster)
         panel = Panel(self._template, n_threads=self._n_threads)
@@ -116,11 +116,11 @@ class Batch:
         short = (ready[i].series for i in np.flatnonzero(n_forecast == 0).tolist())
         return {series.name: too_short(series.y, n_needed) for series in short}
 
-    def _run_singly(self, ready: list[Ready]) -> dict[str, AdabypassError]:
+    def _run_singly(self, ready: list[PreparedSeries]) -> dict[str, AdabypassError]:
         """Run and forecast one series after another: baselines, and automatic forecasters with periods of their own."""
         failed: dict[str, AdabypassError] = {}
 
-        def work(each: Ready) -> tuple[Forecast, dict[str, Floats]] | AdabypassError:
+        def work(each: PreparedSeries) -> tuple[Forecast, dict[str, Floats]] | AdabypassError:
             twin = copy_for(each.series.frequency, self._template)
             try:
                 twin.run(each.series.y, each.series.exog, keep_predictive=False)

@@ -18,8 +18,8 @@ from adabypass.state.series import Missing
 from adabypass.timegrid.freq import Freq
 from adabypass.validation import check_int, shown
 
-LONGEST_HORIZON = 100_000
-MOST_REASONS = 10
+MAX_HORIZON = 100_000
+MAX_REASONS = 10
 """How many failures a warning lists."""
 
 
@@ -82,7 +82,7 @@ def forecast(
     >>> forecast(pl.DataFrame({"ds": nile.time, "y": nile.y}), horizon=2).columns
     ['ds', 'mean', 'sd', 'lower_90', 'upper_90']
     """
-    horizon = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
+    horizon = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
     check_on_error(on_error)
     table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
     panel = SeriesTable(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
@@ -108,6 +108,6 @@ def report(failures: list[Failure], n: int, on_error: Literal["warn", "raise"]) 
 
 
 def _in_words(failures: list[Failure], n: int) -> str:
-    reasons = "\n".join(f"  {failure}" for failure in failures[:MOST_REASONS])
-    more = f"\n  and {len(failures) - MOST_REASONS} more" * (len(failures) > MOST_REASONS)
+    reasons = "\n".join(f"  {failure}" for failure in failures[:MAX_REASONS])
+    more = f"\n  and {len(failures) - MAX_REASONS} more" * (len(failures) > MAX_REASONS)
     return f"{len(failures)} of {n} series could not be forecast and are left out:\n{reasons}{more}"

@@ -20,7 +20,7 @@ from adabypass.forecasting.state import KIND as FORECASTER
 from adabypass.forecasting.state import check_header, describe_settings
 from adabypass.kernels.runner import Runner
 from adabypass.regressors import KINDS, Regressor
-from adabypass.regressors.base import MOST_FEATURES
+from adabypass.regressors.base import MAX_FEATURES
 from adabypass.regressors.state import check_spec, describe_spec
 from adabypass.snapshots.header import Header
 from adabypass.validation import Floats, check_array
@@ -172,8 +172,8 @@ class ModelRows(RowKind):
         if table.ndim != 2 or len(table) != n or n_inputs not in (None, table.shape[1]):
             expected = "n_features" if n_inputs is None else str(n_inputs)
             raise ShapeError(f"X has shape {table.shape}, but must be ({n}, {expected}): a row for each observation.")
-        if not 1 <= table.shape[1] <= MOST_FEATURES:
-            raise ShapeError(f"X has {table.shape[1]} features, but a model has 1 to {MOST_FEATURES}.")
+        if not 1 <= table.shape[1] <= MAX_FEATURES:
+            raise ShapeError(f"X has {table.shape[1]} features, but a model has 1 to {MAX_FEATURES}.")
         if not np.isfinite(table).all():
             row, column = (int(i) for i in np.argwhere(~np.isfinite(table))[0])
             raise NotFiniteError(

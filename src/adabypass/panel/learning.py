@@ -20,7 +20,7 @@ Finish: TypeAlias = Callable[[Rows], None]
 """Takes the numbers of observations that were learned, in the thread that learned them: no other has their series."""
 
 
-class Record(NamedTuple):
+class StepOutput(NamedTuple):
     """What is kept of observations that are learned: no rows of what is not wanted."""
 
     seen: Floats
@@ -33,13 +33,13 @@ class Record(NamedTuple):
     """These numbers."""
 
 
-def new_record(n: int, n_record: int, *, keep: bool, keep_records: bool, watched: Rows = NOTHING) -> Record:
+def new_record(n: int, n_record: int, *, keep: bool, keep_records: bool, watched: Rows = NOTHING) -> StepOutput:
     """Return room for what is kept of `n` observations, whose forecasts have `n_record` numbers."""
     seen, records = np.empty((n if keep else 0, 3)), np.empty((n if keep_records else 0, n_record))
-    return Record(seen, records, watched, np.empty((n if len(watched) else 0, len(watched))))
+    return StepOutput(seen, records, watched, np.empty((n if len(watched) else 0, len(watched))))
 
 
-def forecast_next(store: RowStore, runners: list[Runner], which: Rows, X: Floats) -> Record:
+def forecast_next(store: RowStore, runners: list[Runner], which: Rows, X: Floats) -> StepOutput:
     """Forecast the next observation of every row."""
     found = new_record(len(which), runners[0].n_record, keep=True, keep_records=True)
 
@@ -57,7 +57,7 @@ def learn(
     row_of: Rows,
     y: Floats,
     X: Floats,
-    record: Record,
+    record: StepOutput,
     finish: Finish | None = None,
 ) -> None:
     """Forecast, then learn, observations that belong to the rows `row_of`, in any order of rows.
@@ -81,7 +81,7 @@ def learn_sorted(
     order: Rows,
     y: Floats,
     X: Floats,
-    record: Record,
+    record: StepOutput,
     finish: Finish | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Rows:
@@ -95,7 +95,7 @@ def learn_sorted(
         Where in `order` the observations of each row begin.
     order : array
         Numbers of the observations.
-    record : Record
+    record : StepOutput
         Filled with what is to be kept.
     finish : function, optional
         Called with the numbers of the observations of some rows, when these are learned.

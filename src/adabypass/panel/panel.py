@@ -14,19 +14,19 @@ from adabypass.panel.ahead import check_levels, forecast_ahead
 from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.ids import check_distinct, check_ids, find
 from adabypass.panel.kinds import kind_of
-from adabypass.panel.learning import Record, Rows
+from adabypass.panel.learning import Rows, StepOutput
 from adabypass.panel.pooling import pooled
 from adabypass.panel.results import Id, PanelForecast, PanelTrace
 from adabypass.panel.series import SeriesTable
-from adabypass.panel.series_rows import SeriesRows
+from adabypass.panel.series_rows import SeriesStore
 from adabypass.regressors import Regressor
 from adabypass.validation import Floats, check_array, check_flag, check_function, check_int
 
-LONGEST_HORIZON = 100_000
+MAX_HORIZON = 100_000
 Progress = Callable[[int], None]
 
 
-class Panel(SeriesRows):
+class Panel(SeriesStore):
     """Many series, each forecast by itself: as many forecasters, or models, with the same settings.
 
     Every series has one row of numbers, which is what a single forecaster would remember, to the bit. Compiled code
@@ -212,7 +212,7 @@ class Panel(SeriesRows):
         progress : function, optional
             Called now and then with the number of series done since the last call.
         """
-        n_steps = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
+        n_steps = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
         check_function(progress, "progress")
         wanted = check_levels(levels)
         if not self._kind.forecasts_ahead:
@@ -260,7 +260,7 @@ class Panel(SeriesRows):
         learning.check_targets(targets)
         return chosen, targets, self._kind.check_inputs(X, len(chosen), self._n_inputs)
 
-    def _learn(self, ids: list[Id], y: Floats, X: Floats, *, keep: bool, keep_records: bool) -> Record:
+    def _learn(self, ids: list[Id], y: Floats, X: Floats, *, keep: bool, keep_records: bool) -> StepOutput:
         with self._exclusive():
             rows, row_of = self._rows_of(ids, X.shape[1])
             runners = self._workers(len(y))
@@ -269,8 +269,8 @@ class Panel(SeriesRows):
             return found
 
     def _step_rows(
-        self, row_of: Rows, y: Floats, X: object, watched: Rows, finish: Callable[[Record, Rows], None] | None
-    ) -> Record:
+        self, row_of: Rows, y: Floats, X: object, watched: Rows, finish: Callable[[StepOutput, Rows], None] | None
+    ) -> StepOutput:
         """Forecast, then learn, observations of series whose row numbers are `row_of`.
 
         Parameters
@@ -299,7 +299,7 @@ class Panel(SeriesRows):
 
     def _learn_joined(
         self, ids: list[Id], y: Floats, begin: Rows, X: Floats, keep: bool, progress: Progress | None
-    ) -> tuple[Record, Rows]:
+    ) -> tuple[StepOutput, Rows]:
         """Learn whole series, one after the other in `y`: where each begins says `begin`."""
         with self._exclusive():
             rows, which = self._rows_of(ids, X.shape[1])

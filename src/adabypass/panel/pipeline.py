@@ -25,7 +25,7 @@ BATCH = 4096
 """Series whose forecasters are in memory at a time."""
 
 
-class Outcome(NamedTuple, Generic[T]):
+class SeriesResults(NamedTuple, Generic[T]):
     """Results of the series that could be processed, and the reasons of those that could not."""
 
     results: list[tuple[Series, T]]
@@ -42,12 +42,12 @@ class Forecasts(NamedTuple):
     """The first series and its forecast, to be drawn."""
 
 
-def each_series(
+def map_series(
     panel: SeriesTable,
     work: Callable[[Series], T],
     progress: Callable[[int], None] | None = None,
     n_threads: int | None = 1,
-) -> Outcome[T]:
+) -> SeriesResults[T]:
     """Process every series of a panel; a series that raises an error of this library does not stop the others.
 
     Parameters
@@ -84,7 +84,7 @@ def each_series(
             progress(1)
     if not results:
         _raise_first(failures)
-    return Outcome(results, failures)
+    return SeriesResults(results, failures)
 
 
 def forecast_series(

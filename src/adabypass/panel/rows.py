@@ -16,7 +16,7 @@ from adabypass.validation import Floats, shown
 
 BLOCK_BYTES = 1 << 25
 """Size of a block, 32 MB: memory is taken when a row in it is first used, so a small panel takes little."""
-MOST_RESIDENT = 1 << 29
+MAX_RESIDENT_BYTES = 1 << 29
 """Bytes of mapped rows that a pass through all of them moves, 512 MB, before it gives their memory back."""
 PAGE = mmap.ALLOCATIONGRANULARITY
 
@@ -101,9 +101,9 @@ class PanelRows:
         n_each : int
             Observations of each row.
         """
-        if self._file is None or self.n_bytes <= MOST_RESIDENT:
+        if self._file is None or self.n_bytes <= MAX_RESIDENT_BYTES:
             return progress
-        most, n_moved = max(1, MOST_RESIDENT // (8 * self.store.stride)) * n_each, 0
+        most, n_moved = max(1, MAX_RESIDENT_BYTES // (8 * self.store.stride)) * n_each, 0
 
         def report(n_done: int) -> None:
             nonlocal n_moved

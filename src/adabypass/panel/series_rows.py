@@ -19,11 +19,11 @@ from adabypass.panel.threads import SMALL, check_threads
 from adabypass.regressors import Regressor
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.savable import Savable
-from adabypass.snapshots.versions import upgraded
+from adabypass.snapshots.versions import upgrade
 from adabypass.validation import Floats, Integers
 
 
-class SeriesRows(Savable):
+class SeriesStore(Savable):
     """Series with a row each: added, dropped, selected, saved and loaded."""
 
     def _start(self, kind: RowKind, n_threads: int | None = None, rows_in: FilePath | None = None) -> None:
@@ -159,4 +159,4 @@ class SeriesRows(Savable):
     def __setstate__(self, given: object) -> None:
         if not isinstance(given, dict) or not isinstance(given.get("header"), dict):
             raise StateError("this pickled Panel holds no panel; make it anew.")
-        self._restore(upgraded(Snapshot(given["header"], dict(given.get("arrays") or {}), "this pickled Panel")))
+        self._restore(upgrade(Snapshot(given["header"], dict(given.get("arrays") or {}), "this pickled Panel")))

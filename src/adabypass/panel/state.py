@@ -11,22 +11,22 @@ from adabypass.panel.ids import check_distinct, check_ids
 from adabypass.panel.kinds import RowKind, described_kind
 from adabypass.panel.results import Id
 from adabypass.panel.rows import PanelRows
-from adabypass.regressors.base import MOST_FEATURES
+from adabypass.regressors.base import MAX_FEATURES
 from adabypass.regressors.state import check_layout
 from adabypass.snapshots.container import Array, Snapshot
 from adabypass.snapshots.header import Header
-from adabypass.snapshots.versions import heading
+from adabypass.snapshots.versions import base_header
 from adabypass.validation import Floats
 
 KIND = "Panel"
-MOST_SERIES = 1 << 40
+MAX_SERIES = 1 << 40
 
 
 def describe(
     kind: RowKind, index: dict[Id, int], rows: PanelRows | None, n_inputs: int | None
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the header and the arrays of a panel's snapshot."""
-    header = heading(KIND) | {"series": kind.describe(), "n_series": len(index), "n_inputs": n_inputs}
+    header = base_header(KIND) | {"series": kind.describe(), "n_series": len(index), "n_inputs": n_inputs}
     lines = "".join(f"{json.dumps(each)}\n" for each in index)
     ids = np.frombuffer(lines.encode("utf-8", "surrogatepass"), np.uint8)
     if n_inputs is None:
@@ -44,8 +44,8 @@ def check_snapshot(snapshot: Snapshot) -> tuple[RowKind, list[Id], Iterator[Floa
     if header.text("kind") != KIND:
         header.refuse(f"it holds {header.text('kind')[:40]!r}, not a Panel; use adabypass.load or from_bytes")
     kind = described_kind(header.part("series"))
-    n_series = header.whole("n_series", maximum=MOST_SERIES)
-    n_inputs = header.whole_or_none("n_inputs", maximum=MOST_FEATURES)
+    n_series = header.whole("n_series", maximum=MAX_SERIES)
+    n_inputs = header.whole_or_none("n_inputs", maximum=MAX_FEATURES)
     ids = _ids(snapshot, header)
     if len(ids) != n_series:
         header.refuse(f"it has {len(ids)} ids for {n_series} series")

@@ -13,7 +13,7 @@ from adabypass.validation import Integers, check_int
 
 S = TypeVar("S")
 T = TypeVar("T")
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 CHUNK = 16_384
 """Observations that a thread works on at most before it looks whether it is to stop: about a tenth of a second."""
 SMALL = 256
@@ -26,7 +26,7 @@ def check_threads(n_threads: object) -> int:
     """Return how many threads to use: as many as there are processors for this process, if None."""
     if n_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return check_int(n_threads, "n_threads", minimum=1, maximum=MOST_THREADS)
+    return check_int(n_threads, "n_threads", minimum=1, maximum=MAX_THREADS)
 
 
 def chunks(begin: Integers, n_threads: int) -> list[slice]:

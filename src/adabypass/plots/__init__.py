@@ -3,19 +3,19 @@
 The only package that imports matplotlib. `time` may be numbers or dates; of a long trace, some 1,500 moments are drawn.
 """
 
-from adabypass.plots.calibration import calibrated, coverage, pit, reliability
+from adabypass.plots.calibration import calibration, coverage, pit, reliability
 from adabypass.plots.canvas import label, mark_span, save
 from adabypass.plots.components import components
-from adabypass.plots.forecasts import fan, horizon, predictions
+from adabypass.plots.forecasts import fan, history, predictions
 from adabypass.plots.learned import changes, parameters, weights
 
 __all__ = [
-    "calibrated",
+    "calibration",
     "changes",
     "components",
     "coverage",
     "fan",
-    "horizon",
+    "history",
     "label",
     "mark_span",
     "parameters",

@@ -6,7 +6,7 @@ import numpy as np
 
 from adabypass.plots import canvas
 from adabypass.plots.canvas import CHANCE, MARK, OBSERVED, Axes
-from adabypass.results import calibration
+from adabypass.results import calibration as measures
 from adabypass.results.trace import Trace
 
 Panels: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -27,7 +27,7 @@ def pit(trace: Trace, bins: int = 20, ax: Axes | None = None, *, skip: int = 0) 
     skip : whole number
         How many of the first observations to leave out.
     """
-    edges, density, (low, high) = calibration.pit_histogram(trace, bins, skip=skip)
+    edges, density, (low, high) = measures.pit_histogram(trace, bins, skip=skip)
     ax = canvas.new_axes((6, 4)) if ax is None else ax
     ax.bar(
         edges[:-1], density, np.diff(edges), align="edge", color=canvas.tint(0.5, MARK), edgecolor="white",
@@ -58,7 +58,7 @@ def reliability(trace: Trace, ax: Axes | None = None, *, skip: int = 0) -> Axes:
     skip : whole number
         How many of the first observations to leave out.
     """
-    nominal, observed, standard_error = calibration.reliability(trace, skip=skip)
+    nominal, observed, standard_error = measures.reliability(trace, skip=skip)
     ax = canvas.new_axes((4.8, 4.8)) if ax is None else ax
     ax.plot([0, 1], [0, 1], color=OBSERVED, linewidth=0.9, linestyle=(0, (4, 3)), label="calibrated")
     ax.errorbar(
@@ -90,8 +90,8 @@ def coverage(trace: Trace, level: float = 0.9, window: int = 100, time: object =
     ax
         Where to draw; new axes if not given.
     """
-    share = calibration.coverage_over_time(trace, level, window)
-    low, high = (hits / window for hits in calibration.chance_range(window, level))
+    share = measures.coverage_over_time(trace, level, window)
+    low, high = (hits / window for hits in measures.chance_range(window, level))
     at = canvas.times(time, len(trace))
     ax = canvas.new_axes((10, 3.2)) if ax is None else ax
     ax.axhspan(low, high, color=CHANCE, linewidth=0, label="95 % by chance")
@@ -106,7 +106,7 @@ def coverage(trace: Trace, level: float = 0.9, window: int = 100, time: object =
     return ax
 
 
-def calibrated(trace: Trace, time: object = None) -> Panels:
+def calibration(trace: Trace, time: object = None) -> Panels:
     """Draw PIT, reliability and coverage over time on one figure, and return its three Axes.
 
     Parameters

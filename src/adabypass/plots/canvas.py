@@ -11,7 +11,7 @@ import numpy as np
 
 from adabypass.errors import MissingExtraError, ParameterError, ShapeError
 from adabypass.files import replace_file
-from adabypass.numerics.limits import LARGEST
+from adabypass.numerics.limits import MAX_VALUE
 from adabypass.tables.text import printable
 from adabypass.validation import Floats
 
@@ -56,9 +56,9 @@ Times: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 OBSERVED, PREDICTED, BAND, MARK = "black", "#c8102e", "#f7b6c2", "#3b6ea5"
 CHANCE = "0.88"
 """What chance alone would give: a light grey behind the data."""
-MOST_MOMENTS = 1_500
+MAX_POINTS = 1_500
 """As many moments as a figure can show; a mixture's quantiles at more of them would take long and show nothing."""
-UNKNOWN_SD = LARGEST**0.5 / 1e10
+UNKNOWN_SD = MAX_VALUE**0.5 / 1e10
 """A forecast with a standard deviation above this, or an infinite one, says that nothing is known yet."""
 FORMATS = (".png", ".pdf", ".svg")
 NO_GLYPH = "Glyph .* missing from"
@@ -105,9 +105,9 @@ def times(time: object, n: int, name: str = "time") -> Times:
 
 def chosen_moments(n: int) -> "np.ndarray[Any, np.dtype[np.int64]]":
     """Choose the moments to draw: all, or of a long trace evenly spread ones, the first and the last among them."""
-    if n <= MOST_MOMENTS:
+    if n <= MAX_POINTS:
         return np.arange(n)
-    return np.linspace(0, n - 1, MOST_MOMENTS).round().astype(np.int64)
+    return np.linspace(0, n - 1, MAX_POINTS).round().astype(np.int64)
 
 
 def known(values: Floats, sd: Floats) -> Floats:
@@ -224,7 +224,7 @@ def save(picture: "Axes | Figure | np.ndarray[Any, np.dtype[Any]]", path: str | 
     >>> import tempfile
     >>> from adabypass import AutoBypass, plots
     >>> trace = AutoBypass().run([[1.0], [2.0], [3.0]], [1.1, 2.3, 2.9])
-    >>> plots.save(plots.fan(trace), tempfile.mkdtemp() + "/fan.png")
+    >>> plots.save(plots.history(trace), tempfile.mkdtemp() + "/history.png")
     """
     file = Path(path)
     kind = file.suffix.lower()

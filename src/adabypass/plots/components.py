@@ -10,7 +10,7 @@ from adabypass.plots import canvas
 from adabypass.plots.learned import LINES
 from adabypass.validation import shown
 
-MOST_BARS = 8
+MAX_BARS = 8
 
 
 def components(explanation: Explanation, ax: Any = None) -> "np.ndarray[Any, np.dtype[Any]]":
@@ -46,7 +46,7 @@ def components(explanation: Explanation, ax: Any = None) -> "np.ndarray[Any, np.
 
 
 def _draw_shares(ax: Any, explanation: Explanation) -> None:
-    names = list(explanation.shares)[:MOST_BARS]
+    names = list(explanation.shares)[:MAX_BARS]
     places = np.arange(len(names))[::-1]
     ax.barh(places, [explanation.shares[name] for name in names], color=LINES[0])
     ax.set_yticks(places, names)

@@ -11,7 +11,7 @@ from adabypass.plots.canvas import BAND, OBSERVED, PREDICTED, Axes, Times
 from adabypass.results.trace import Trace
 from adabypass.validation import Floats, check_array, check_int
 
-LONGEST_HISTORY = 1_000_000_000
+MAX_HISTORY = 1_000_000_000
 CROWDED = 1_000
 """From so many observations on, lines are thinner."""
 
@@ -61,7 +61,7 @@ def predictions(trace: Trace, time: object = None, *, offset: float = 0.0, ax: A
     return ax
 
 
-def fan(trace: Trace, time: object = None, levels: Sequence[float] = (0.5, 0.9), ax: Axes | None = None) -> Axes:
+def history(trace: Trace, time: object = None, levels: Sequence[float] = (0.5, 0.9), ax: Axes | None = None) -> Axes:
     """Draw the observations over the central intervals in which each was expected before it was seen.
 
     The first forecasts, made when nothing is known yet, have no bounds and are left blank.
@@ -92,7 +92,7 @@ def fan(trace: Trace, time: object = None, levels: Sequence[float] = (0.5, 0.9),
     return ax
 
 
-def horizon(
+def fan(
     forecast: Ahead,
     y: object = None,
     time: object = None,
@@ -129,9 +129,7 @@ def horizon(
     at = canvas.times(time, len(past))
     ahead = _future(at, time, future_time, len(forecast))
     shown = (
-        max(4 * len(forecast), 50)
-        if history is None
-        else check_int(history, "history", minimum=1, maximum=LONGEST_HISTORY)
+        max(4 * len(forecast), 50) if history is None else check_int(history, "history", minimum=1, maximum=MAX_HISTORY)
     )
     past, at = past[-shown:], at[-shown:]
     ordered = _widest_first(levels)
@@ -174,7 +172,7 @@ def _nested(ax: Axes, at: Times, bands: Sequence[tuple[Floats, ...]], levels: Se
 
 
 def _paths(forecast: Ahead, paths: int) -> Any:
-    if check_int(paths, "paths", minimum=0, maximum=LONGEST_HISTORY) == 0:
+    if check_int(paths, "paths", minimum=0, maximum=MAX_HISTORY) == 0:
         return []
     if forecast.paths is None:
         raise NotReadyError(f"paths is {paths}, but this forecast holds no simulated paths; let paths be 0.")

@@ -116,7 +116,7 @@ def parameters(
 
 
 def changes(
-    trace: Trace, time: object = None, ax: Axes | None = None, *, threshold: float = 0.5, least_gap: int = 30
+    trace: Trace, time: object = None, ax: Axes | None = None, *, threshold: float = 0.5, min_gap: int = 30
 ) -> Axes:
     """Draw the observations, and mark when the regime changed.
 
@@ -132,10 +132,10 @@ def changes(
         When each observation was made; their number if not given.
     ax
         Where to draw; new axes if not given.
-    threshold, least_gap
+    threshold, min_gap
         As in `Trace.changes`.
     """
-    found = trace.changes(threshold, least_gap)
+    found = trace.changes(threshold, min_gap)
     at = canvas.times(time, len(trace))
     ax = canvas.new_axes() if ax is None else ax
     canvas.observations(ax, at, trace.y, joined=True)

@@ -28,7 +28,7 @@ from adabypass.state.bank import AutoBypassSpec
 from adabypass.state.bank_table import Setting
 from adabypass.validation import Floats
 
-SMALLEST_DENSITY = 1e-290
+MIN_DENSITY = 1e-290
 """Minimum density of a filter relative to the largest. If all filters of a walk are below it, their shares decide."""
 
 
@@ -53,7 +53,7 @@ class Bank(NamedTuple):
     def shared(self) -> Shared:
         """Return the noise parameters that all filters share at the next step."""
         season_log = 0.0 if self.season is None else self.season.next_log
-        return Shared(self.newest.least_scale(self.units), self.normal_shares, season_log)
+        return Shared(self.newest.min_scale(self.units), self.normal_shares, season_log)
 
     @property
     def shares(self) -> Floats:
@@ -185,9 +185,7 @@ def update(bank: Bank, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[Bank,
     bank = learn_volatilities(bank, says, newest, spec)
     volatilities = np.repeat(np.arange(len(bank.volatilities)), spec.n_walks)
     learned = [
-        filters.learn_noise(
-            each, setting, bank.volatilities[noise], seen, bank.n_seen, newest, shared.least_scale, spec
-        )
+        filters.learn_noise(each, setting, bank.volatilities[noise], seen, bank.n_seen, newest, shared.min_scale, spec)
         for each, setting, noise, seen in zip(bank.filters, spec.filters(), volatilities, says, strict=True)
     ]
     logs = np.array([seen.log_density for seen in says])
@@ -217,8 +215,8 @@ def learn_walks(
         if spec.filters()[k].differenced:
             posterior = walks.explain(posterior, z, y, walks.direction(z, bank.anchor, spec))
         error = abs(y - mean) / sqrt(signal_var + float(noise[k :: spec.n_walks].min()))
-        strikes = walk.strikes + 1 if error > spec.jump_distance else 0  # (115)
-        moved.append(walk._replace(weights=posterior, strikes=strikes))
+        consecutive_outliers = walk.consecutive_outliers + 1 if error > spec.jump_distance else 0  # (115)
+        moved.append(walk._replace(weights=posterior, consecutive_outliers=consecutive_outliers))
     return tuple(moved)
 
 
@@ -229,7 +227,7 @@ def matched(bank: Bank, says: list[Seen], spec: AutoBypassSpec) -> list[tuple[fl
     """
     logs = np.array([seen.log_density for seen in says])
     moves, lefts = np.array([seen.move for seen in says]), np.array([seen.left for seen in says])
-    weights, n = bank.shares * (np.exp(logs - logs.max()) + SMALLEST_DENSITY), spec.n_walks  # (123)
+    weights, n = bank.shares * (np.exp(logs - logs.max()) + MIN_DENSITY), spec.n_walks  # (123)
     return [walks.matched(weights[k::n] / weights[k::n].sum(), moves[k::n], lefts[k::n]) for k in range(n)]
 
 
@@ -251,7 +249,7 @@ def _let_time_pass(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:
         if spec.filters()[k].differenced:
             u, var = walks.direction(z, bank.anchor, spec), bank.of_walk(k, noise, bank.shares)  # (126)
             weights = Weights(prior.mean, prior.cov + var * np.outer(u, u))  # (119)
-        passed.append(bank.walks[k]._replace(weights=weights, strikes=0))
+        passed.append(bank.walks[k]._replace(weights=weights, consecutive_outliers=0))
     faded = (
         filters.move_fast(each, bank.volatilities[k // spec.n_walks].decay(setting, spec), 0.0, 0.0, 0.0)
         for k, (each, setting) in enumerate(zip(bank.filters, spec.filters(), strict=True))
@@ -300,7 +298,7 @@ def learn_season(bank: Bank, says: list[Seen], newest: Newest, spec: AutoBypassS
         return None
     slopes = slopes_of(bank, says, newest, spec)
     rate = max(spec.season_rate, 1 / (1 + spec.season_prior + bank.n_seen / spec.period))
-    logs, most, slope = bank.season.logs.copy(), spec.largest_season_log, inner(bank.shares, slopes)
+    logs, most, slope = bank.season.logs.copy(), spec.max_season_log, inner(bank.shares, slopes)
     moved = float(logs[bank.season.step]) + rate * slope
     logs[bank.season.step] = min(max(moved, -most), most)  # (114)
     cosine, sine = (
@@ -347,18 +345,18 @@ def restart_failing(bank: Bank, spec: AutoBypassSpec) -> Bank:
     restarted = list(bank.walks)
     for k, each in enumerate(bank.walks):
         if k == best or shares[k] > spec.failure_margin * rate * prior[k]:
-            restarted[k] = each._replace(failures=max(each.failures - 1, 0))
-        elif each.failures + 1 < spec.max_failures:
-            restarted[k] = each._replace(failures=each.failures + 1)
+            restarted[k] = each._replace(underperformance_count=max(each.underperformance_count - 1, 0))
+        elif each.underperformance_count + 1 < spec.max_underperformance_count:
+            restarted[k] = each._replace(underperformance_count=each.underperformance_count + 1)
         else:
-            restarted[k] = each._replace(failures=0, weights=bank.walks[best].weights)  # (59)
+            restarted[k] = each._replace(underperformance_count=0, weights=bank.walks[best].weights)  # (59)
     return bank._replace(walks=tuple(restarted))
 
 
 def move_level(bank: Bank, y: float, spec: AutoBypassSpec) -> Bank:
     """Update the running mean and variance of y."""
     rate, deviation = max(spec.level_rate, 1 / (bank.n_seen + 2)), y - bank.level.mean
-    var = max((1 - rate) * (bank.level.var + rate * deviation**2), spec.smallest_anchor_var)
+    var = max((1 - rate) * (bank.level.var + rate * deviation**2), spec.min_anchor_var)
     return bank._replace(level=Level(bank.level.mean + rate * deviation, var))  # (105)
 
 
@@ -371,6 +369,6 @@ def move_anchor(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:
         new_var = var + rate * (z**2 - var)
     new_move_var = move_var + rate * ((z - newest) ** 2 - move_var) * (bank.n_seen > 1)  # (121)
     moves = bank.units.x_scale > 0
-    new_var, new_move_var = (np.maximum(each, spec.smallest_anchor_var) for each in (new_var, new_move_var))
+    new_var, new_move_var = (np.maximum(each, spec.min_anchor_var) for each in (new_var, new_move_var))
     kept = ((new_center, center), (new_var, var), (z * spec.intercept, newest), (new_move_var, move_var))
     return bank._replace(anchor=Anchor(*(np.where(moves, new, old) for new, old in kept)))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from scipy.special import digamma, kve
 
-from adabypass.numerics.limits import LARGEST_PREC, SMALLEST_RHO
+from adabypass.numerics.limits import MAX_PREC, MIN_RHO
 from adabypass.reference.bypass import Omega, Surprise, Theta
 from adabypass.reference.special import NoiseMean, noise_mean
 
@@ -84,9 +84,9 @@ def factors(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[
     r = e - c * h / D
     shape = omega.a + (n_features / 2 if "E2" in corrections else 0)
     rate = omega.b + (p2 * c**2 / D**2 + n_features / alpha - p2 / D) / 2
-    rho = max((r - mu) ** 2 + h / (D * beta) + V, SMALLEST_RHO)
+    rho = max((r - mu) ** 2 + h / (D * beta) + V, MIN_RHO)
     return Factors(
-        DriftPrec(shape, max(rate, shape / LARGEST_PREC)),
+        DriftPrec(shape, max(rate, shape / MAX_PREC)),
         NoisePrec(-0.5 if "E3" in corrections else -1.0, rho),
         r,
         beta,

@@ -11,10 +11,10 @@ import numpy as np
 
 from adabypass.numerics.limits import (
     CONVERGENCE_CAP,
-    LARGEST_HYPERPARAMETER,
-    LARGEST_PREC,
-    SMALLEST_PREC,
-    SMALLEST_RHO,
+    MAX_HYPERPARAMETER,
+    MAX_PREC,
+    MIN_PREC,
+    MIN_RHO,
 )
 from adabypass.reference.linear_gaussian import Weights, condition, drift, inner
 from adabypass.reference.special import bessel_ratio, truncated_moments
@@ -102,9 +102,9 @@ def sweep(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[st
     r = e - c * h / D  # (20)
     spread = 2 * omega.b + p2 * c**2 / D**2 + n_features / alpha - p2 / D
     shape = 2 * omega.a + (n_features if "E2" in corrections else 0)
-    rho = max((r - mu) ** 2 + h / (D * beta) + V, SMALLEST_RHO)  # (22)
+    rho = max((r - mu) ** 2 + h / (D * beta) + V, MIN_RHO)  # (22)
     return Theta(
-        min(max(shape / spread, SMALLEST_PREC), LARGEST_PREC) if spread > 0 else LARGEST_PREC,  # (21)
+        min(max(shape / spread, MIN_PREC), MAX_PREC) if spread > 0 else MAX_PREC,  # (21)
         rho**-0.5 if "E3" in corrections else bessel_ratio(rho),  # (23)
         *truncated_moments(r, beta, omega.epsilon, atoms="E4" in corrections),  # (24); E4: (231)
     )
@@ -164,7 +164,7 @@ def _adapt(belief: Belief, x: Floats, e: float, spec: AdaBypassSpec) -> Omega:
     """Move a, b and ε by the same amount along the gradient of the squared error."""
     theta = belief.theta
     d = spec.aggressiveness * theta.noise_prec * inner(x, belief.gradient.mean) * (e - theta.noise_mean)  # (30)
-    return Omega(*(min(max(value + d, spec.omega_min), LARGEST_HYPERPARAMETER) for value in belief.omega))  # (31)
+    return Omega(*(min(max(value + d, spec.omega_min), MAX_HYPERPARAMETER) for value in belief.omega))  # (31)
 
 
 def _follow(gradient: Gradient, x: Floats, gain: Floats, left: float, pull: float) -> Gradient:

@@ -45,16 +45,16 @@ def judge(horizon: Horizon, expected: Floats, y: float) -> Horizon:
     """Learn from forecasts of a value that has been seen."""
     error, dof, score = y - expected, horizon.dof, None
     square = error**2
-    if dof >= design_of.FEWEST_SQUARES:
+    if dof >= design_of.MIN_SQUARES:
         scale = horizon.square_sum / dof
-        score, square = log_density(error, scale, dof), np.minimum(square, structures.LARGEST_SURPRISE * scale)
+        score, square = log_density(error, scale, dof), np.minimum(square, structures.MAX_SURPRISE * scale)
     return judge_horizon(horizon, score, square, design_of.EVIDENCE_DISCOUNT)  # (197), (198)
 
 
 def filter_shares(horizons: Sequence[Horizon], share: Floats, groups: Sequence[int], step: int) -> Floats:
     """Return the shares of all filters at a step ahead, from those of one step."""
     total = np.bincount(groups, share)
-    table = evidence_table(horizons, np.log(np.maximum(total, design_of.LEAST_SHARE)))
+    table = evidence_table(horizons, np.log(np.maximum(total, design_of.MIN_SHARE)))
     weight = shares(at_step(table, design_of.HORIZONS, step), total > 0)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.nan_to_num(weight[list(groups)] * share / total[list(groups)]))  # (199)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.numerics.limits import SMALLEST_SIGNAL
+from adabypass.numerics.limits import MIN_SIGNAL
 from adabypass.numerics.noise import FLEXIBLE_NORMALS, NORMALS, Family, Normals
 from adabypass.reference.linear_gaussian import Weights, drift, guard, inner
 from adabypass.reference.special import NEGLIGIBLE_LOG, NODES, WEIGHTS
@@ -162,7 +162,7 @@ def move_weights(prior: Weights, x: Floats, move: float, left: float) -> Weights
     """Update the weights so that the mean of x'w moves by `move`, and its variance falls to `left` if it is larger."""
     Px = prior.cov @ x
     h = inner(x, Px)
-    if h <= SMALLEST_SIGNAL:  # x'w is known exactly: there is nothing to learn
+    if h <= MIN_SIGNAL:  # x'w is known exactly: there is nothing to learn
         return prior
     guarded, floor = guard(prior.cov, x, h)  # (28)
     shrink = max(1.0 - left / h, 0.0) / max(h, floor)

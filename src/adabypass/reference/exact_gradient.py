@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.numerics.limits import LARGEST_HYPERPARAMETER, LARGEST_PREC, SMALLEST_PREC, SMALLEST_RHO
+from adabypass.numerics.limits import MAX_HYPERPARAMETER, MAX_PREC, MIN_PREC, MIN_RHO
 from adabypass.reference import bypass
 from adabypass.reference.bypass import Belief, Omega, Surprise, Theta
 from adabypass.reference.linear_gaussian import Weights, drift, inner
@@ -58,7 +58,7 @@ def adapt(belief: Belief, slopes: Slopes, x: Floats, e: float, spec: AdaBypassSp
         mean_slope, var_slope = forecast_slopes(slopes, belief, x)
         d = mean_slope * error / var + var_slope * (error**2 / var - 1) / (2 * var)  # (240)
     moved = np.array(belief.omega) + spec.aggressiveness * d
-    return Omega(*(float(v) for v in np.clip(moved, spec.omega_min, LARGEST_HYPERPARAMETER)))  # (31)
+    return Omega(*(float(v) for v in np.clip(moved, spec.omega_min, MAX_HYPERPARAMETER)))  # (31)
 
 
 def sweep_slopes(
@@ -92,9 +92,9 @@ def sweep_slopes(
     d_spread = 2 * d_b + (c**2 / D**2 - 1 / D) * d_p2 + 2 * p2 * c / D**2 * d_c + n_features * d_q
     d_spread += (p2 / D**2 - 2 * p2 * c**2 / D**3) * d_D
     shape = 2 * omega.a + (n_features if "E2" in corrections else 0)
-    is_free = spread > 0 and SMALLEST_PREC < shape / spread < LARGEST_PREC
+    is_free = spread > 0 and MIN_PREC < shape / spread < MAX_PREC
     new_alpha = (2 * d_a - shape / spread * d_spread) / spread if is_free else 0 * d_a  # of (21)
-    rho = max((r - mu) ** 2 + part / beta + V, SMALLEST_RHO)
+    rho = max((r - mu) ** 2 + part / beta + V, MIN_RHO)
     d_rho = 2 * (r - mu) * (d_r - d_mu) + d_part / beta - part * d_beta / beta**2 + d_V
     new_beta = (-0.5 * rho**-1.5 if "E3" in corrections else bessel_ratio_slope(rho)) * d_rho  # of (23)
     q_mu = noise_mean(r, beta, omega.epsilon, atoms="E4" in corrections)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.numerics import noise
-from adabypass.numerics.limits import RESOLUTION, SMALLEST_SIGNAL
+from adabypass.numerics.limits import MIN_SIGNAL, RESOLUTION
 from adabypass.numerics.noise import FLEXIBLE_NORMALS, NORMALS, Family
 from adabypass.reference.evidence import Evidence, evidence
 from adabypass.state.bank import AutoBypassSpec
@@ -40,7 +40,7 @@ class Newest(NamedTuple):
     y: float
     n_repeats: int
 
-    def least_scale(self, units: Units) -> float:
+    def min_scale(self, units: Units) -> float:
         """Return the minimum noise scale, given that the last digits of the newest observation are rounded."""
         return RESOLUTION * abs(self.y) / units.y_scale  # (85)
 
@@ -53,7 +53,9 @@ class Level(NamedTuple):
 
     def of(self, forecast: float, spec: AutoBypassSpec) -> float:
         """Return the distance of a forecast from the running mean of y, in running standard deviations."""
-        return min(max((forecast - self.mean) / sqrt(self.var), -spec.largest_level), spec.largest_level)  # (105)
+        return min(
+            max((forecast - self.mean) / sqrt(self.var), -spec.max_level_distance), spec.max_level_distance
+        )  # (105)
 
 
 def level_log(slope: float, level: float, law: LevelLaw) -> float:
@@ -87,12 +89,12 @@ class Volatility(NamedTuple):
 
     leverage: Learned
     fast_log: Learned
-    fading_log: Learned
+    log_decay_ratio: Learned
 
     def decay(self, setting: Setting, spec: AutoBypassSpec) -> float:
         """Return the factor by which the fast component decays at each step."""
-        decay = 1 - (1 - setting.fast_decay) * exp(self.fading_log.value)
-        return min(max(decay, 0.0), spec.largest_fast_decay)  # (102)
+        decay = 1 - (1 - setting.fast_decay) * exp(self.log_decay_ratio.value)
+        return min(max(decay, 0.0), spec.max_fast_decay)  # (102)
 
 
 class Effects(NamedTuple):
@@ -100,7 +102,7 @@ class Effects(NamedTuple):
 
     leverage: float
     fast_log: float
-    fading_log: float
+    log_decay_ratio: float
 
 
 class Season(NamedTuple):
@@ -152,7 +154,7 @@ class Shifts(NamedTuple):
     def moved(self, step: int, error: float, n_seen: int, spec: AutoBypassSpec) -> "Shifts":
         """Update the shifts with the error of a forecast that included this step's shift."""
         if self.noise > 0:
-            largest = spec.largest_error * sqrt(self.noise)
+            largest = spec.max_error * sqrt(self.noise)
             error = min(max(error, -largest), largest)
         rate = max(spec.shift_rate, 1 / (spec.shift_prior + n_seen / spec.period))
         values, variances = self.values.copy(), self.variances.copy()
@@ -165,7 +167,7 @@ class Shifts(NamedTuple):
 class Shared(NamedTuple):
     """Noise parameters that all filters share at the next step."""
 
-    least_scale: float
+    min_scale: float
     normal_shares: Floats  # of the normals of flexible noise
     season_log: float
 
@@ -184,7 +186,7 @@ class Filter(NamedTuple):
     def noise_scale(self, level: float, setting: Setting, shared: Shared) -> float:
         """Return the noise scale, in standard units."""
         of_level = level_log(self.level_slope.value, level, setting.level_law)
-        return max(exp(self.slow + self.fast + of_level + shared.season_log), shared.least_scale)  # (85), (106), (113)
+        return max(exp(self.slow + self.fast + of_level + shared.season_log), shared.min_scale)  # (85), (106), (113)
 
     def unit_var(self, setting: Setting, shared: Shared) -> float:
         """Return the variance of the noise, in units of the squared noise scale."""
@@ -207,7 +209,7 @@ class Seen(NamedTuple):
 def see(each: Filter, mean: float, signal_var: float, y: float, setting: Setting, level: float, shared: Shared) -> Seen:
     """Return the evidence of y, in standard units, for a filter that forecasts z'w with this mean and variance."""
     scale = each.noise_scale(level, setting, shared)
-    d, v = (y - mean) / scale, max(signal_var / scale**2, SMALLEST_SIGNAL)
+    d, v = (y - mean) / scale, max(signal_var / scale**2, MIN_SIGNAL)
     says = evidence(setting.family, d, v, each.epsilon, shared.normal_shares)
     error = d / sqrt(v + each.unit_var(setting, shared))
     return Seen(says, says.log_density - log(scale), error, level, -says.shift * scale, says.var * scale**2)
@@ -222,7 +224,7 @@ def normalised_slope(
     """
     rate, slope = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence.scale_slope
     square = each.scale_slope_sq + rate * (slope**2 - each.scale_slope_sq)
-    slope = _bounded(slope / sqrt(square + 1e-12), setting.largest_slope)  # (54)
+    slope = _bounded(slope / sqrt(square + 1e-12), setting.max_slope)  # (54)
     return max(slope, 0.0) if newest.n_repeats > spec.max_repeats else slope, square  # (84)
 
 
@@ -240,7 +242,7 @@ def learn_noise(
     rate, says = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence
     slope, scale_sq = normalised_slope(each, setting, seen, n_seen, newest, spec)
     slow = each.slow + max(setting.slow_rate, 1 / (n_seen + 3)) * slope  # (55)
-    steepest = spec.largest_level_slope
+    steepest = spec.max_level_slope
     by_slope = level_log_slope(each.level_slope.value, seen.level, setting.level_law)
     learned = follow_volatility(each, setting, volatility, slope, seen.error, spec)._replace(
         slow=max(slow, log(least)) if least > 0 else slow,  # (85)
@@ -250,9 +252,9 @@ def learn_noise(
     if setting.family is not Family.INSENSITIVE:
         return learned
     epsilon_sq = each.epsilon_slope_sq + rate * (says.epsilon_slope**2 - each.epsilon_slope_sq)
-    slope = _bounded(says.epsilon_slope / sqrt(epsilon_sq + 1e-12), spec.largest_epsilon_slope)
+    slope = _bounded(says.epsilon_slope / sqrt(epsilon_sq + 1e-12), spec.max_epsilon_slope)
     epsilon = each.epsilon * exp(spec.epsilon_rate * slope)  # (56)
-    epsilon = min(max(epsilon, spec.smallest_epsilon), spec.largest_epsilon)
+    epsilon = min(max(epsilon, spec.min_epsilon), spec.max_epsilon)
     return learned._replace(epsilon=epsilon, epsilon_slope_sq=epsilon_sq)
 
 
@@ -262,11 +264,11 @@ def learn_volatility(
     """Update the parameters of a noise model by the mean over its filters, weighted by `weights`."""
     weights, effects = weights / weights.sum(), np.array([each.effects for each in filters])
     along, information = (weights * slopes) @ effects, weights @ effects**2  # means, in (100)
-    most = spec.largest_leverage
+    most = spec.max_leverage
     bounds = (
         (-most, most),
-        (spec.smallest_fast_log, spec.largest_fast_log),
-        (spec.smallest_fading_log, spec.largest_fading_log),
+        (spec.min_fast_log, spec.max_fast_log),
+        (spec.min_log_decay_ratio, spec.max_log_decay_ratio),
     )
     moves = zip(known, along, information, bounds, strict=True)
     return Volatility(*(each.moved(slope, found, *within, spec) for each, slope, found, within in moves))
@@ -278,7 +280,7 @@ def follow_volatility(
     """Update the fast component of the scale along the slope, with leverage: more after errors of one sign."""
     if setting.fast_rate == 0:
         return each
-    error = -_bounded(error, spec.largest_error)  # (101)
+    error = -_bounded(error, spec.max_error)  # (101)
     rate, news = setting.fast_rate * exp(volatility.fast_log.value), slope + volatility.leverage.value * error
     return move_fast(each, volatility.decay(setting, spec), rate, news, error)
 
@@ -291,7 +293,7 @@ def move_fast(each: Filter, decay: float, rate: float, news: float, error: float
         effects=Effects(  # (104)
             leverage=kept * effects.leverage + rate * error,
             fast_log=kept * effects.fast_log + rate * news,
-            fading_log=kept * effects.fading_log - (1 - decay) * each.fast,
+            log_decay_ratio=kept * effects.log_decay_ratio - (1 - decay) * each.fast,
         ),
     )
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.numerics.limits import SMALLEST_PREC
+from adabypass.numerics.limits import MIN_PREC
 from adabypass.reference.linear_gaussian import Weights, condition, drift, inner
 from adabypass.state.paper import SequentialKalmanSpec
 from adabypass.validation import Floats
@@ -38,7 +38,7 @@ def update(belief: Belief, x: Floats, y: float, spec: SequentialKalmanSpec) -> B
     error = y - inner(x, weights.mean)
     n = inner(x, x)
     unexplained = error**2 - inner(x, weights.cov @ x)
-    drift_var = min(max((unexplained - noise_var) / n, 0.0), 1 / SMALLEST_PREC) if n > 0.0 else 0.0  # (35)
+    drift_var = min(max((unexplained - noise_var) / n, 0.0), 1 / MIN_PREC) if n > 0.0 else 0.0  # (35)
     posterior, _, _ = condition(drift(weights, drift_var), x, error, noise_var)
     if spec.adapt_noise:
         noise_var += (max(unexplained, 0.0) - noise_var) / (n_seen + 2)  # (36)

@@ -7,7 +7,7 @@ import numpy as np
 from adabypass.reference.filters import level_log
 from adabypass.reference.stability import stabilisation
 from adabypass.state.bank_table import LevelLaw
-from adabypass.state.linear_mixture import LARGEST_LEVEL, LinearMixture
+from adabypass.state.linear_mixture import MAX_LEVEL_DISTANCE, LinearMixture
 from adabypass.state.past import Design, Past
 from adabypass.validation import Floats
 
@@ -66,7 +66,7 @@ def _component(
         mean[here] = value
         cov[here, :] = cov[:, here] = along
         own = value - d @ mean  # what the weights explain, of differences if the series is differenced
-        level = np.clip((own - mixture.level_center) / mixture.level_unit, -LARGEST_LEVEL, LARGEST_LEVEL)
+        level = np.clip((own - mixture.level_center) / mixture.level_unit, -MAX_LEVEL_DISTANCE, MAX_LEVEL_DISTANCE)
         season_log = mixture.season_logs[step % len(mixture.season_logs)]
         is_linear = len(mixture.level_linear) and mixture.level_linear[k]
         law = LevelLaw.LINEAR if is_linear else LevelLaw.EXPONENTIAL

@@ -7,7 +7,7 @@ from math import isnan
 
 import numpy as np
 
-from adabypass.numerics.limits import KNOWS_NOTHING, LARGEST, MOST_UNKNOWN
+from adabypass.numerics.limits import KNOWS_NOTHING, MAX_UNKNOWN, MAX_VALUE
 from adabypass.reference.stability import stabilisation
 from adabypass.state.linear_mixture import LinearMixture
 from adabypass.state.past import Design, Past
@@ -37,7 +37,7 @@ def extra_var(past: Past, design: Design, mixture: LinearMixture) -> Floats:
         slope = A.T @ (damping * mixture.mean[k][at]) + d
         cov = shrink**2 * (mixture.cov[k] + mixture.drift[k])[np.ix_(at, at)]
         gains.append(slope @ past.cov @ slope + np.trace(cov @ A @ past.cov @ A.T))  # (66)
-    return np.asarray(np.clip(gains, 0.0, LARGEST))
+    return np.asarray(np.clip(gains, 0.0, MAX_VALUE))
 
 
 def observe(past: Past, design: Design, y: float, mean: float, var: float, lag_weights: Floats) -> Past:
@@ -49,7 +49,7 @@ def observe(past: Past, design: Design, y: float, mean: float, var: float, lag_w
     d = np.array([-_tap(design, int(u) + 1) if u < design.difference else 0.0 for u in past.unknown])
     slope = A.reshape(len(design.lags), len(past.unknown)).T @ lag_weights + d
     along = past.cov @ slope  # (92)  covariance of the forecast with the unknown values
-    due, seen_var = float(slope @ along), min(past.largest**2, LARGEST)
+    due, seen_var = float(slope @ along), min(past.largest**2, MAX_VALUE)
     says_nothing = not max(var, due) <= KNOWS_NOTHING * seen_var and len(past.values) > 0
     if says_nothing:
         mean, var = float(np.mean(past.values)), seen_var  # what was seen says more than such a forecast
@@ -58,7 +58,7 @@ def observe(past: Past, design: Design, y: float, mean: float, var: float, lag_w
             along, due = np.zeros_like(along), 0.0
         var = max(var, due)
         wide = np.block([[past.cov, along[:, None]], [along[None, :], np.array([[var]])]])  # (93)
-        first = int(len(wide) > MOST_UNKNOWN)  # then the oldest is taken as known
+        first = int(len(wide) > MAX_UNKNOWN)  # then the oldest is taken as known
         return _shifted(past._replace(unknown=np.append(past.unknown, -1)[first:], cov=wide[first:, first:]), mean)
     var = max(var, due)
     values, cov = past.values.copy(), past.cov
@@ -75,7 +75,7 @@ def start(observations: Floats, design: Design) -> Past:
     missing = np.isnan(values)
     seen = values[~missing]
     unknown = np.flatnonzero(missing)[::-1]
-    var = min(float(seen.var() or seen.mean() ** 2), LARGEST) if len(seen) else 0.0
+    var = min(float(seen.var() or seen.mean() ** 2), MAX_VALUE) if len(seen) else 0.0
     largest = float(np.abs(seen).max()) if len(seen) else 0.0
     return Past(
         np.where(missing, seen.mean() if len(seen) else 0.0, values), unknown, var * np.eye(len(unknown)), largest

@@ -38,7 +38,7 @@ def add_log_scores(evidence: Floats, scores: Floats, discount: float, power: flo
     best = scores[awake].max()
     share = np.exp(evidence[awake] - evidence[awake].max())
     mixed = np.log(share @ np.exp(scores[awake] - best) / share.sum())
-    counted = np.maximum(np.where(awake, scores - best, mixed), design.LEAST_EVIDENCE)
+    counted = np.maximum(np.where(awake, scores - best, mixed), design.MIN_EVIDENCE)
     found = discount * evidence + power * counted  # (139)
     return np.asarray(found - found.max())
 

@@ -14,7 +14,7 @@ from adabypass.reference import walks, warm_up
 from adabypass.reference.bank import Bank
 from adabypass.reference.filters import Anchor, Learned, Level, Season, Units
 from adabypass.reference.linear_gaussian import Weights
-from adabypass.state.bank import SMALLEST_NEW_LOG, AutoBypassSpec
+from adabypass.state.bank import MIN_LOG_NEW_SLOPE_SD, AutoBypassSpec
 from adabypass.validation import Floats
 
 
@@ -27,13 +27,13 @@ class SparseState(NamedTuple):
     n_seen: int
     n_steps: int  # number of observations, missing ones included
     bank: Bank | None  # None while the scale of y is unknown
-    new_log: Learned  # log of the prior standard deviation of new slopes, relative to (183)
+    log_new_slope_sd: Learned  # log of the prior standard deviation of new slopes, relative to (183)
 
 
 def nothing_seen(n_features: int) -> SparseState:
     """Return the state before the first observation."""
-    new_log, zeros = Learned(0.0, AutoBypassSpec.prior_prec), np.zeros(n_features)
-    return SparseState(np.empty(0), zeros, np.ones(n_features), 0, 0, None, new_log)
+    log_new_slope_sd, zeros = Learned(0.0, AutoBypassSpec.prior_prec), np.zeros(n_features)
+    return SparseState(np.empty(0), zeros, np.ones(n_features), 0, 0, None, log_new_slope_sd)
 
 
 def opened(state: SparseState, x: Floats, spec: AutoBypassSpec) -> Bank:
@@ -45,7 +45,7 @@ def opened(state: SparseState, x: Floats, spec: AutoBypassSpec) -> Bank:
     here, moved = _of_weights(is_new, spec), []
     for walk in bank.walks:
         mean, own = np.where(here, 0.0, walk.weights.mean), walk.weights.cov.diagonal()
-        own = np.where(here, exp(2 * state.new_log.value) / max(int(np.count_nonzero(x)), 1), own)  # (183)
+        own = np.where(here, exp(2 * state.log_new_slope_sd.value) / max(int(np.count_nonzero(x)), 1), own)  # (183)
         cov = np.where(np.eye(len(own), dtype=bool), np.diag(own), walk.weights.cov)
         moved.append(walk._replace(weights=Weights(mean, cov)))
     units, anchor = bank.units._replace(x_scale=x_scale), bank.anchor._replace(var=var)
@@ -80,22 +80,24 @@ def _step(state: SparseState, before: Bank, x: Floats, y: float, spec: AutoBypas
     z = bank_of_filters.standardise(bank, x, spec)
     sizes, counts = np.where(is_new, 1.0, state.sizes), state.counts
     if not np.isnan(y):
-        state = state._replace(new_log=learn_prior(state.new_log, bank, learned.walk_shares, x, is_new, y, spec))
+        state = state._replace(
+            log_new_slope_sd=learn_prior(state.log_new_slope_sd, bank, learned.walk_shares, x, is_new, y, spec)
+        )
         counts = counts + is_seen
         rate = np.maximum(spec.anchor_rate, 1 / (counts + 1))
         moved = sizes + rate * (z[int(spec.intercept) :] ** 2 - sizes)
-        sizes = np.where(is_seen, np.maximum(moved, spec.smallest_anchor_var), sizes)  # (186)
+        sizes = np.where(is_seen, np.maximum(moved, spec.min_anchor_var), sizes)  # (186)
     zeros, ones = np.zeros_like(sizes), np.ones_like(sizes)
     anchor = Anchor(zeros, sizes, zeros, ones)
     return state._replace(bank=learned._replace(anchor=anchor), counts=counts, sizes=sizes), log_density
 
 
 def learn_prior(
-    new_log: Learned, bank: Bank, shares: Floats, x: Floats, is_new: Any, y: float, spec: AutoBypassSpec
+    log_new_slope_sd: Learned, bank: Bank, shares: Floats, x: Floats, is_new: Any, y: float, spec: AutoBypassSpec
 ) -> Learned:
     """Update the standard deviation of new slopes along the evidence of y; `shares` are posteriors of the walks."""
     if not is_new.any():
-        return new_log
+        return log_new_slope_sd
     z, standard = bank_of_filters.standardise(bank, x, spec), (y - bank.units.y_center) / bank.units.y_scale
     priors = bank_of_filters.drifted(bank, spec)
     signals = [walks.signal(prior, z) for prior in priors]
@@ -103,12 +105,12 @@ def learn_prior(
     here = _of_weights(is_new, spec)
     posteriors = bank_of_filters.matched(bank, bank_of_filters.see(bank, signals, standard, spec), spec)
     for k, ((_, h), (move, left)) in enumerate(zip(signals, posteriors, strict=True)):
-        new_var = exp(2 * new_log.value) / np.count_nonzero(x) * float(np.sum(z[here] ** 2))
+        new_var = exp(2 * log_new_slope_sd.value) / np.count_nonzero(x) * float(np.sum(z[here] ** 2))
         part = min(new_var / h, 1.0)
         slope += shares[k] * part * ((min(left, h) - h) / h + move**2 / h)  # (188)
         effect += shares[k] * 2 * (part * h / (h + bank.of_walk(k, noise, bank.shares))) ** 2
-    slope = min(max(slope, -spec.largest_error), spec.largest_error)
-    return new_log.moved(slope, effect, SMALLEST_NEW_LOG, 0.0, spec)  # (189)
+    slope = min(max(slope, -spec.max_error), spec.max_error)
+    return log_new_slope_sd.moved(slope, effect, MIN_LOG_NEW_SLOPE_SD, 0.0, spec)  # (189)
 
 
 def _of_weights(of_features: Any, spec: AutoBypassSpec) -> Any:
@@ -148,5 +150,5 @@ def _in_units(bank: Bank, y_center: float, y_scale: float, spec: AutoBypassSpec)
         units=bank.units._replace(y_center=y_center, y_scale=y_scale),
         walks=tuple(moved),
         filters=tuple(each._replace(slow=each.slow + log(ratio)) for each in bank.filters),
-        level=Level(bank.level.mean * ratio + move, max(bank.level.var * ratio**2, spec.smallest_anchor_var)),
+        level=Level(bank.level.mean * ratio + move, max(bank.level.var * ratio**2, spec.min_anchor_var)),
     )

@@ -4,7 +4,7 @@ from math import sqrt
 
 import numpy as np
 
-from adabypass.numerics.limits import LARGEST_RESPONSE
+from adabypass.numerics.limits import MAX_RESPONSE
 from adabypass.state.linear_mixture import LinearMixture
 from adabypass.state.past import Design
 from adabypass.validation import Floats
@@ -43,7 +43,7 @@ def growth(weights: Floats, lags: tuple[int, ...], n_steps: int) -> float:
     response = [1.0]
     for step in range(1, n_steps):
         value = sum(float(w) * response[step - lag] for w, lag in zip(weights, lags, strict=True) if lag <= step)
-        response.append(min(max(value, -LARGEST_RESPONSE), LARGEST_RESPONSE))
+        response.append(min(max(value, -MAX_RESPONSE), MAX_RESPONSE))
     half = n_steps // 2
     early, late = max(map(abs, response[:half])), max(map(abs, response[half:]))
     return float((max(late, 1e-300) / early) ** (1 / half))

@@ -64,7 +64,7 @@ def prior(structure: Structure, n_season: int, n_exog: int) -> Belief:
 
 def dynamics(structure: Structure, n_season: int, n_exog: int) -> tuple[Floats, Floats, float]:
     """Return the transition T of the state, the covariance Q of its steps, and the variance R of the noise."""
-    sizes, gain, least = _group_sizes(structure, n_season, n_exog), structure.gain, design.LEAST_STEP
+    sizes, gain, least = _group_sizes(structure, n_season, n_exog), structure.gain, design.MIN_DRIFT_SHARE
     transition = np.eye(sum(sizes))
     slope = least * design.SLOPE_PRIOR_VAR
     if structure.slope != "none":
@@ -75,7 +75,7 @@ def dynamics(structure: Structure, n_season: int, n_exog: int) -> tuple[Floats, 
     if structure.lags:
         level, season, noise = design.LAG_LEVEL_VAR, least * design.SEASON_PRIOR_VAR, 1.0
     else:
-        level, season, noise = gain**2, design.SEASON_STEP**2, max(1.0 - gain, design.LEAST_NOISE)
+        level, season, noise = gain**2, design.SEASON_STEP**2, max(1.0 - gain, design.MIN_NOISE)
     steps = (level, slope, season, design.EXOG_STEP_VAR, design.LAG_WEIGHT_VAR)
     return transition, np.diag(np.repeat(steps, sizes)), noise
 
@@ -101,7 +101,7 @@ def update(belief: Belief, x: Floats, expected: Expected, z: float) -> Belief:
     """Condition the belief on having seen z."""
     gain, error = belief.cov @ x / expected.var, z - expected.mean
     scale = belief.square_sum / belief.dof
-    square = min(error**2 / expected.var, design.LARGEST_SURPRISE * scale)
+    square = min(error**2 / expected.var, design.MAX_SURPRISE * scale)
     return Belief(
         mean=belief.mean + gain * error,  # (136)
         cov=belief.cov - expected.var * np.outer(gain, gain),  # (137)
@@ -129,7 +129,7 @@ def ahead(
     exog: Floats,
     values: Floats,
     bounds: tuple[float, float] = (-np.inf, np.inf),
-    most_var: float = np.inf,
+    max_var: float = np.inf,
 ) -> tuple[Floats, Floats]:
     """Return means and variances, over the squared scale, of the values at each step ahead.
 
@@ -141,7 +141,7 @@ def ahead(
         Past ones, newest first, as many as the structure needs. Its lag weights let nothing explode.
     bounds : pair of numbers
         Limits of the means, in units.
-    most_var : number
+    max_var : number
         The square of `RANGES_BEYOND` ranges of the values seen, in units, over the squared scale of the noise.
     """
     horizon, n, known = len(season), len(belief.mean), values[: structure.n_values][::-1]
@@ -173,7 +173,7 @@ def ahead(
         base = past[0] if structure.difference else 0.0
         variances[step] = slopes @ cov @ slopes + noise_var  # (141)
         if structure.lags and step > 0:
-            most = max(design.MAX_LAG_SPREAD**2 * (step + 1) * variances[0], most_var) + noise_var
+            most = max(design.MAX_LAG_SPREAD**2 * (step + 1) * variances[0], max_var) + noise_var
             variances[step] = min(variances[step], most)  # (227)
         along = cov @ slopes
         of_exog = slice(first - exog.shape[1], first)

@@ -42,5 +42,5 @@ def judge(horizon: Horizon, pending: Pending, dof: Floats, z: Floats, slope: Flo
         return horizon
     error, var = (z - pending.mean)[at], pending.var[at]
     scores[at] = log_density(error, scale_var[at] * var, dofs[at]) + slope[at]  # (191)
-    squares[at] = np.minimum(error**2 / var, design.LARGEST_SURPRISE * scale_var[at])
+    squares[at] = np.minimum(error**2 / var, design.MAX_SURPRISE * scale_var[at])
     return judge_horizon(horizon, scores, squares, design.EVIDENCE_DISCOUNT, design.EVIDENCE_POWER)  # (192), (193)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.distributions.component import Target
-from adabypass.numerics.limits import LARGEST_LOG_VAR
+from adabypass.numerics.limits import MAX_LOG_VAR
 from adabypass.reference import warm_up
 from adabypass.state.bank import AutoBypassSpec
 from adabypass.validation import Floats
@@ -70,7 +70,7 @@ def moments(target: Target, mean: float, var: float) -> tuple[float, float]:
     if target is Target.IDENTITY:
         return mean, var
     if target is Target.LOG:
-        var = min(var, LARGEST_LOG_VAR)
+        var = min(var, MAX_LOG_VAR)
         return exp(mean + var / 2), expm1(var) * exp(2 * mean + var)
     ratio = mean / sqrt(var)
     first = (mean**2 + var) * erf(ratio / sqrt(2)) + 2 * mean * sqrt(var) * exp(-(ratio**2) / 2) / sqrt(2 * pi)
@@ -131,4 +131,4 @@ def _log_mixture(share: Floats, scores: Floats) -> float:
 def _weigh(evidence: Floats, share: Floats, scores: Floats, mixture: float, spec: AutoBypassSpec) -> Floats:
     """Add the log scores to the evidence; a bank without a share gets the log score of the mixture."""
     moved = spec.target_discount * evidence + np.where(share > 0, scores, mixture)
-    return np.asarray(np.maximum(moved - moved.max(), spec.least_evidence))  # (220)
+    return np.asarray(np.maximum(moved - moved.max(), spec.min_evidence))  # (220)

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.numerics.limits import SMALLEST_SIGNAL
+from adabypass.numerics.limits import MIN_SIGNAL
 from adabypass.reference.evidence import move_weights
 from adabypass.reference.filters import Anchor
 from adabypass.reference.linear_gaussian import Weights, inner
 from adabypass.state.bank import AutoBypassSpec
 from adabypass.state.bank_table import Setting
-from adabypass.state.covariance import MOST_EXPLAINED
+from adabypass.state.covariance import MAX_EXPLAINED
 from adabypass.validation import Floats
 
 
@@ -22,8 +22,8 @@ class Walk(NamedTuple):
     """Belief of one walk."""
 
     weights: Weights
-    failures: int
-    strikes: int
+    underperformance_count: int
+    consecutive_outliers: int
 
 
 class Signal(NamedTuple):
@@ -38,7 +38,7 @@ def drifted(walk: Walk, setting: Setting, slow: float, anchor: Anchor, spec: Aut
 
     `slow` is the mean log noise scale over the filters of the walk.
     """
-    weights, jumps = walk.weights, walk.strikes >= spec.max_strikes
+    weights, jumps = walk.weights, walk.consecutive_outliers >= spec.max_consecutive_outliers
     q = (setting.drift_var + (setting.jump_var if jumps else 0.0)) * exp(2 * slow)  # (52), (116)
     center, var, own = np.zeros_like(anchor.center), np.ones_like(anchor.var), 1.0
     if setting.anchored:
@@ -67,7 +67,7 @@ def direction(z: Floats, anchor: Anchor, spec: AutoBypassSpec) -> Floats:
     if spec.intercept:
         return np.asarray(np.eye(len(z))[0])
     along = z / anchor.var
-    return np.asarray(along / max(inner(z, along), spec.least_size * len(z)))  # (117)
+    return np.asarray(along / max(inner(z, along), spec.min_mean_square * len(z)))  # (117)
 
 
 def explain(weights: Weights, z: Floats, y: float, u: Floats) -> Weights:
@@ -86,7 +86,7 @@ def learn(prior: Weights, z: Floats, move: float, left: float, is_full: bool) ->
     """Update the weights so that the mean of z'w moves by `move` and its variance falls to `left`."""
     h = inner(z, prior.cov @ z)
     posterior = move_weights(prior, z, move, min(left, h))
-    if is_full or h <= SMALLEST_SIGNAL:
+    if is_full or h <= MIN_SIGNAL:
         return posterior
-    share, var = min(max(left / h, 1.0 - MOST_EXPLAINED), 1.0), prior.cov.diagonal()
+    share, var = min(max(left / h, 1.0 - MAX_EXPLAINED), 1.0), prior.cov.diagonal()
     return posterior._replace(cov=np.diag(var / (1.0 + (1.0 - share) / (share * h) * var * z**2)))  # (182)

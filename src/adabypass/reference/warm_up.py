@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.numerics.limits import RESOLUTION, SMALLEST_SIGNAL
+from adabypass.numerics.limits import MIN_SIGNAL, RESOLUTION
 from adabypass.numerics.noise import NORMALS, Family
 from adabypass.reference import bank as bank_of_filters
 from adabypass.reference.bank import Bank
@@ -26,7 +26,7 @@ class Start(NamedTuple):
         """Return the log density of y."""
         noise = NORMALS[Family.MODERATE]
         logs = [
-            log(share) + normals((y - self.mean) / scale, SMALLEST_SIGNAL, noise).log_density - log(scale)
+            log(share) + normals((y - self.mean) / scale, MIN_SIGNAL, noise).log_density - log(scale)
             for share, scale in zip(self.shares, self.noise_scales, strict=True)
         ]
         return float(np.logaddexp.reduce(logs))
@@ -101,7 +101,7 @@ def _learn_shift(state: State, before: Bank, x: Floats, y: float, spec: AutoBypa
     if state.shifts is None or np.isnan(y):
         return state.shifts
     mean, var = bank_of_filters.moments(before, x, spec)
-    largest, units = spec.largest_error * sqrt(var), before.units
+    largest, units = spec.max_error * sqrt(var), before.units
     error = min(max((y - units.y_center) / units.y_scale - mean, -largest), largest)
     return state.shifts.moved((state.n_steps - 1) % spec.period, error, before.n_seen + 1, spec)
 

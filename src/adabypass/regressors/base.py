@@ -16,12 +16,12 @@ from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.savable import Savable
-from adabypass.snapshots.versions import heading
+from adabypass.snapshots.versions import base_header
 from adabypass.state.linear_mixture import LinearMixture
 from adabypass.state.spec import Spec
 from adabypass.validation import Floats, check_flag, check_int, check_target
 
-MOST_FEATURES = inputs.MOST_FEATURES
+MAX_FEATURES = inputs.MAX_FEATURES
 DENSE = frozenset({np.ndarray, list, tuple, float, int})
 """Types of features that are certainly not sparse: nothing else has to be asked of these."""
 
@@ -60,7 +60,7 @@ class Regressor(Savable):
 
     def __init__(self, spec: Spec, n_features: int | None) -> None:
         if n_features is not None:
-            most = inputs.most_features(spec.for_features(inputs.MOST_SPARSE_NUMBERS))
+            most = inputs.max_features(spec.for_features(inputs.MAX_SPARSE_NUMBERS))
             n_features = check_int(n_features, "n_features", minimum=1, maximum=most)
         self._given_spec, self._given_features, self._runner = spec, n_features, None
         self.reset()
@@ -145,7 +145,7 @@ class Regressor(Savable):
         if n_features is None:
             raise NotReadyError("a dict does not say how many features there are; give the model n_features.")
         if spec.is_sparse:
-            check_int(n_features, "n_features", minimum=1, maximum=inputs.most_features(spec))
+            check_int(n_features, "n_features", minimum=1, maximum=inputs.max_features(spec))
         return self._new_runner(spec.new_row(n_features), n_features, spec)
 
     def run(self, X: object, y: object, *, keep_weights: bool = False, keep_predictive: bool = True) -> Trace:
@@ -233,7 +233,7 @@ class Regressor(Savable):
             Whether they were 0 in every row so far, as a feature is that is absent from sparse rows. If not, nothing is
             known of them. It makes a difference where a model has units of its own: AutoBypass.
         """
-        more = check_int(k, "k", minimum=1, maximum=inputs.most_features(self._spec))
+        more = check_int(k, "k", minimum=1, maximum=inputs.max_features(self._spec))
         check_flag(were_zero, "were_zero")
 
         def work(before: Any) -> tuple[Any, None]:
@@ -241,7 +241,7 @@ class Regressor(Savable):
                 raise NotReadyError(
                     "this model has no features to add to yet; give it n_features, or let it meet its first x."
                 )
-            spec, most = before.spec, inputs.most_features(before.spec)
+            spec, most = before.spec, inputs.max_features(before.spec)
             n_features = check_int(before.n_features + more, "the number of features", minimum=1, maximum=most)
             row = spec.widened(before.row, before.n_features, more, were_zero)
             return self._new_runner(row, n_features, spec), None
@@ -335,7 +335,7 @@ class Regressor(Savable):
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         runner, kind = self._runner, self._kind()
         spec = self._given_spec if runner is None else runner.spec
-        header = heading(kind) | describe_spec(spec, kind) | {"given_features": self._given_features}
+        header = base_header(kind) | describe_spec(spec, kind) | {"given_features": self._given_features}
         if runner is None:
             return header | {"n_features": None, "n_seen": 0, "feature_names": None, "layout": None}, {}
         n, row = int(runner.n_features), runner.row.copy()
@@ -347,7 +347,7 @@ class Regressor(Savable):
         if header.text("kind") != kind:
             header.refuse(f"it holds {header.text('kind')[:40]!r}, not {kind}; use adabypass.load or from_bytes")
         spec = check_spec(header, self._spec_type, kind)
-        most = inputs.most_features(spec)
+        most = inputs.max_features(spec)
         given, n_features = (
             header.whole_or_none(key, minimum=1, maximum=most) for key in ("given_features", "n_features")
         )

@@ -18,9 +18,9 @@ from adabypass.state.bank import AutoBypassSpec
 from adabypass.state.spec import Spec
 from adabypass.validation import Floats, Integers, check_array, check_features, check_stream, check_width, shown
 
-MOST_FEATURES = 30_000
+MAX_FEATURES = 30_000
 """Maximum number of features of a model with a full covariance, which then takes 3.6 GB."""
-MOST_SPARSE_NUMBERS = 100_000_000
+MAX_SPARSE_NUMBERS = 100_000_000
 """Maximum number of numbers in the row of a model with a diagonal covariance, which then takes 0.8 GB."""
 MAX_INDEX = 1 << 31
 """Of a feature: more than any model has."""
@@ -202,11 +202,11 @@ def new_runner(kernel: Kernel, spec: Spec, row: Floats, n_features: int) -> Runn
     return runner(kernel, spec, row, n_features, read_sparse)
 
 
-def most_features(spec: Spec) -> int:
+def max_features(spec: Spec) -> int:
     """Return the maximum number of features of a model."""
     if not spec.is_sparse:
-        return MOST_FEATURES
-    return MOST_SPARSE_NUMBERS // (spec.row_size(2) - spec.row_size(1))
+        return MAX_FEATURES
+    return MAX_SPARSE_NUMBERS // (spec.row_size(2) - spec.row_size(1))
 
 
 def is_sparse(x: object) -> bool:

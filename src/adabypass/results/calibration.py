@@ -18,8 +18,8 @@ from adabypass.results.trace import Trace, check_trace
 from adabypass.validation import Floats, check_int, shown
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-MOST_BINS = 10_000
-LONGEST_WINDOW = 1_000_000_000
+MAX_BINS = 10_000
+MAX_WINDOW = 1_000_000_000
 
 
 class PitHistogram(NamedTuple):
@@ -62,7 +62,7 @@ def pit_histogram(trace: Trace, bins: int = 20, *, skip: int = 0) -> PitHistogra
     >>> pit_histogram(trace, bins=4).density
     array([1., 1., 1., 1.])
     """
-    bins = check_int(bins, "bins", minimum=1, maximum=MOST_BINS)
+    bins = check_int(bins, "bins", minimum=1, maximum=MAX_BINS)
     pit = _seen_pit(trace, skip)
     count, edges = np.histogram(pit, bins, range=(0.0, 1.0))
     scale = bins / len(pit)
@@ -113,7 +113,7 @@ def coverage_over_time(trace: Trace, level: float = 0.9, window: int = 100) -> F
     array (n,)
         Coverage after each observation; nan before `window` observations were seen.
     """
-    trace, window = check_trace(trace), check_int(window, "window", minimum=1, maximum=LONGEST_WINDOW)
+    trace, window = check_trace(trace), check_int(window, "window", minimum=1, maximum=MAX_WINDOW)
     pit = trace.predictive.pit(trace.y)
     hits = _within(pit, check_level(level))
     seen = ~np.isnan(pit)
@@ -127,7 +127,7 @@ def coverage_over_time(trace: Trace, level: float = 0.9, window: int = 100) -> F
 
 def chance_range(n: int, share: float) -> tuple[float, float]:
     """Return the central 95 % range of the number of hits in `n` independent trials with hit probability `share`."""
-    n = check_int(n, "n", minimum=1, maximum=LONGEST_WINDOW)
+    n = check_int(n, "n", minimum=1, maximum=MAX_WINDOW)
     if not (isinstance(share, float | int) and 0 <= share <= 1):
         raise ParameterError(f"share is {shown(share)}, but must be a number from 0 to 1.")
     low, high = (_binomial_quantile(q, n, share) for q in (0.025, 0.975))

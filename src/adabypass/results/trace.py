@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from adabypass.distributions.base import check_predictive, interval_tails
 from adabypass.distributions.predictive import Predictive, concatenate
 from adabypass.errors import NotANumberError, NotEnoughDataError, NotReadyError, ParameterError, ShapeError
-from adabypass.numerics.limits import LARGEST
+from adabypass.numerics.limits import MAX_VALUE
 from adabypass.numerics.read_only import ReadOnly
 from adabypass.state.bank_design import DRIFT_STEP
 from adabypass.tables import frames
@@ -20,9 +20,9 @@ from adabypass.validation import Floats, check_array, check_function, check_int,
 LEVELS = (0.5, 0.9, 0.95)
 SCORED_AT_ONCE = 500
 """Number of forecasts that are scored between two calls of `progress`: about half a second for mixtures."""
-LONGEST_GAP = 1_000_000
+MAX_GAP = 1_000_000
 LATEST_START = 2**62
-LARGEST_DEVIATE = 38.0
+MAX_DEVIATE = 38.0
 """Maximum size of a standard normal deviate; beyond it the tail probability is 0 in double precision."""
 
 
@@ -198,7 +198,7 @@ class Trace:
             )
         y, mean = self.y[seen], self.mean[seen]
         with np.errstate(over="ignore"):
-            error = np.minimum(np.abs(y - mean), LARGEST)
+            error = np.minimum(np.abs(y - mean), MAX_VALUE)
         largest = float(error.max()) or 1.0  # so that the squares of huge errors stay finite
         values = {
             "rmse": largest * float(np.sqrt(np.mean((error / largest) ** 2))),
@@ -210,7 +210,7 @@ class Trace:
             return Scores(values | counts)
         median, *bounds = self.predictive[seen].quantile([0.5, *(q for level in LEVELS for q in interval_tails(level))])
         with np.errstate(over="ignore"):
-            error = np.minimum(np.abs(y - median), LARGEST)
+            error = np.minimum(np.abs(y - median), MAX_VALUE)
         values["mae"] = largest * float(np.mean(error / largest))
         values["log_likelihood"] = float(self.log_score[seen].sum())
         if progress is not None:
@@ -250,22 +250,22 @@ class Trace:
         surprisal: Floats = -self.log_score - self.predictive.entropy()
         return surprisal
 
-    def changes(self, threshold: float = 0.5, least_gap: int = 30) -> list[Change]:
+    def changes(self, threshold: float = 0.5, min_gap: int = 30) -> list[Change]:
         """Detect changes of regime: when the bank of AutoBypass moved to other drift rates, or to another noise scale.
 
         On static Gaussian streams expect a false alarm about every 2,000 observations, with t(3) noise every 3,000,
         many of them among the first 120.
 
-        At each observation, the `least_gap` observations from it on are compared with the `least_gap` before it: in
+        At each observation, the `min_gap` observations from it on are compared with the `min_gap` before it: in
         their mean log drift, in steps of the grid of drift rates, and in their mean log noise scale. A change is
         reported where one of the two has moved by more than `threshold`, and by more than at any other observation
-        within `least_gap`.
+        within `min_gap`.
 
         Parameters
         ----------
         threshold : number above 0
             In steps of the grid of drift rates, or in the log noise scale, where 0.5 is a change by 65 %.
-        least_gap : whole number from 2
+        min_gap : whole number from 2
             Number of observations compared on either side, and minimum distance between two changes.
 
         Returns
@@ -277,7 +277,7 @@ class Trace:
             raise NotReadyError(
                 "changes needs a trace of AutoBypass, but this one is of another model; run AutoBypass on the stream."
             )
-        gap = check_int(least_gap, "least_gap", minimum=2, maximum=LONGEST_GAP)
+        gap = check_int(min_gap, "min_gap", minimum=2, maximum=MAX_GAP)
         if not (isinstance(threshold, float | int) and threshold > 0):
             raise ParameterError(f"threshold is {shown(threshold)}, but must be a number above 0.")
         settled = int(np.count_nonzero(np.cumsum(self.history["noise_scale"] > 0) <= gap))  # after the warm-up
@@ -307,14 +307,14 @@ def surprises(forecasts: Predictive, y: Floats) -> Floats:
     """Return the PIT of each observation as a standard normal deviate: see `Trace.surprise`."""
     below, above = forecasts.cdf(y), forecasts.sf(y)
     deviate: Floats = np.where(below < above, ndtri(below), -ndtri(above))
-    return np.clip(deviate, -LARGEST_DEVIATE, LARGEST_DEVIATE)
+    return np.clip(deviate, -MAX_DEVIATE, MAX_DEVIATE)
 
 
 def surprise(forecast: Predictive, y: float) -> float:
     """Return the PIT of one observation as a standard normal deviate: see `Trace.surprise`."""
     below, above = forecast.cdf(y), forecast.sf(y)
     deviate = float(ndtri(below) if below < above else -ndtri(above))
-    return min(max(deviate, -LARGEST_DEVIATE), LARGEST_DEVIATE)
+    return min(max(deviate, -MAX_DEVIATE), MAX_DEVIATE)
 
 
 def check_trace(trace: object) -> Trace:

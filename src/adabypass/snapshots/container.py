@@ -32,13 +32,13 @@ DIGITS = 8
 END = b'","adabypass":"'
 """The JSON text begins with START, the digits of the checksum, and END."""
 NO_CHECKSUM = b"0" * DIGITS
-LONGEST_HEADER = 1 << 22
+MAX_HEADER_SIZE = 1 << 22
 """Maximum size of the JSON text in bytes, so that the parsed objects stay small; 30,000 columns with names of 30
 characters fit."""
-DEEPEST = 16
+MAX_DEPTH = 16
 """Maximum nesting depth of the JSON text."""
-MOST_DIMENSIONS = 8
-MOST_NUMBERS = 1 << 48
+MAX_DIMENSIONS = 8
+MAX_NUMBERS = 1 << 48
 """Maximum number of elements of an array, where a dimension of 0 counts as 1."""
 # An unclosed string matches to the end of the text; otherwise the search would be tried again at each quote in it.
 _STRINGS = re.compile(rb'(?s)"(?:[^"\\]|\\.)*+"?')
@@ -67,8 +67,8 @@ def encode(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> list[bytes
     text = json.dumps(table, separators=(",", ":")).encode()
     text = START + NO_CHECKSUM + text.removeprefix(START)
     text += b" " * (-len(text) % 8)
-    if len(text) > LONGEST_HEADER:
-        raise StateError(f"the header would have {len(text)} bytes, but at most {LONGEST_HEADER} are read again.")
+    if len(text) > MAX_HEADER_SIZE:
+        raise StateError(f"the header would have {len(text)} bytes, but at most {MAX_HEADER_SIZE} are read again.")
     length = len(text).to_bytes(8, "little")
     checksum = zlib.crc32(text, zlib.crc32(length))
     for part in parts:
@@ -101,7 +101,7 @@ def decode(file: BinaryIO, size: int, name: str) -> Snapshot:
     start = _read_exactly(file, min(len(START) + DIGITS + len(END), max(size - 8, 0)), name)
     if size < 8 or not (start.startswith(START) and start.endswith(END)):
         raise StateError(f"{name} is not a saved model of adabypass, or its beginning is damaged.")
-    if not len(start) < n_text <= min(LONGEST_HEADER, size - 8):
+    if not len(start) < n_text <= min(MAX_HEADER_SIZE, size - 8):
         _raise_damaged(name, f"its header should have {n_text} bytes, but the file has {size}")
     text = start + _read_exactly(file, n_text - len(start), name)
     checksum = start[len(START) : len(START) + DIGITS]
@@ -129,8 +129,8 @@ def parse(text: bytes, name: str) -> dict[str, Any]:
     """Parse a JSON object; reject text that is nested too deeply, repeats a name, or is not JSON."""
     codes = np.frombuffer(_STRINGS.sub(b"", text), np.uint8)
     opened, closed = ((codes == first) | (codes == second) for first, second in (b"[{", b"]}"))
-    if np.cumsum(opened.astype(np.int32) - closed).max(initial=0) > DEEPEST:
-        _raise_damaged(name, f"its header is nested more than {DEEPEST} levels deep")
+    if np.cumsum(opened.astype(np.int32) - closed).max(initial=0) > MAX_DEPTH:
+        _raise_damaged(name, f"its header is nested more than {MAX_DEPTH} levels deep")
     try:
         values = json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -153,7 +153,7 @@ def _check_arrays(table: Mapping[str, Any], size: int, name: str) -> dict[str, t
         n_bytes = prod(shape) * dtype.itemsize
         if offsets != [place, place + n_bytes] or place + n_bytes > size:
             _raise_damaged(name, f"its array {each[:40]!r} of shape {str(shape)[:80]} does not fit its place")
-        if prod(max(each, 1) for each in shape) > MOST_NUMBERS:  # NumPy rejects such a shape even if one dimension is 0
+        if prod(max(each, 1) for each in shape) > MAX_NUMBERS:  # NumPy rejects such a shape even if one dimension is 0
             _raise_damaged(name, f"its array {each[:40]!r} of shape {str(shape)[:80]} is too large")
         shapes[each] = dtype, tuple(shape)
         place += n_bytes
@@ -164,7 +164,7 @@ def _check_arrays(table: Mapping[str, Any], size: int, name: str) -> dict[str, t
 
 def _sizes(values: object) -> list[int] | None:
     """Return `values` if it is a short list of whole numbers, otherwise None."""
-    if not isinstance(values, list) or len(values) > MOST_DIMENSIONS:
+    if not isinstance(values, list) or len(values) > MAX_DIMENSIONS:
         return None
     return values if all(type(each) is int and 0 <= each < 1 << 48 for each in values) else None
 

@@ -6,7 +6,7 @@ from adabypass.errors import StateError
 from adabypass.files import FilePath, replace_file
 from adabypass.snapshots import container
 from adabypass.snapshots.container import Array, Snapshot
-from adabypass.snapshots.versions import upgraded
+from adabypass.snapshots.versions import upgrade
 from adabypass.validation import shown
 
 
@@ -61,7 +61,7 @@ class Savable:
         ----------
         data : bytes
         """
-        return cls._from_snapshot(upgraded(container.from_bytes(data)))
+        return cls._from_snapshot(upgrade(container.from_bytes(data)))
 
     @classmethod
     def _from_snapshot(cls, snapshot: Snapshot) -> Self:
@@ -88,4 +88,4 @@ class Savable:
             older = state.get("format") if isinstance(state, dict) else None
             raise StateError(f"{name} is in format {shown(older)}, older than the first release; train it anew.")
         row = state.get("row")
-        self._restore(upgraded(Snapshot(state["header"], {} if row is None else {"row": row}, name)))
+        self._restore(upgrade(Snapshot(state["header"], {} if row is None else {"row": row}, name)))

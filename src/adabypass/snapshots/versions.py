@@ -7,15 +7,15 @@ from typing import Any
 from adabypass.errors import StateError
 from adabypass.snapshots.container import Snapshot
 
-FORMAT = 12
+FORMAT = 13
 """Number of the current format. It is raised when the layout or the meaning of a row or a header changes."""
-OLDEST_FORMAT = 12
-"""Oldest format that can be read. Formats 1 to 11 belong to versions before the first release."""
+OLDEST_FORMAT = 13
+"""Oldest format that can be read. Formats 1 to 12 belong to versions before the first release."""
 UPGRADES: Mapping[int, Callable[[Snapshot], Snapshot]] = {}
 """Function that upgrades a snapshot to the next format, for each older format."""
 
 
-def upgraded(snapshot: Snapshot) -> Snapshot:
+def upgrade(snapshot: Snapshot) -> Snapshot:
     """Upgrade a snapshot to the newest format; reject one that is too old, or newer than this version."""
     number, name = snapshot.header.get("format"), snapshot.name
     if not isinstance(number, int) or isinstance(number, bool):
@@ -36,7 +36,7 @@ def upgraded(snapshot: Snapshot) -> Snapshot:
     return snapshot
 
 
-def heading(kind: str) -> dict[str, Any]:
+def base_header(kind: str) -> dict[str, Any]:
     """Return the entries that every header begins with: format, version and kind."""
     return {"format": FORMAT, "version": library_version(), "kind": kind}
 

@@ -36,19 +36,19 @@ from adabypass.state.layout import LINE, Layout, pack, triangle
 from adabypass.state.spec import Spec
 from adabypass.validation import Floats, check_int, shown
 
-LONGEST_PERIOD = 100_000
+MAX_PERIOD = 100_000
 
 Transform = Literal["auto", "none"]
-MOST_TRANSFORMED = 50
+MAX_TRANSFORMED_FEATURES = 50
 """Maximum number of features with which transform="auto" also learns the log and the square root of y."""
 
-LONGEST_KEPT_ROW = 20_000
+MAX_KEPT_ROW_SIZE = 20_000
 """Maximum size of a new row, in numbers, at which it is cached and copied."""
 
-MOST_FULL = 200
+MAX_FULL_FEATURES = 200
 """Maximum number of features with which covariance="auto" means full covariances."""
 
-SMALLEST_NEW_LOG = -12.0
+MIN_LOG_NEW_SLOPE_SD = -12.0
 """Minimum log of the prior standard deviation of a new sparse slope, relative to (183)."""
 
 LANES = 8
@@ -82,7 +82,7 @@ class AutoBypassSpec(Constants, Sequences, Spec):
     def __post_init__(self) -> None:
         if not isinstance(self.intercept, bool):
             raise ParameterError(f"intercept is {shown(self.intercept)}, but must be True or False.")
-        check_int(self.period, "period", minimum=1, maximum=LONGEST_PERIOD)
+        check_int(self.period, "period", minimum=1, maximum=MAX_PERIOD)
         check_covariance(self.covariance)
         if not isinstance(self.sparse, bool):
             raise ParameterError(f"sparse is {shown(self.sparse)}, but must be True or False.")
@@ -154,8 +154,8 @@ class AutoBypassSpec(Constants, Sequences, Spec):
         covariance="auto" becomes "diagonal" above 200 features, and otherwise stays "auto", which means full. Above 50
         features nothing is transformed.
         """
-        chosen = replace(self, transform="none") if n_features > MOST_TRANSFORMED else self
-        is_chosen = self.covariance == "auto" and n_features > MOST_FULL
+        chosen = replace(self, transform="none") if n_features > MAX_TRANSFORMED_FEATURES else self
+        is_chosen = self.covariance == "auto" and n_features > MAX_FULL_FEATURES
         return replace(chosen, covariance="diagonal") if is_chosen else chosen
 
     @property
@@ -282,7 +282,7 @@ class AutoBypassSpec(Constants, Sequences, Spec):
         return int(place.start)  # the covariances, most of a long row, begin a whole number of cache lines later
 
     def new_row(self, n_features: int) -> Floats:
-        is_short = self.row_size(n_features) <= LONGEST_KEPT_ROW
+        is_short = self.row_size(n_features) <= MAX_KEPT_ROW_SIZE
         return _blank(self, n_features).copy() if is_short else self._new_row(n_features)
 
     def _new_row(self, n_features: int) -> Floats:
@@ -299,7 +299,7 @@ class AutoBypassSpec(Constants, Sequences, Spec):
 
     def prior_vars(self, n_features: int) -> Floats:
         """Return the prior variance of each weight, in standard units."""
-        slope = self.prior_var * min(1.0, self.most_wide_slopes / n_features)
+        slope = self.prior_var * min(1.0, self.max_wide_slopes / n_features)
         return np.array([self.prior_var] * self.intercept + [slope] * n_features)
 
     def walks_of(self, row: Floats, name: str, n_features: int) -> Floats:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adabypass.numerics.limits import LARGEST, LARGEST_UNIT, RESOLUTION
+from adabypass.numerics.limits import MAX_UNIT, MAX_VALUE, RESOLUTION
 from adabypass.numerics.noise import Family
 from adabypass.state.bank import AutoBypassSpec
 from adabypass.state.bank_table import LevelLaw
@@ -32,10 +32,10 @@ def weights(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[float, 
     if spec.is_full:
         cov = unpack(within) + np.sum(share[:, None, None] * (apart[:, :, None] * apart[:, None, :]), axis=0)
         cov_user = cov[offset:, offset:] * np.outer(unit, unit)
-        cov_user[unknown, unknown] = LARGEST
+        cov_user[unknown, unknown] = MAX_VALUE
     else:
         cov_user = (within + share @ apart**2)[offset:] * unit**2
-        cov_user[unknown] = LARGEST
+        cov_user[unknown] = MAX_VALUE
     return float(np.nan_to_num(intercept)), slopes, cov_user
 
 
@@ -49,10 +49,10 @@ def _sparse_weights(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple
     mean = means @ share
     with np.errstate(over="ignore"):
         var = within @ share + (means - mean[:, None]) ** 2 @ share
-        unit = np.minimum(np.divide(y_scale, scale, out=np.zeros(n_features), where=is_known), LARGEST_UNIT)
+        unit = np.minimum(np.divide(y_scale, scale, out=np.zeros(n_features), where=is_known), MAX_UNIT)
         own = y_scale * float(level @ share)
-        slopes, var = np.clip(mean * unit, -LARGEST, LARGEST), np.minimum(var * unit**2, LARGEST)
-    return float(np.clip(y_center + own, -LARGEST, LARGEST)), slopes, np.where(is_known, var, LARGEST)
+        slopes, var = np.clip(mean * unit, -MAX_VALUE, MAX_VALUE), np.minimum(var * unit**2, MAX_VALUE)
+    return float(np.clip(y_center + own, -MAX_VALUE, MAX_VALUE)), slopes, np.where(is_known, var, MAX_VALUE)
 
 
 def _slopes(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, Floats, Floats]:
@@ -75,10 +75,10 @@ def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> Linear
     unit = np.concatenate([np.full(int(spec.intercept), y_scale), _units(spec, row, n_features)])
     floor = RESOLUTION * abs(spec.layout.scalar(row, "last_y"))
     with np.errstate(over="ignore"):
-        units = np.minimum(np.outer(unit, unit), LARGEST)
+        units = np.minimum(np.outer(unit, unit), MAX_VALUE)
         drift, jump = _drift(spec, row, n_features)
-        cov = np.clip((unpack(spec.walks_of(row, "walk_cov", n_features)) + jump) * units, -LARGEST, LARGEST)
-        drift = np.clip(drift * units, -LARGEST, LARGEST)
+        cov = np.clip((unpack(spec.walks_of(row, "walk_cov", n_features)) + jump) * units, -MAX_VALUE, MAX_VALUE)
+        drift = np.clip(drift * units, -MAX_VALUE, MAX_VALUE)
     n_noises = spec.n_filters // spec.n_walks
     mean, cov, drift = (  # of every filter
         np.concatenate([each] * n_noises) for each in (spec.walks_of(row, "walk_mean", n_features) * unit, cov, drift)
@@ -92,7 +92,7 @@ def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> Linear
         epsilon=np.where(family == Family.INSENSITIVE, epsilon, 0.0),
         family=family,
         fading=fast,
-        fade=_fade(spec, spec.view(row, "noise_fading_log", n_features)),
+        fade=_fade(spec, spec.view(row, "noise_log_decay_ratio", n_features)),
         level_slope=level_slope,
         level_linear=np.array([float(setting.level_law is LevelLaw.LINEAR) for setting in settings]),
         level_center=spec.layout.scalar(row, "y_center") + y_scale * spec.layout.scalar(row, "y_running_mean"),
@@ -103,7 +103,7 @@ def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> Linear
         normal_shares=spec.view(row, "normal_share", n_features).copy(),
         differenced=np.array([float(setting.differenced) for setting in settings]),
         feature_size=_feature_size(spec, row, n_features),
-        least_size=spec.least_size,
+        min_mean_square=spec.min_mean_square,
         season_logs=_season_logs(spec, row, n_features),
     )
 
@@ -127,11 +127,11 @@ def _feature_size(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
     return np.asarray(x_scale * np.sqrt(spec.view(row, "anchor_var", n_features)))
 
 
-def _fade(spec: AutoBypassSpec, fading_log: Floats) -> Floats:
+def _fade(spec: AutoBypassSpec, log_decay_ratio: Floats) -> Floats:
     """Return the share of each filter's fast part that is left a step later."""
     decay = np.array([setting.fast_decay for setting in spec.filters()])
-    fading = (1.0 - decay) * np.repeat(np.exp(fading_log), spec.n_walks)[: spec.n_filters]
-    return np.asarray(np.clip(1.0 - fading, 0.0, spec.largest_fast_decay))  # (102)
+    fading = (1.0 - decay) * np.repeat(np.exp(log_decay_ratio), spec.n_walks)[: spec.n_filters]
+    return np.asarray(np.clip(1.0 - fading, 0.0, spec.max_fast_decay))  # (102)
 
 
 def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, Floats]:
@@ -157,7 +157,7 @@ def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, 
     mean_slow = np.sum(share * slow, axis=0) / _walk_shares(spec, row, n_features)
     drift *= np.exp(2 * mean_slow)[:, None, None]
     q, jump_var = (np.array([getattr(setting, name) for setting in settings]) for name in ("drift_var", "jump_var"))
-    jump_var[spec.view(row, "walk_strikes", n_features) < spec.max_strikes] = 0.0
+    jump_var[spec.view(row, "walk_consecutive_outliers", n_features) < spec.max_consecutive_outliers] = 0.0
     return q[:, None, None] * drift, jump_var[:, None, None] * drift  # (52), (116)
 
 
@@ -166,4 +166,4 @@ def _units(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
     x_scale, y_scale = spec.view(row, "x_scale", n_features), spec.layout.scalar(row, "y_scale")
     with np.errstate(over="ignore"):
         unit = np.divide(y_scale, x_scale, out=np.zeros(n_features), where=x_scale > 0)
-    return np.minimum(unit, LARGEST_UNIT)
+    return np.minimum(unit, MAX_UNIT)

@@ -38,7 +38,7 @@ class NoiseModel(NamedTuple):
     fast_decay: float
     """Initial factor by which the fast component decays at each step."""
     level_law: LevelLaw
-    largest_slope: float
+    max_slope: float
     """Maximum size of a normalised slope: an outlier moves the log noise scale by at most this times its rate."""
 
 
@@ -63,11 +63,11 @@ class Drift(NamedTuple):
 
 
 NOISE_MODELS = (
-    NoiseModel(Family.FLEXIBLE, 0.002, 0.05, 0.9, LevelLaw.LINEAR, largest_slope=3.0),
-    NoiseModel(Family.INSENSITIVE, 0.06, 0.03, 0.9, LevelLaw.NONE, largest_slope=3.0),
-    NoiseModel(Family.MODERATE, 0.005, 0.1, 0.96, LevelLaw.EXPONENTIAL, largest_slope=3.0),
-    NoiseModel(Family.HEAVY, 0.002, 0.05, 0.85, LevelLaw.EXPONENTIAL, largest_slope=3.0),
-    NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, LevelLaw.NONE, largest_slope=10.0),
+    NoiseModel(Family.FLEXIBLE, 0.002, 0.05, 0.9, LevelLaw.LINEAR, max_slope=3.0),
+    NoiseModel(Family.INSENSITIVE, 0.06, 0.03, 0.9, LevelLaw.NONE, max_slope=3.0),
+    NoiseModel(Family.MODERATE, 0.005, 0.1, 0.96, LevelLaw.EXPONENTIAL, max_slope=3.0),
+    NoiseModel(Family.HEAVY, 0.002, 0.05, 0.85, LevelLaw.EXPONENTIAL, max_slope=3.0),
+    NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, LevelLaw.NONE, max_slope=10.0),
 )
 """Noise models of the bank of y. Each adapts the rate and decay of its fast component, unless these are 0."""
 TRANSFORMED_NOISE_MODELS = tuple(
@@ -159,7 +159,7 @@ def filters(
             slopes_drift=drift.kind is not DriftKind.LEVEL,
             differenced=drift.kind is DriftKind.DIFFERENCED,
             level_law=noise.level_law,
-            largest_slope=noise.largest_slope,
+            max_slope=noise.max_slope,
             prior_share=odd / total,
         )
         for noise in noise_models

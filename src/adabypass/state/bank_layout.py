@@ -55,7 +55,7 @@ banks, `before_log` and `before_root` the padding that aligns them."""
 SPARSE_LAYOUT = Layout(
     (
         *BANK_LAYOUT.fields,
-        Field("new_log", lambda **_: (2,)),
+        Field("log_new_slope_sd", lambda **_: (2,)),
         *vectors("slope_scale", "slope_count", "slope_square", size="n_slopes"),
         *vectors("drift_sum", size="n_walks"),
         Field("slope_mean", lambda n_slopes, n_walks, **_: (n_slopes, n_walks)),
@@ -64,4 +64,4 @@ SPARSE_LAYOUT = Layout(
 )
 """Layout of the row of a sparse model: a bank whose only weight is the intercept, then the slopes of (183)-(189).
 
-`new_log` holds the log of the prior standard deviation of new slopes, relative to (183), and its precision."""
+`log_new_slope_sd` holds the log of the prior standard deviation of new slopes, relative to (183), and its precision."""

@@ -93,13 +93,13 @@ class Row:
     """Precision of `noise_fast_log`."""
     filter_fast_effect = "n_filters"
     """Derivative of `filter_fast` by `noise_fast_log`."""
-    noise_fading_log = "n_noises"
+    noise_log_decay_ratio = "n_noises"
     """Log of the ratio of the learned decay of `filter_fast` to that in the settings, for each noise model; the decay
     is the fraction that is lost at each step."""
-    noise_fading_prec = "n_noises"
-    """Precision of `noise_fading_log`."""
-    filter_fading_effect = "n_filters"
-    """Derivative of `filter_fast` by `noise_fading_log`."""
+    noise_decay_prec = "n_noises"
+    """Precision of `noise_log_decay_ratio`."""
+    filter_decay_effect = "n_filters"
+    """Derivative of `filter_fast` by `noise_log_decay_ratio`."""
     filter_level_slope = "n_filters"
     """Slope with which each filter's noise scale follows the level of its forecast."""
     filter_level_prec = "n_filters"
@@ -125,9 +125,9 @@ class Row:
     rated_share = "n_rates * n_filters"
     """Share of each filter under each switching rate."""
 
-    walk_failures = "n_walks"
+    walk_underperformance_count = "n_walks"
     """Number of recent underperformances of each walk: it rises by 1 with each, and falls by 1 with each success."""
-    walk_strikes = "n_walks"
+    walk_consecutive_outliers = "n_walks"
     """Number of consecutive observations, up to the newest, that were outliers for each walk."""
     walk_mean = "n_weights * n_walks"
     """Mean of the weights of each walk, in standard units; the intercept, if there is one, comes first."""
@@ -194,7 +194,7 @@ class Constants:
 
     prior_var = 10.0
     """Prior variance of each weight, in standard units."""
-    most_wide_slopes = 5
+    max_wide_slopes = 5
     """Maximum number of features with which each slope has `prior_var`; more of them share the sum of this many."""
 
     warm_up_widening = 8.0
@@ -208,19 +208,19 @@ class Constants:
     """Rate at which the best switching rate may be replaced by another."""
     failure_margin = 1.1
     """A walk underperforms if its share is at most this factor times the share that switching alone gives it."""
-    max_failures = 8
-    """Value of `walk_failures` at which a walk restarts from the weights of the best walk."""
+    max_underperformance_count = 8
+    """Value of `walk_underperformance_count` at which a walk restarts from the weights of the best walk."""
 
     jump_distance = 3.0
     """Number of standard deviations beyond which an observation counts as an outlier."""
-    max_strikes = 2
+    max_consecutive_outliers = 2
     """Number of consecutive outliers after which the weights jump, in walks with jumps."""
 
     anchor_rate = 0.003
     """Minimum rate of the running means and variances of the features."""
-    smallest_anchor_var = 1e-4
+    min_anchor_var = 1e-4
     """Minimum of a running variance, of a feature or of y, in units of its variance in the warm-up."""
-    least_size = 0.25
+    min_mean_square = 0.25
     """Minimum of the features' mean square, over its running mean, at which weights without an intercept explain the
     newest observation exactly; at a lower one they move less."""
 
@@ -228,9 +228,9 @@ class Constants:
     """Initial value of epsilon."""
     epsilon_rate = 0.02
     """Rate of the log of epsilon along the normalised slope of the evidence."""
-    smallest_epsilon = 0.02
+    min_epsilon = 0.02
     """Minimum of epsilon, at which insensitive noise is nearly Laplace noise."""
-    largest_epsilon = 20.0
+    max_epsilon = 20.0
     """Maximum of epsilon, at which insensitive noise is nearly uniform."""
     slope_rate = 0.01
     """Minimum rate of the running mean squares of the slopes of the evidence."""
@@ -238,34 +238,34 @@ class Constants:
     """Initial mean square of the slope by the log noise scale."""
     epsilon_slope_sq_start = 0.05
     """Initial mean square of the slope by epsilon."""
-    largest_epsilon_slope = 3.0
+    max_epsilon_slope = 3.0
     """Maximum size of the normalised slope by epsilon."""
 
     prior_prec = 4.0
     """Prior precision of a learned parameter, such as the leverage or the slope of the level."""
     prec_decay = 0.001
     """Rate at which the precision of a learned parameter returns to `prior_prec`."""
-    largest_error = 3.0
+    max_error = 3.0
     """Maximum size of an error, in standard deviations, where it moves the volatility or the season."""
-    largest_leverage = 3.0
+    max_leverage = 3.0
     """Maximum size of the leverage."""
-    smallest_fast_log = -2.0
+    min_fast_log = -2.0
     """Minimum of `noise_fast_log`."""
-    largest_fast_log = 1.5
+    max_fast_log = 1.5
     """Maximum of `noise_fast_log`."""
-    smallest_fading_log = -2.5
-    """Minimum of `noise_fading_log`."""
-    largest_fading_log = 2.0
-    """Maximum of `noise_fading_log`."""
-    largest_fast_decay = 0.999
+    min_log_decay_ratio = -2.5
+    """Minimum of `noise_log_decay_ratio`."""
+    max_log_decay_ratio = 2.0
+    """Maximum of `noise_log_decay_ratio`."""
+    max_fast_decay = 0.999
     """Maximum factor by which `filter_fast` decays at each step."""
 
     level_rate = 0.003
     """Minimum rate of the running mean and variance of y, from which the level of a forecast is measured."""
-    largest_level = 3.0
+    max_level_distance = 3.0
     """Maximum distance of a forecast from the running mean of y, in standard deviations of y, at which the noise scale
     still follows the level."""
-    largest_level_slope = 3.0
+    max_level_slope = 3.0
     """Maximum size of the slope with which the noise scale, or its log, follows the level."""
     level_floor = 0.1
     """Minimum of a noise scale that is linear in the level, relative to the scale at the running mean of y."""
@@ -283,7 +283,7 @@ class Constants:
     """Minimum rate of `season_log`."""
     season_prior = 20.0
     """Number of periods for which the initial `season_log` counts."""
-    largest_season_log = 6.0
+    max_season_log = 6.0
     """Maximum size of each of `season_log` and of `season_wave`."""
 
     shock_distance = 6.0
@@ -304,7 +304,7 @@ class Constants:
 
     target_discount = 0.99
     """Factor by which the evidence for y, its log and its square root is discounted at each step."""
-    least_evidence = -500.0
+    min_evidence = -500.0
     """Minimum of the evidence of a target relative to the best of the three, so that a target can recover."""
 
 
@@ -366,7 +366,7 @@ class Setting(NamedTuple):
     """Whether the weights fit the newest observation exactly, and drift about it."""
     level_law: LevelLaw
     """How the noise scale follows the level."""
-    largest_slope: float
+    max_slope: float
     """Maximum size of the normalised slope by the log of the noise scale."""
     prior_share: float
     """Prior share in the mixture."""
@@ -459,7 +459,7 @@ class Opened:
     n_noises = "ptrdiff_t"
     """Maximum number of noise models: `LANES`."""
     n_normals = "ptrdiff_t"
-    """Number of normals of which flexible noise is a mixture: `MOST_FLEXIBLE`."""
+    """Number of normals of which flexible noise is a mixture: `N_FLEXIBLE_NORMALS`."""
     is_diagonal = "int"
     """Whether covariances are kept as their diagonals alone."""
     replays = "int"

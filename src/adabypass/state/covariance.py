@@ -9,9 +9,9 @@ from adabypass.validation import shown
 
 Covariance = Literal["auto", "full", "diagonal"]
 
-MOST_EXPLAINED = 1.0 - 1e-9
+MAX_EXPLAINED = 1.0 - 1e-9
 """Maximum of 1 - r in (182): the fraction of a weight's variance that an observation may explain."""
-MOST_FULL = 2000
+MAX_FULL_FEATURES = 2000
 """Maximum number of features with which covariance="auto" means a full one: such a row takes 16 MB."""
 
 

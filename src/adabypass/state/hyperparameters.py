@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from adabypass.errors import ParameterError
-from adabypass.numerics.limits import CONVERGENCE_CAP, LARGEST_HYPERPARAMETER
+from adabypass.numerics.limits import CONVERGENCE_CAP, MAX_HYPERPARAMETER
 from adabypass.validation import shown
 
 
 def check_positive(spec: Any, name: str, *, zero: bool = False) -> None:
     """Check that a hyperparameter is a positive number, and store it as a float."""
     value = getattr(spec, name)
-    domain = f"a number {'from 0' if zero else 'above 0'} up to {LARGEST_HYPERPARAMETER:g}"
+    domain = f"a number {'from 0' if zero else 'above 0'} up to {MAX_HYPERPARAMETER:g}"
     if not isinstance(value, Real) or isinstance(value, bool):
         raise ParameterError(f"{name} is {shown(value)}, but must be {domain}.")
     try:
         number = float(value)
     except OverflowError:
         number = inf
-    if not isfinite(number) or number > LARGEST_HYPERPARAMETER or number < 0.0 or (number == 0.0 and not zero):
+    if not isfinite(number) or number > MAX_HYPERPARAMETER or number < 0.0 or (number == 0.0 and not zero):
         raise ParameterError(f"{name} is {shown(value)}, but must be {domain}.")
     object.__setattr__(spec, name, number)
 

@@ -11,7 +11,7 @@ from adabypass.numerics.noise import Family
 from adabypass.state.bank_table import Constants
 from adabypass.validation import Floats, Integers, check_array
 
-LARGEST_LEVEL, LEVEL_FLOOR = Constants.largest_level, Constants.level_floor
+MAX_LEVEL_DISTANCE, LEVEL_FLOOR = Constants.max_level_distance, Constants.level_floor
 
 
 NO_SEASON = np.zeros(1)
@@ -59,7 +59,7 @@ class LinearMixture(NamedTuple):
     """1 for components whose weights move until they explain each observation, else 0; empty if there are none."""
     feature_size: Floats = NO_COMPONENT
     """Then, without an intercept: the usual size of each feature,"""
-    least_size: float = 0.0
+    min_mean_square: float = 0.0
     """and how small their mean square over it may be, before they move the weights by less."""
     season_logs: Floats = NO_SEASON
     """What the season adds to the log of the noise's scale, from this step on, over one period."""
@@ -77,7 +77,7 @@ class LinearMixture(NamedTuple):
     def scale_at(self, mean: Floats, chosen: Any = slice(None)) -> Floats:
         """Return the scale of the noise where the weights of the chosen components explain `mean`."""
         with np.errstate(over="ignore"):
-            level = np.clip((mean - self.level_center) / self.level_unit, -LARGEST_LEVEL, LARGEST_LEVEL)
+            level = np.clip((mean - self.level_center) / self.level_unit, -MAX_LEVEL_DISTANCE, MAX_LEVEL_DISTANCE)
         along = self.level_slope[chosen] * level
         rises = np.exp(along)
         if len(self.level_linear):
@@ -101,7 +101,7 @@ class LinearMixture(NamedTuple):
             size = np.where(self.feature_size > 0, 1 / self.feature_size, 0.0)
         along = r * size
         total = np.sum(along**2, axis=-1, keepdims=True)
-        return np.asarray(along * size / np.maximum(total, self.least_size * r.shape[-1]))  # (117)
+        return np.asarray(along * size / np.maximum(total, self.min_mean_square * r.shape[-1]))  # (117)
 
     def advance(self) -> "LinearMixture":
         """Return the belief a step of time later, without an observation."""

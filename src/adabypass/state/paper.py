@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 from adabypass.distributions.predictive import Mixture, Normal, Point, Predictive
 from adabypass.errors import ParameterError
 from adabypass.numerics import noise
-from adabypass.numerics.limits import CONVERGENCE_CAP, LARGEST_PREC, LARGEST_SLOPE, SMALLEST_PREC
+from adabypass.numerics.limits import CONVERGENCE_CAP, MAX_PREC, MAX_SLOPE, MIN_PREC
 from adabypass.state.covariance import with_gradient
 from adabypass.state.hyperparameters import check_corrections, check_positive, check_sweeps
 from adabypass.state.layout import Field, Layout, scalars, set_diagonal, symmetric_matrices, triangle, vectors
@@ -86,7 +86,7 @@ class BypassSpec(GaussianSpec):
 
     def start(self) -> dict[str, float]:
         return {
-            "drift_prec": min(max(self.a / self.b, SMALLEST_PREC), LARGEST_PREC),
+            "drift_prec": min(max(self.a / self.b, MIN_PREC), MAX_PREC),
             "noise_prec": 500.0,  # the paper's choice: the prior mean of β is undefined
             "noise_mean": 0.0,
             "noise_mean_var": noise.mean_var(self.epsilon),
@@ -172,8 +172,8 @@ class AdaBypassSpec(BypassSpec):
     def _start_slopes(self) -> list[list[float]]:
         """Return the derivatives of the initial α = a/b, β, μ and V by a, b and ε."""
         return [
-            [min(1.0 / self.b, LARGEST_SLOPE), 0.0, 0.0, 0.0],
-            [-min(self.a / self.b / self.b, LARGEST_SLOPE), 0.0, 0.0, 0.0],
+            [min(1.0 / self.b, MAX_SLOPE), 0.0, 0.0, 0.0],
+            [-min(self.a / self.b / self.b, MAX_SLOPE), 0.0, 0.0, 0.0],
             [0.0, 0.0, 0.0, noise.mean_var_slope(self.epsilon)],
         ]
 

@@ -62,7 +62,7 @@ class PoolSpec:
         return ("structures", *(f"AutoBypass on lags {each}" for each in lags))
 
     @cached_property
-    def fewest_seen(self) -> tuple[int, ...]:
+    def min_seen(self) -> tuple[int, ...]:
         """After how many observations learned each regression has a share in the forecast."""
         return tuple(design.REGRESSION_FROM * (1 + each.n_features(self.n_exog)) for each in self.regressions)
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from adabypass.errors import StateError
-from adabypass.numerics.limits import MOST_UNKNOWN
+from adabypass.numerics.limits import MAX_UNKNOWN
 from adabypass.state.layout import Layout, check_count, scalars, symmetric_matrices, triangle, unpack, vectors
 from adabypass.state.past import Design, Past
 from adabypass.state.spec import Spec
@@ -17,7 +17,7 @@ Missing = Literal["raise", "mean", "last"]
 
 LAYOUT = Layout(
     (
-        *scalars("n_filled", "largest_value", "n_unknown"),
+        *scalars("n_filled", "max_abs", "n_unknown"),
         *vectors("values", size="n_values"),
         *vectors("unknown_positions", size="capacity"),
         *symmetric_matrices("unknown_cov", size="capacity"),
@@ -29,7 +29,7 @@ LAYOUT = Layout(
 )
 """Layout of the row of a forecaster.
 
-`n_filled` is the number of known `values`, which are newest first; `largest_value` is the largest absolute observation.
+`n_filled` is the number of known `values`, which are newest first; `max_abs` is the largest absolute observation.
 `n_unknown` observations among the values are missing: `unknown_positions` lists them, oldest first, and `unknown_cov`
 is their covariance. `exog_mean`, `exog_last` and `exog_count` are the mean, the last value and the number of values of
 each exogenous column. For each horizon at which drift rates are scored, `horizon_time` is the number of steps until its
@@ -41,15 +41,15 @@ and their degrees of freedom. For each horizon and drift rate, `horizon_evidence
 
 HORIZONS = (8, 64)
 """Horizons at which the drift rates of a bank are scored."""
-MOST_JUDGED_LAGS = 16
+MAX_JUDGED_LAGS = 16
 """Maximum number of lags with which drift rates are scored several steps ahead; with more, that would take longer than
 an update."""
 EVIDENCE_DISCOUNT = 0.99
 """Factor by which the evidence is discounted at each scored forecast. Constants that drift rates and structures share
 at their horizons are in `structures`."""
-FEWEST_SQUARES = 3.0
+MIN_SQUARES = 3.0
 """Minimum discounted number of squared errors from which on forecasts count as evidence."""
-LEAST_SHARE = 1e-12
+MIN_SHARE = 1e-12
 """Minimum share of a drift rate one step ahead, where it is used as a prior several steps ahead."""
 
 
@@ -66,7 +66,7 @@ class SeriesSpec:
     @property
     def capacity(self) -> int:
         """Maximum number of unknown values whose covariance is kept."""
-        return min(self.design.n_values, MOST_UNKNOWN)
+        return min(self.design.n_values, MAX_UNKNOWN)
 
     def n_features(self, n_exog: int) -> int:
         """Return the number of features of the model."""
@@ -74,7 +74,7 @@ class SeriesSpec:
 
     def horizons(self, n_exog: int) -> tuple[int, ...]:
         """Return the horizons at which drift rates are scored: none with a single drift rate, or with exog."""
-        can_be = self.model.n_linears > 1 and n_exog == 0 and 0 < len(self.design.lags) <= MOST_JUDGED_LAGS
+        can_be = self.model.n_linears > 1 and n_exog == 0 and 0 < len(self.design.lags) <= MAX_JUDGED_LAGS
         return HORIZONS if self.is_judged and can_be else ()
 
     @cached_property
@@ -143,5 +143,5 @@ class SeriesSpec:
             values=LAYOUT.view(row, "values", **dims).copy(),
             unknown=LAYOUT.view(row, "unknown_positions", **dims)[:n_unknown].astype(np.int64),
             cov=unpack(LAYOUT.view(row, "unknown_cov", **dims)[: triangle(n_unknown)]),
-            largest=LAYOUT.scalar(row, "largest_value"),
+            largest=LAYOUT.scalar(row, "max_abs"),
         )

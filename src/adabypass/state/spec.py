@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Self
 
 from adabypass.distributions.predictive import Normal, Predictive
 from adabypass.distributions.record import RecordLayout, get_record_layout
-from adabypass.numerics.limits import LARGEST_COUNT
+from adabypass.numerics.limits import MAX_COUNT
 from adabypass.numerics.noise import Family
-from adabypass.state.covariance import MOST_FULL, Covariance, check_covariance, diagonal_layout
+from adabypass.state.covariance import MAX_FULL_FEATURES, Covariance, check_covariance, diagonal_layout
 from adabypass.state.layout import Layout, check_count
 from adabypass.validation import Floats
 
@@ -148,7 +148,7 @@ class Spec(ABC):
     def check_row(self, row: Floats, n_features: int) -> None:
         """Check the counts of a saved row, so that compiled code stays within its memory whatever the row holds."""
         dims = self.dims(n_features)
-        check_count(self.layout.scalar(row, "n_seen"), "n_seen", LARGEST_COUNT)
+        check_count(self.layout.scalar(row, "n_seen"), "n_seen", MAX_COUNT)
         for name, dimension in self.bounded_by.items():
             check_count(self.layout.scalar(row, name), name, dims[dimension])
 
@@ -201,7 +201,7 @@ class GaussianSpec(Spec):
 
         covariance="auto" becomes "diagonal" above 2,000 features, and otherwise stays "auto", which means full.
         """
-        is_chosen = self.covariance == "auto" and n_features > MOST_FULL
+        is_chosen = self.covariance == "auto" and n_features > MAX_FULL_FEATURES
         return replace(self, covariance="diagonal") if is_chosen else self
 
     def widened(self, row: Floats, n_features: int, more: int, were_zero: bool = False) -> Floats:

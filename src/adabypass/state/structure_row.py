@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from adabypass.errors import StateError
-from adabypass.numerics.limits import LARGEST, LARGEST_COUNT
+from adabypass.numerics.limits import MAX_COUNT, MAX_VALUE
 from adabypass.state import structures as design
 from adabypass.state.layout import Layout, check_count, scalars, triangle, vectors
 from adabypass.state.structures import Harmonic, Structure
@@ -125,7 +125,7 @@ class StructureSpec:
         return LAYOUT.new_row(
             {
                 "is_positive": 1.0, "unit": 1.0, "log_unit": 1.0,
-                "lowest": LARGEST, "highest": -LARGEST, "log_lowest": LARGEST,
+                "lowest": MAX_VALUE, "highest": -MAX_VALUE, "log_lowest": MAX_VALUE,
             },
             **self.dims,
         )  # fmt: skip
@@ -145,11 +145,11 @@ class StructureSpec:
 
     def _setting(self, each: Structure) -> tuple[float, ...]:
         gain, is_damped = each.gain, each.slope == "damped"
-        least = design.LEAST_STEP
+        least = design.MIN_DRIFT_SHARE
         level = gain**2 if not each.lags else design.LAG_LEVEL_VAR
         slope = (design.DAMPED_SLOPE_GAIN * gain) ** 2 if is_damped else 0.0
         return (
-            float(each.is_log), 1.0 if each.lags else max(1.0 - gain, design.LEAST_NOISE),
+            float(each.is_log), 1.0 if each.lags else max(1.0 - gain, design.MIN_NOISE),
             float(each.slope != "none"), design.DAMPING if is_damped else 1.0, float(self.n_waves(each)),
             float(len(each.lags)), float(each.difference), float(each.n_values),
             level, max(slope, least * design.SLOPE_PRIOR_VAR),
@@ -159,14 +159,14 @@ class StructureSpec:
 
     @cached_property
     def lags(self) -> Integers:
-        """The lags of every structure, shape (n_structures, MOST_LAGS); 1 where there are fewer."""
-        rows = [[*each.lags, *[1] * (design.MOST_LAGS - len(each.lags))] for each in self.structures]
+        """The lags of every structure, shape (n_structures, MAX_LAGS); 1 where there are fewer."""
+        rows = [[*each.lags, *[1] * (design.MAX_LAGS - len(each.lags))] for each in self.structures]
         return np.array(rows, dtype=np.intp)
 
     @cached_property
     def lag_priors(self) -> Floats:
-        """The expected weights of the lags, shape (n_structures, MOST_LAGS)."""
-        rows = [[*each.lag_prior, *[0.0] * (design.MOST_LAGS - len(each.lags))] for each in self.structures]
+        """The expected weights of the lags, shape (n_structures, MAX_LAGS)."""
+        rows = [[*each.lag_prior, *[0.0] * (design.MAX_LAGS - len(each.lags))] for each in self.structures]
         return np.array(rows, dtype=np.float64)
 
     @cached_property
@@ -181,7 +181,7 @@ class StructureSpec:
         for name, most in limits.items():
             check_count(LAYOUT.scalar(row, name), name, most)
         for name in ("n_seen", "n_steps", "n_missing"):
-            check_count(LAYOUT.scalar(row, name), name, int(LARGEST_COUNT))
+            check_count(LAYOUT.scalar(row, name), name, int(MAX_COUNT))
         if not (LAYOUT.scalar(row, "unit") > 0.0 and LAYOUT.scalar(row, "log_unit") > 0.0):
             raise StateError("the row's units are not above 0.")
         if not (self.view(row, "dof") >= 0.0).all():

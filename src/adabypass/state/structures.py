@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 LEVEL_GAINS = (0.05, 0.2, 0.5, 1.0)
 """Share of a surprise that goes to the level, in the long run: from a level that hardly moves to a random walk."""
-LEAST_NOISE = 0.001
+MIN_NOISE = 0.001
 """Variance of the noise beside a random walk, in units of the variance of a one-step error."""
 DAMPING = 0.9
 """Share of a damped slope that is left a step later."""
@@ -27,13 +27,13 @@ SEASON_PRIOR_VAR = 1.0
 LAG_PRIOR_VAR = 0.25
 EXOG_PRIOR_VAR = 100.0
 """Variances before anything is learned, in units of the variance of a one-step error."""
-LEAST_STEP = 1e-7
+MIN_DRIFT_SHARE = 1e-7
 """Share of the prior's variance by which every number of a state drifts at least, so that no filter stops learning."""
 SCALE_DISCOUNT = 0.97
 """Share of its past that the scale of the noise remembers a step later."""
 PRIOR_DOF = 2.0
 """Degrees of freedom of the scale before anything is learned, when its mean is the unit of the series."""
-LARGEST_SURPRISE = 6.0
+MAX_SURPRISE = 6.0
 """A squared error counts for no more than this many variances in the scale of the noise."""
 EVIDENCE_POWER = 0.5
 EVIDENCE_DISCOUNT = 0.994
@@ -46,7 +46,7 @@ HORIZON_PRIOR_DOF = 10.0
 """Weight of the scale one step ahead in that at a horizon, in squared errors seen at the horizon."""
 HORIZON_PRIOR_COUNT = 100.0
 """Weight of the evidence at the horizon before in that at a horizon, in forecasts judged there."""
-LEAST_EVIDENCE = -50.0
+MIN_EVIDENCE = -50.0
 """No log score counts for less than this below the best one."""
 N_UNCOUNTED = 3
 """So many first observations do not count as evidence."""
@@ -75,20 +75,20 @@ MAX_ZERO_SHARE = 0.999
 """Largest probability of an exact 0: then the mean lies within the central interval of 99.9 %."""
 FARTHEST = 1e6
 """A value this many units from the first one starts the forecaster anew."""
-LARGEST_VALUE = 1e290
+MAX_OBSERVATION = 1e290
 """Observations are kept within plus or minus this."""
-LARGEST_STATE_VAR = 1e12
+MAX_STATE_VAR = 1e12
 """A filter that knows less than this starts anew."""
-LEAST_STATE_VAR = 1e-14
-LEAST_SCALE_VAR = 1e-20
+MIN_STATE_VAR = 1e-14
+MIN_SCALE_VAR = 1e-20
 """Least variance of a number of the state, and least squared scale of the noise, in units of the series."""
-LONGEST_LAG = 400
+MAX_LAG = 400
 """Periods beyond it have harmonics, but no lags."""
 MANY_HARMONICS, FEW_HARMONICS, LONG_PERIOD = 8, 4, 48
 """Harmonics of a period up to, and beyond, the last number."""
 SMOOTH_HARMONICS = 2
 """Those of a smooth season."""
-MOST_LAGS = 6
+MAX_LAGS = 6
 
 
 class Structure(NamedTuple):
@@ -151,7 +151,7 @@ def harmonics(periods: tuple[float, ...]) -> tuple[Harmonic, ...]:
 
 def _seasonal_lags(periods: tuple[float, ...]) -> list[int]:
     """Return the periods that a lag can have."""
-    return [int(period) for period in sorted(periods) if period == int(period) and period < LONGEST_LAG]
+    return [int(period) for period in sorted(periods) if period == int(period) and period < MAX_LAG]
 
 
 def regression_lags(periods: tuple[float, ...]) -> tuple[tuple[int, ...], ...]:

@@ -19,20 +19,20 @@ from adabypass.files import FilePath, lock, not_own, open_own, replace_file, syn
 from adabypass.snapshots import container
 from adabypass.snapshots.container import Array, Snapshot
 from adabypass.snapshots.header import Header
-from adabypass.snapshots.versions import upgraded
+from adabypass.snapshots.versions import upgrade
 from adabypass.storage import journal
 
 SNAPSHOT = "snapshot.safetensors"
 LOCK = "lock"
 JOURNAL = "journal-{:010d}"
-MOST_SNAPSHOTS = 10**10 - 1
+MAX_SNAPSHOTS = 10**10 - 1
 
 
 class FolderContent(NamedTuple):
     """What a folder holds."""
 
     snapshot: Snapshot
-    journal: journal.Found
+    journal: journal.JournalContents
 
 
 def read(path: FilePath) -> FolderContent | None:
@@ -46,7 +46,7 @@ def read(path: FilePath) -> FolderContent | None:
         if stray is not None:
             raise StateError(f"{folder} holds the journal {stray.name}, but no {SNAPSHOT}; bring it back from a copy.")
         return None
-    snapshot = upgraded(container.read(place))
+    snapshot = upgrade(container.read(place))
     number, checksum = place_of(snapshot)
     return FolderContent(snapshot, journal.read(folder / JOURNAL.format(number), number, checksum))
 
@@ -54,7 +54,7 @@ def read(path: FilePath) -> FolderContent | None:
 def place_of(snapshot: Snapshot) -> tuple[int, int]:
     """Return the number of a snapshot, and the checksum of all records before it."""
     header = Header(snapshot.header, snapshot.name)
-    number = header.whole("number", minimum=1, maximum=MOST_SNAPSHOTS)
+    number = header.whole("number", minimum=1, maximum=MAX_SNAPSHOTS)
     return number, header.whole("checksum", maximum=(1 << 32) - 1)
 
 

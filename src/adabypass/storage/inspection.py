@@ -8,7 +8,7 @@ import numpy as np
 
 from adabypass.errors import StateError
 from adabypass.files import FilePath
-from adabypass.numerics.limits import LARGEST_COUNT
+from adabypass.numerics.limits import MAX_COUNT
 from adabypass.snapshots import container
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
@@ -17,9 +17,9 @@ from adabypass.storage import folder, journal
 from adabypass.storage.models import STREAM
 from adabypass.storage.positions import unpack
 
-MOST_ATTEMPTS = 10
+MAX_ATTEMPTS = 10
 """How often the folder of a running stream is read again because a new snapshot came in between."""
-MOST_IDS = 20
+MAX_IDS = 20
 """Ids of series that are listed."""
 
 
@@ -44,7 +44,7 @@ def inspect(path: FilePath) -> dict[str, Any]:
 
 def _read_at_once(place: Path) -> tuple[folder.FolderContent, int]:
     """Return what a folder holds, and the size of its snapshot, also while a stream replaces one after another."""
-    for _ in range(MOST_ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         before = _identity(place)
         found = folder.read(place)
         # A journal goes when the next snapshot is there: as long as there is none, it was read with its snapshot.
@@ -79,7 +79,7 @@ def describe(snapshot: Snapshot, size: int) -> dict[str, Any]:
     )
     if header.get("kind") == STREAM and "keys" in snapshot.arrays:
         ids = snapshot.arrays["keys"].tobytes().decode("utf-8", "replace").split("\n")[:-1]
-        found["ids"] = [each for each in ids if each][:MOST_IDS]
+        found["ids"] = [each for each in ids if each][:MAX_IDS]
     return found
 
 
@@ -87,14 +87,14 @@ def _totals(found: folder.FolderContent, whole: dict[str, Any]) -> dict[str, Any
     """Return the counts of snapshot and journal together: what a stream that is resumed here has learned."""
     known = found.snapshot.arrays.get("keys", np.empty(0, np.uint8)).tobytes().decode("utf-8", "replace")
     keys = dict.fromkeys(known.split("\n")[:-1]) | {record.key: None for record, _ in found.journal.records()}
-    n_saved = Header(found.snapshot.header, found.snapshot.name).whole("n_learned", maximum=int(LARGEST_COUNT))
+    n_saved = Header(found.snapshot.header, found.snapshot.name).whole("n_learned", maximum=int(MAX_COUNT))
     totals = {"n_learned": n_saved + found.journal.n_records, "n_series": len(keys)}
     if whole.get("positions") is None:
         totals["row"] = whole["journal"]["last_row"]
-    return totals | {"ids": [each for each in keys if each][:MOST_IDS]}
+    return totals | {"ids": [each for each in keys if each][:MAX_IDS]}
 
 
-def _journal(found: journal.Found, whole: dict[str, Any]) -> dict[str, Any]:
+def _journal(found: journal.JournalContents, whole: dict[str, Any]) -> dict[str, Any]:
     last = found.last
     has_positions = whole.get("positions") is not None
     return {

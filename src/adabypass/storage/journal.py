@@ -25,8 +25,8 @@ NAME = b"adabypass j1"
 START = struct.Struct("<12sQI")
 FRAME = struct.Struct("<II")
 FIXED = struct.Struct("<QII")
-SHORTEST = struct.Struct("<QIId")
-LONGEST_RECORD = 1 << 20
+MIN_RECORD = struct.Struct("<QIId")
+MAX_RECORD_SIZE = 1 << 20
 """Bytes of a record at most: 30,000 exogenous values take a quarter of that."""
 SECTOR = 512
 """Bytes that a disk writes as a whole."""
@@ -47,7 +47,7 @@ class Record(NamedTuple):
     """The observation, nan if it is missing, and the exogenous values."""
 
 
-class Found(NamedTuple):
+class JournalContents(NamedTuple):
     """What was read of a journal; its records are unpacked as they are asked for, since there may be millions."""
 
     content: bytes
@@ -69,7 +69,7 @@ class Found(NamedTuple):
 def pack(row: int, key: str, time: str, y: float, exog: Sequence[float] | None) -> bytes:
     """Return the content of a record as bytes."""
     if not key and not time and not exog:
-        return SHORTEST.pack(row, 0, 0, y)
+        return MIN_RECORD.pack(row, 0, 0, y)
     name, stamp, values = key.encode("utf-8", "surrogatepass"), time.encode(), (y, *(exog or ()))
     return FIXED.pack(row, len(name), len(stamp)) + name + stamp + struct.pack(f"<{len(values)}d", *values)
 
@@ -91,11 +91,11 @@ def unpack(content: bytes) -> Record | None:
     return Record(row, key, time, struct.unpack_from(f"<{n_values}d", content, start))
 
 
-def read(path: Path, number: int, checksum: int) -> Found:
+def read(path: Path, number: int, checksum: int) -> JournalContents:
     """Return what the journal of snapshot `number` holds, which goes on from this checksum of all records before it."""
     content = _content(path)
     if len(content) < START.size:  # torn as it was made: nothing had been answered yet
-        return Found(b"", checksum, 0, None, len(content))
+        return JournalContents(b"", checksum, 0, None, len(content))
     name, belongs_to, own = START.unpack_from(content)
     if name != NAME or own != zlib.crc32(content[: START.size - 4]):
         raise StateError(f"{path} is not a journal of adabypass, or its beginning is damaged; move it away to go on.")
@@ -110,7 +110,7 @@ def read(path: Path, number: int, checksum: int) -> Found:
             "checksum, and whole records come after it; bring the folder back from a copy. (To give up all rows from "
             f"there on, cut the file to {end} bytes.)"
         )
-    return Found(content, checksum, n_records, last, len(content) - end)
+    return JournalContents(content, checksum, n_records, last, len(content) - end)
 
 
 def _content(path: Path) -> bytes:
@@ -131,7 +131,7 @@ def _records(content: bytes, checksum: int) -> Iterator[tuple[Record, int, int]]
         place += FRAME.size
         data = content[place : place + length]
         place += length
-        if length > LONGEST_RECORD or len(data) < length:
+        if length > MAX_RECORD_SIZE or len(data) < length:
             return
         checksum = zlib.crc32(data, checksum)
         record = unpack(data) if checksum == given else None
@@ -151,7 +151,7 @@ def _is_damaged(content: bytes, end: int, checksum: int) -> bool:
         return False
     length, given = FRAME.unpack_from(content, end)
     crc, read_up_to = checksum, data
-    for place in range(data, len(content) - FRAME.size - SHORTEST.size + 1):
+    for place in range(data, len(content) - FRAME.size - MIN_RECORD.size + 1):
         after = _if_plausible(content, place)
         if after is None:
             continue
@@ -167,7 +167,7 @@ def _if_plausible(content: bytes, place: int) -> int | None:
     """Return where a record that may begin at `place` ends; None if none can."""
     length, _ = FRAME.unpack_from(content, place)
     end = place + FRAME.size + length
-    if not SHORTEST.size <= length <= LONGEST_RECORD or end > len(content):
+    if not MIN_RECORD.size <= length <= MAX_RECORD_SIZE or end > len(content):
         return None
     _, n_key, n_time = FIXED.unpack_from(content, place + FRAME.size)
     n_values, rest = divmod(length - FIXED.size - n_key - n_time, 8)
@@ -176,7 +176,7 @@ def _if_plausible(content: bytes, place: int) -> int | None:
 
 def _fits(content: bytes, place: int, checksum: int) -> bool:
     """Return whether a whole record begins at `place` that goes on from a checksum."""
-    if place + FRAME.size + SHORTEST.size > len(content):
+    if place + FRAME.size + MIN_RECORD.size > len(content):
         return False
     end = _if_plausible(content, place)
     return end is not None and zlib.crc32(content[place + FRAME.size : end], checksum) == _stored(content, place)

@@ -14,7 +14,7 @@ from adabypass.regressors import KINDS, Regressor
 from adabypass.snapshots import container
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
-from adabypass.snapshots.versions import upgraded
+from adabypass.snapshots.versions import upgrade
 from adabypass.validation import shown
 
 SAVED: Mapping[str, type[Regressor] | type[Forecaster] | type[Baseline] | type[Panel]] = {
@@ -69,7 +69,7 @@ def from_bytes(data: object) -> Regressor | Forecaster | Baseline | Panel:
 
 
 def _restored(snapshot: Snapshot) -> Regressor | Forecaster | Baseline | Panel:
-    snapshot = upgraded(snapshot)
+    snapshot = upgrade(snapshot)
     header = Header(snapshot.header, snapshot.name)
     kind = header.text("kind")
     if kind == STREAM:

@@ -9,7 +9,7 @@ from adabypass.forecasting import Forecaster
 from adabypass.forecasting.changes import SIZE as CHANGES_SIZE
 from adabypass.forecasting.changes import ChangeMonitor
 from adabypass.forecasting.rows import learned_positions
-from adabypass.panel.learning import NOTHING, Record, Rows
+from adabypass.panel.learning import NOTHING, Rows, StepOutput
 from adabypass.panel.panel import Panel
 from adabypass.snapshots.container import Array, Snapshot
 from adabypass.snapshots.header import Header
@@ -18,9 +18,9 @@ from adabypass.validation import Floats
 
 NO_DEVIATES = (-1.0, 1.0)
 """Where the search for an interval's bounds starts."""
-MOST_ROWS = 4096
+MAX_ROWS = 4096
 """Rows that are learned at once: their forecasts take 14 MB."""
-MOST_VALUES = 1 << 20
+MAX_VALUES = 1 << 20
 """Numbers of such rows: where there are thousands of exogenous columns, fewer rows are learned at once."""
 Row: TypeAlias = tuple[int, str, str, float, list[float] | None]
 """A row that is learned: its number in the input; the id of its series as JSON, "" where there is but one; its time as
@@ -52,7 +52,7 @@ class Series:
         return self.n_skipped > 0 and not self.has_met_newest and bool(self.last_time == self.resumed_time)
 
 
-class StreamSeries:
+class StreamPanel:
     """All series of a stream.
 
     Parameters
@@ -70,11 +70,11 @@ class StreamSeries:
     ----------
     known : dict
         The series by their ids as JSON, in the order in which they came.
-    deviates : array, with a row for each series, and more
+    interval_starts : array, with a row for each series, and more
         Where the search for the bounds of its newest interval ended.
     monitors : list of ChangeMonitor
         Of each series, if changes are watched for.
-    most_rows : int
+    max_rows : int
         Rows that should be learned at once, for the sake of memory.
     """
 
@@ -82,9 +82,9 @@ class StreamSeries:
         self, template: Forecaster, n_exog: int, *, watch_changes: bool = False, n_threads: int | None = None
     ) -> None:
         self.template, self.n_exog = template, n_exog
-        self.most_rows = max(1, min(MOST_ROWS, MOST_VALUES // (1 + n_exog)))
+        self.max_rows = max(1, min(MAX_ROWS, MAX_VALUES // (1 + n_exog)))
         self.known: dict[str, Series] = {}
-        self.deviates: Floats = np.empty((0, 2))
+        self.interval_starts: Floats = np.empty((0, 2))
         self.monitors: list[ChangeMonitor] = []
         self._watch_changes = watch_changes
         self._watched: Rows = NOTHING
@@ -103,8 +103,8 @@ class StreamSeries:
         return series
 
     def learn(
-        self, rows: Sequence[Row], y: Floats, finish: Callable[[Record, Rows, Rows], None] | None
-    ) -> tuple[Record, Rows]:
+        self, rows: Sequence[Row], y: Floats, finish: Callable[[StepOutput, Rows, Rows], None] | None
+    ) -> tuple[StepOutput, Rows]:
         """Forecast each row, then learn it; return the forecasts, and the number of each row's series.
 
         Parameters
@@ -130,9 +130,11 @@ class StreamSeries:
         if self._watch_changes:
             self.monitors += [ChangeMonitor() for _ in self._new]
         self._new = []
-        if len(self.known) > len(self.deviates):
+        if len(self.known) > len(self.interval_starts):
             more = np.tile(NO_DEVIATES, (len(self.known), 1))
-            self.deviates = np.concatenate([self.deviates, more])  # at least twice as many, so that it is seldom done
+            self.interval_starts = np.concatenate(
+                [self.interval_starts, more]
+            )  # at least twice as many, so that it is seldom done
 
     def arrays(self) -> dict[str, Array]:
         """Return what a snapshot holds of all series."""
@@ -140,7 +142,7 @@ class StreamSeries:
         assert len(self._panel) == n
         arrays: dict[str, Array] = {
             "rows": stacked(self._panel._each_row(), n, self.template._spec.row_size(self.n_exog)),
-            "deviates": self.deviates[:n],
+            "interval_starts": self.interval_starts[:n],
             "keys": lines(self.known),
             "times": lines(each.last_cell for each in every),
         }
@@ -155,7 +157,7 @@ class StreamSeries:
             Refuses an id, or a row of numbers.
         """
         rows = check_array(snapshot, header, "rows", (n, self.template._spec.row_size(self.n_exog)))
-        deviates = check_array(snapshot, header, "deviates", (n, 2))
+        interval_starts = check_array(snapshot, header, "interval_starts", (n, 2))
         keys, times = (texts(snapshot, header, name, n) for name in ("keys", "times"))
         for key, row in zip(keys, rows, strict=True):
             check(key, row)
@@ -165,7 +167,7 @@ class StreamSeries:
         self._make_room()
         for row, saved in zip(self._panel._each_row(), rows, strict=True):
             row[:] = saved
-        self.deviates[:n] = deviates
+        self.interval_starts[:n] = interval_starts
         if "changes" in snapshot.arrays:
             changes = check_array(snapshot, header, "changes", (n, CHANGES_SIZE))
             self.monitors = [ChangeMonitor(memory) for memory in changes] if self._watch_changes else []

@@ -10,20 +10,20 @@ import numpy as np
 from adabypass.errors import StateError
 from adabypass.files import FilePath
 from adabypass.forecasting.state import describe_settings
-from adabypass.numerics.limits import LARGEST_COUNT
+from adabypass.numerics.limits import MAX_COUNT
 from adabypass.regressors.state import check_layout
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
-from adabypass.snapshots.versions import heading
+from adabypass.snapshots.versions import base_header
 from adabypass.storage.arrays import checkpoints
 from adabypass.storage.folder import StateFolder
 from adabypass.storage.journal import Record, pack
 from adabypass.storage.models import STREAM
 from adabypass.storage.positions import Positions
-from adabypass.storage.series import Row, Series, StreamSeries
+from adabypass.storage.series import Row, Series, StreamPanel
 from adabypass.validation import Floats, shown
 
-LARGEST_NUMBER = int(LARGEST_COUNT)
+MAX_NUMBER = int(MAX_COUNT)
 
 
 class Answers(Protocol):
@@ -52,14 +52,14 @@ class Resumed(NamedTuple):
     """Bytes of a torn tail of the journal, which were cut."""
 
 
-class SavedStream:
+class DurableStream:
     """The series of a stream, kept in a folder.
 
     Parameters
     ----------
     path
         Of the folder.
-    series : StreamSeries
+    series : StreamPanel
         New, with nothing learned.
     options : dict
         What else must be the same whenever the stream is resumed, by name: the names of its columns.
@@ -78,7 +78,7 @@ class SavedStream:
     def __init__(
         self,
         path: FilePath,
-        series: StreamSeries,
+        series: StreamPanel,
         options: dict[str, Any],
         learn: Callable[[list[Row]], list[Any]],
         parse_time: Callable[[Any], Any],
@@ -181,7 +181,7 @@ class SavedStream:
             self._restore(found.snapshot)
             n_replayed, n_torn = found.journal.n_records, found.journal.n_torn
             every = found.journal.records()
-            while some := list(islice(every, self.series.most_rows)):
+            while some := list(islice(every, self.series.max_rows)):
                 self._replay(some)
         for each in self.series.known.values():
             each.resumed_time = each.last_time
@@ -229,7 +229,7 @@ class SavedStream:
             raise StateError(f"{self._folder.path} holds the time {shown(text)}, which is none.") from None
 
     def _header(self) -> dict[str, Any]:
-        return heading(STREAM) | {
+        return base_header(STREAM) | {
             "settings": self._settings,
             "row": self.row,
             "n_learned": self.n_learned,
@@ -258,10 +258,10 @@ class SavedStream:
             except StateError as error:
                 header.refuse(f"series {shown(key)}: {str(error).rstrip('.')}")
 
-        times = self.series.restore(snapshot, header, header.whole("n_series", maximum=LARGEST_NUMBER), check)
+        times = self.series.restore(snapshot, header, header.whole("n_series", maximum=MAX_NUMBER), check)
         for series, time in zip(self.series.known.values(), times, strict=True):
             self._note_time(series, time)
-        self.row, self.n_learned = (header.whole(name, maximum=LARGEST_NUMBER) for name in ("row", "n_learned"))
+        self.row, self.n_learned = (header.whole(name, maximum=MAX_NUMBER) for name in ("row", "n_learned"))
         self.checkpoints = checkpoints(header)
         if self._answers is not None:
             self._answers.resume(header)

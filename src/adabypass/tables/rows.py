@@ -31,7 +31,7 @@ class CsvRows:
     source : str
         What errors call the text.
     delimiter : str
-    most_lines : int, optional
+    max_lines : int, optional
         A row that goes on over more lines, in a quoted cell, is refused. On a stream this finds a quote that is never
         closed, which would take every row that follows as a part of its cell.
     on_bad_row : function, optional
@@ -52,7 +52,7 @@ class CsvRows:
         lines: Iterable[str],
         source: str,
         delimiter: str = ",",
-        most_lines: int | None = None,
+        max_lines: int | None = None,
         on_bad_row: OnBadRow | None = None,
     ) -> None:
         self.source, self.row, self.last_filled = source, -1, 0  # the header is row 0
@@ -60,7 +60,7 @@ class CsvRows:
         self._newest: list[str] = []
         self._selected: Sequence[str] = ()
         self._choose: Callable[[list[str]], Sequence[Any]] = list
-        limited = lines if most_lines is None else self._limited(lines, most_lines)
+        limited = lines if max_lines is None else self._limited(lines, max_lines)
         self._reader = csv.reader(limited, delimiter=delimiter, strict=True)
         self.names = self._header()
         self.row = 0
@@ -154,16 +154,16 @@ class CsvRows:
             raise TableError(f"{self.source} is empty; a header with the columns' names was expected.")
         return [name.strip() for name in header]
 
-    def _limited(self, lines: Iterable[str], most_lines: int) -> Iterator[str]:
-        """Yield the lines; refuse more than `most_lines` of them for one row."""
+    def _limited(self, lines: Iterable[str], max_lines: int) -> Iterator[str]:
+        """Yield the lines; refuse more than `max_lines` of them for one row."""
         first, row = 0, -1  # the line with a quote, and the row that was complete before it
         for number, line in enumerate(lines, 1):
             if first and self.row != row:
                 first = 0
-            if first and number - first >= most_lines:
+            if first and number - first >= max_lines:
                 raise TableError(
                     f"{self.source}: row {row + 1}, which begins on line {first}, has a quote that is not closed "
-                    f"within {most_lines} lines; {CLOSE_QUOTE}"
+                    f"within {max_lines} lines; {CLOSE_QUOTE}"
                 )
             if not first and '"' in line:
                 first, row = number, self.row
@@ -273,7 +273,7 @@ def open_rows(
     source: str,
     kind: str | None = None,
     *,
-    most_lines: int | None = None,
+    max_lines: int | None = None,
     on_bad_row: OnBadRow | None = None,
 ) -> Rows:
     """Return a reader of the rows of a file of UTF-8 text.
@@ -286,7 +286,7 @@ def open_rows(
         What errors call it.
     kind : ".csv", ".tsv", ".jsonl" or ".ndjson", optional
         If not given, text that begins with a brace is JSON lines, and other text CSV.
-    most_lines : int, optional
+    max_lines : int, optional
         Over how many lines a row of CSV may go on, in quoted cells; by default over any number.
     on_bad_row : function, optional
         What is done about a row that is none; by default the error is raised.
@@ -299,7 +299,7 @@ def open_rows(
         kind = ".jsonl" if start == "{" else ".csv"
     if kind in (".jsonl", ".ndjson"):
         return JsonRows(lines, source, on_bad_row)
-    return CsvRows(lines, source, "\t" if kind == ".tsv" else ",", most_lines, on_bad_row)
+    return CsvRows(lines, source, "\t" if kind == ".tsv" else ",", max_lines, on_bad_row)
 
 
 def _peek(lines: Iterator[str]) -> tuple[Iterator[str], str]:

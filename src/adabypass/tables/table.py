@@ -13,7 +13,7 @@ from adabypass.tables.times import times
 from adabypass.tables.zones import Times, ZonedTimes
 from adabypass.validation import Floats
 
-MOST_COMPARED = 1000
+MAX_COMPARED = 1000
 """Among so many names the one nearest to a misspelt name is looked for."""
 Column: TypeAlias = Array | ZonedTimes
 """A column to be written, or put into a data frame."""
@@ -141,7 +141,7 @@ def from_frame(frame: Any, *, source: str = "") -> Table:
 
 def no_such_column(name: str, names: Sequence[str]) -> str:
     """Return the sentence that a column is not there, and which name is the nearest."""
-    near = get_close_matches(name, names[:MOST_COMPARED])
+    near = get_close_matches(name, names[:MAX_COMPARED])
     near.sort(key=lambda other: sorted(other.lower()) != sorted(name.lower()))  # letters changed places: likeliest
     hint = f' did you mean "{near[0]}"? The' if near else " the"
     return f'there is no column "{name}";{hint} columns are {_listed(names)}.'

@@ -11,7 +11,7 @@ from adabypass.errors import TimeOrderError, UnknownNameError
 from adabypass.tables.cells import MISSING, Array, Cells, Location, as_list, show
 from adabypass.tables.zones import ObservedOffsets, Times, Zone, ZonedTimes, coarsest, offset_text
 
-LARGEST_CLOCK_CHANGE = np.timedelta64(3, "h")
+MAX_CLOCK_CHANGE = np.timedelta64(3, "h")
 """Offsets of one series that differ by more are those of different zones."""
 
 _ISO = re.compile(
@@ -167,7 +167,7 @@ def _zone(cells: list[Any], utc: Array, offsets: Array) -> Zone:
             pass
     if (offsets == offsets[0]).all():
         return Zone.named(offset_text(int(offsets[0].astype(np.int64))))
-    if offsets.max() - offsets.min() > LARGEST_CLOCK_CHANGE:
+    if offsets.max() - offsets.min() > MAX_CLOCK_CHANGE:
         return Zone.named("UTC")
     return ObservedOffsets(utc, offsets)
 

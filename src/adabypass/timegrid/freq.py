@@ -19,7 +19,7 @@ _UNITS: dict[str, tuple[int, Any]] = {
     "month": (1, "M"), "quarter": (3, "M"), "year": (12, "M"),
 }  # fmt: skip
 _WORDS: dict[Any, str] = {"s": "second", "m": "minute", "h": "hour", "D": "day", "W": "week", "M": "month", "Y": "year"}
-_LONGEST = {"s": 10**11, "m": 10**10, "h": 10**8, "D": 4_000_000, "W": 600_000, "M": 120_000}
+_MAX_LENGTH = {"s": 10**11, "m": 10**10, "h": 10**8, "D": 4_000_000, "W": 600_000, "M": 120_000}
 """About ten thousand years, in each unit."""
 
 
@@ -77,6 +77,6 @@ def _as_timedelta(freq: Freq) -> np.timedelta64:
             '"day", "week", "month", "quarter" or "year".'
         )
     times, unit = _UNITS[found[2]]
-    if len(found[1]) > 12 or times * int(found[1] or 1) > _LONGEST[unit]:
+    if len(found[1]) > 12 or times * int(found[1] or 1) > _MAX_LENGTH[unit]:
         raise IrregularTimeError(f"freq is {freq!r}, but must be less than 10,000 years; give a shorter one.")
     return np.timedelta64(times * int(found[1] or 1), unit)

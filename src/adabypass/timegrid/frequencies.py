@@ -11,7 +11,7 @@ from adabypass.timegrid.freq import in_words, most_common
 from adabypass.validation import Floats
 
 LAST_DAY = 31
-FEWEST_WORKDAYS = 10
+MIN_WORKDAYS = 10
 """In a series of fewer days, the weekends may be absent by chance."""
 LAST_TIME = np.datetime64("9999-12-31", "D")
 AFTER_LAST_YEAR = "times follow that are after the year 9999; forecast fewer steps, or use plain numbers as times."
@@ -175,7 +175,7 @@ class WorkdayFrequency(NamedTuple):
     def of(cls, time: Array) -> "WorkdayFrequency | None":
         """Return the frequency of dates that leave out every weekend, and little else; None if they do not."""
         date = time.astype("M8[D]")
-        if len(date) < FEWEST_WORKDAYS or (time != date).any() or not np.is_busday(date).all():
+        if len(date) < MIN_WORKDAYS or (time != date).any() or not np.is_busday(date).all():
             return None
         days = int(np.busday_count(date[0], date[-1])) + 1
         return cls(date[0], time.dtype) if len(date) > 0.5 * days else None

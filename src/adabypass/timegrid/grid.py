@@ -22,8 +22,8 @@ from adabypass.validation import Floats, check_array, check_int
 
 TOLERANCE = 0.01
 """How far from the grid an observation may be, in steps: clocks jitter, and decimal years are rounded."""
-LARGEST_GRID = 20_000_000
-LONGEST_GAP, LONGEST_GAP_PER_ROW = 1000, 10
+MAX_GRID_SIZE = 20_000_000
+MAX_GAP, MAX_GAP_PER_ROW = 1000, 10
 """A gap of more than 1000 steps, and of more than 10 steps for every row, is taken for a mistake."""
 
 
@@ -140,7 +140,7 @@ def following(
     array(['2014-02', '2014-03'], dtype='datetime64[M]')
     """
     frequency, position = _measure(_Column(_checked(time, name, source), name, rows, zone, source), freq)
-    return frequency.times(position[-1] + 1 + np.arange(check_int(n, "n", minimum=1, maximum=LARGEST_GRID)))
+    return frequency.times(position[-1] + 1 + np.arange(check_int(n, "n", minimum=1, maximum=MAX_GRID_SIZE)))
 
 
 def _measure(column: _Column, freq: Freq | None) -> tuple[Frequency, Integers]:
@@ -164,7 +164,7 @@ def _is_off_grid(exact: Floats) -> "np.ndarray[Any, np.dtype[np.bool_]]":
 def _check_gaps(column: _Column, frequency: Frequency, exact: Floats) -> None:
     n = len(exact)
     gaps = np.diff(exact)
-    if n > 1 and gaps.max() > max(LONGEST_GAP, LONGEST_GAP_PER_ROW * n):
+    if n > 1 and gaps.max() > max(MAX_GAP, MAX_GAP_PER_ROW * n):
         at = int(np.argmax(gaps)) + 1
         raise IrregularTimeError(
             f"{column.cell(at)} is {gaps[at - 1]:,.0f} "
@@ -172,9 +172,9 @@ def _check_gaps(column: _Column, frequency: Frequency, exact: Floats) -> None:
             f"longer than the series of {n} rows; correct the time, leave out the rows before or after the gap, or "
             "give a longer freq."
         )
-    if exact[-1] >= LARGEST_GRID:
+    if exact[-1] >= MAX_GRID_SIZE:
         raise IrregularTimeError(
-            f"{column.label} spans {exact[-1]:,.0f} steps of {frequency}, more than {LARGEST_GRID:,}; "
+            f"{column.label} spans {exact[-1]:,.0f} steps of {frequency}, more than {MAX_GRID_SIZE:,}; "
             "give a longer freq."
         )
 

@@ -12,7 +12,7 @@ from adabypass.timegrid.frequencies import (
 
 DAY, WEEK = 86_400.0, 604_800.0
 DAYS_A_YEAR = 365.25
-SHORTEST, LONGEST = 2, 400
+MIN_PERIOD, MAX_PERIOD = 2, 400
 """Periods, in steps, that are taken."""
 
 
@@ -55,4 +55,4 @@ def season_of(frequency: Frequency | None) -> int | None:
 
 def _whole(periods: list[float]) -> tuple[float, ...]:
     """Return the periods that are whole numbers of steps, neither too short nor too long."""
-    return tuple(int(each) for each in periods if SHORTEST <= each <= LONGEST and each == int(each))
+    return tuple(int(each) for each in periods if MIN_PERIOD <= each <= MAX_PERIOD and each == int(each))

@@ -11,7 +11,7 @@ from adabypass.adapters.spark import forecast_groups
 
 N_ROWS, N_GROUPS = 200_000, 40
 """All rows are 190 MB, in times, values and keys of 8 bytes."""
-MOST_MORE = 60
+MAX_GROWTH_MB = 60
 """MB: what allocators keep for a while, and a few groups. It was 3."""
 
 
@@ -41,4 +41,4 @@ def test_a_group_needs_its_own_memory_and_no_more(spark: Any) -> None:
 
     one = forecast(1)
     assert one > 0
-    assert forecast(N_GROUPS) < one + MOST_MORE
+    assert forecast(N_GROUPS) < one + MAX_GROWTH_MB

@@ -26,7 +26,7 @@ LOGGER = logging.getLogger("adabypass.kafka")
 LOGGER.addHandler(logging.NullHandler())
 START_SECONDS = 10.0
 """How long a broker may take to answer a question."""
-LONGEST_PAUSE_MS = 86_400_000
+MAX_PAUSE_MS = 86_400_000
 """How long reading may pause: a snapshot of many series takes minutes."""
 WAITING = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE, KafkaError._TIMED_OUT)
 """Errors after which the client connects again by itself."""
@@ -70,7 +70,7 @@ class Client:
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
             "allow.auto.create.topics": False,
-            "max.poll.interval.ms": LONGEST_PAUSE_MS,
+            "max.poll.interval.ms": MAX_PAUSE_MS,
         }
         self._consumer = self._made(Consumer, self._settings | consumer)
         self.n_partitions = self._count_partitions()

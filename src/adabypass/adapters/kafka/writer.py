@@ -24,9 +24,9 @@ ORIGIN = "adabypass-row"
 ORIGIN_FORM = re.compile(rf"({NAME.pattern})/({NAME.pattern})/([0-9]{{1,9}})/([0-9]{{1,19}})")
 PATIENCE = 45.0
 """Seconds for which a transaction is tried again; Kafka itself gives one up after 60."""
-MOST_ANSWERS = 10_000
+MAX_ANSWERS = 10_000
 """Answers of one transaction."""
-MOST_ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 """Transactions that are begun for the same answers before they are given up."""
 
 
@@ -105,8 +105,8 @@ class TopicWriter(Client):
 
     def write(self, answers: Sequence[Answer]) -> None:
         """Write answers: when this returns, all of them are there for every reader."""
-        for start in range(0, len(answers), MOST_ANSWERS):
-            self._transact(answers[start : start + MOST_ANSWERS])
+        for start in range(0, len(answers), MAX_ANSWERS):
+            self._transact(answers[start : start + MAX_ANSWERS])
 
     def ends(self) -> dict[int, int]:
         """Return where each partition of the topic ends now."""
@@ -115,7 +115,7 @@ class TopicWriter(Client):
     def _transact(self, answers: Sequence[Answer]) -> None:
         """Write answers in one transaction; begin it anew if the brokers have it aborted."""
         producer = self._producer
-        for attempt in range(MOST_ATTEMPTS):
+        for attempt in range(MAX_ATTEMPTS):
             is_produced = False
             try:
                 producer.begin_transaction()
@@ -127,7 +127,7 @@ class TopicWriter(Client):
             except KafkaException as error:
                 reason = error.args[0]
                 # If a message fails, the client refuses those that follow, without saying that it must be aborted.
-                if reason.fatal() or (is_produced and not reason.txn_requires_abort()) or attempt == MOST_ATTEMPTS - 1:
+                if reason.fatal() or (is_produced and not reason.txn_requires_abort()) or attempt == MAX_ATTEMPTS - 1:
                     raise self._failed(reason) from error
                 self._note(f"{self.topic}: a transaction was aborted ({reason.str()}); it is tried again.")
             try:
@@ -192,7 +192,7 @@ class TopicWriter(Client):
                         f"{self.topic}: partition {min(unread)} cannot be read up to its end; either its broker is "
                         "away, or another producer has a transaction open: start again when that has ended."
                     )
-                for message in self._consumer.consume(MOST_ANSWERS, 0.1):
+                for message in self._consumer.consume(MAX_ANSWERS, 0.1):
                     error, partition = message.error(), message.partition()
                     if error is None:
                         self._enter(found, message.headers())

@@ -17,7 +17,7 @@ from adabypass.evaluation.prequential import SKIP
 from adabypass.forecasting import Forecaster
 from adabypass.panel.ahead import check_levels
 from adabypass.panel.columns import Columns, as_names
-from adabypass.panel.forecasts import LONGEST_HORIZON, check_on_error
+from adabypass.panel.forecasts import MAX_HORIZON, check_on_error
 from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import SeriesTable
 from adabypass.regressors import AdaBypass, PassiveAggressive
@@ -77,7 +77,7 @@ def forecast_groups(
     ['shop', 'day', 'mean', 'sd', 'lower_90', 'upper_90']
     """
     columns = GroupColumns.checked(df, by, time, target, exog)
-    horizon = check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
+    horizon = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
     levels = check_levels(levels)
     check_on_error(on_error)
     template = Forecaster(**forecaster)
@@ -140,7 +140,7 @@ def evaluate_groups(
     counts = [name for name, values in example.columns().items() if values.dtype.kind == "i"]
     scores = [name for name in example.columns() if name not in counts]
     columns.check_passed(columns.by, [*counts, *scores])
-    check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
+    check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
     names = list(columns.exog) or None
 
     def evaluations(rows: pa.Table) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from adabypass.adapters.spark.times import TimeColumn
 from adabypass.errors import ParameterError
 from adabypass.forecasting import AutoForecaster, Forecaster
 from adabypass.panel.ahead import check_levels
-from adabypass.panel.forecasts import LONGEST_HORIZON
+from adabypass.panel.forecasts import MAX_HORIZON
 from adabypass.timegrid.freq import Freq
 from adabypass.validation import check_int, shown
 
@@ -91,7 +91,7 @@ def forecast_stream(
     _check_operator(df, operator)
     times = TimeColumn.of(df, time)
     template = _template(forecaster, columns, times, freq)
-    steps = None if horizon is None else check_int(horizon, "horizon", minimum=1, maximum=LONGEST_HORIZON)
+    steps = None if horizon is None else check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
     if steps is not None and columns.exog:
         raise ParameterError(
             "with exog no steps ahead can be forecast, since their values are not known; leave one out."

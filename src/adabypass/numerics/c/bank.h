@@ -11,8 +11,8 @@
 
 #include "bank_table.h"     /* written by the build */
 
-#define SMALLEST_SHARE 1e-300       /* of a walk in the mixture */
-#define SMALLEST_DENSITY 1e-290     /* of a filter, over the largest: where all of a walk's are less, its shares decide */
+#define MIN_SHARE 1e-300       /* of a walk in the mixture */
+#define MIN_DENSITY 1e-290     /* of a filter, over the largest: where all of a walk's are less, its shares decide */
 
 _Static_assert(sizeof(Bank) <= OPENED * sizeof(double), "a step has too little room for a bank");
 

@@ -33,7 +33,7 @@ static inline void find_anchor(
 static inline void find_direction(Bank* bank)
 {
     double* u = bank->direction;
-    double total = 0.0, least = bank->constants[LEAST_SIZE] * (double)bank->n_features;
+    double total = 0.0, least = bank->constants[MIN_MEAN_SQUARE] * (double)bank->n_features;
     for (ptrdiff_t i = 0; i < bank->n_weights; i++) u[i] = 0.0;
     if (bank->intercept) {
         u[0] = 1.0;
@@ -65,7 +65,7 @@ static inline ptrdiff_t n_moved(const Bank* bank) { return bank->intercept ? 1 :
    What was learned took `factor` outer(p, p) from the covariance; its rounding is at most `rounded` times u². */
 INLINE void explain_newest(Bank* bank, ptrdiff_t lane, const ptrdiff_t size, double y, vec factor, vec rounded)
 {
-    double most = bank->limits->largest_weight;
+    double most = bank->limits->max_weight;
     const double* u = bank->direction;
     double* m = bank->walk_mean + lane;
     double* row = bank->walk_cov + lane;       /* of the triangle */

@@ -21,7 +21,7 @@ static inline vec noise_var(const Bank* bank, ptrdiff_t k)
 }
 
 /* The least noise scale that the newest observation lets through, whose last digits are rounded: equation (85). */
-static inline double least_scale(const Bank* bank)
+static inline double min_scale(const Bank* bank)
 {
     return bank->limits->resolution * fabs(bank->row[LAST_Y]) / bank->row[Y_SCALE];
 }
@@ -85,7 +85,7 @@ typedef struct {
     double y;               /* in standard units; nan if it is missing */
     double observed;        /* in the user's */
     double rounded;         /* so narrow a noise shows the rounding of y */
-    double least_log;       /* of the noise's scale: (85) */
+    double min_log_scale;       /* of the noise's scale: (85) */
     double slope_rate;      /* of the mean squares of slopes */
     double slow_rate;       /* least rate of the noise's scale */
     bool repeats;           /* whether its value has been repeated for long */
@@ -94,10 +94,10 @@ typedef struct {
 static inline Observation describe(const Bank* bank, double y, double observed)
 {
     const double* constants = bank->constants;
-    double n = bank->row[N_SEEN], unit = bank->row[Y_SCALE], least = least_scale(bank), rate = 1.0 / (n + 2.0);
+    double n = bank->row[N_SEEN], unit = bank->row[Y_SCALE], least = min_scale(bank), rate = 1.0 / (n + 2.0);
     Observation seen = {y, observed, 1048576.0 * bank->limits->resolution * fabs(observed) / unit};
-    seen.least_log = -bank->limits->largest_log_scale;
-    if (least > 1e-40) seen.least_log = logarithm_of(least);        /* above exp(-92) */
+    seen.min_log_scale = -bank->limits->max_log_noise_scale;
+    if (least > 1e-40) seen.min_log_scale = logarithm_of(least);        /* above exp(-92) */
     seen.slope_rate = rate > constants[SLOPE_RATE] ? rate : constants[SLOPE_RATE];
     seen.slow_rate = 1.0 / (n + 3.0);
     seen.repeats = bank->row[N_REPEATS] > constants[MAX_REPEATS];
@@ -141,18 +141,19 @@ static inline Volatility volatility(const Bank* bank)
 {
     Volatility is = {{0.0}, {0.0}, {0.0}};
     const double* constants = bank->constants;
-    double most = constants[LARGEST_LEVERAGE];
+    double most = constants[MAX_LEVERAGE];
     for (ptrdiff_t k = 0; k < bank->n_filters; k += LANES) {
         is.rate[k / LANES] = setting(bank, FAST_RATE)[k];
         is.decay[k / LANES] = setting(bank, FAST_DECAY)[k];
     }
     for (ptrdiff_t j = 0; j < LANES; j += WIDTH) {
-        vec fast_log = clamp(load(bank->noise_fast_log + j), constants[SMALLEST_FAST_LOG], constants[LARGEST_FAST_LOG]);
-        vec fading_log =
-            clamp(load(bank->noise_fading_log + j), constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
-        vec fading = (1.0 - load(is.decay + j)) * exponential_within(fading_log);
+        vec fast_log = clamp(load(bank->noise_fast_log + j), constants[MIN_FAST_LOG], constants[MAX_FAST_LOG]);
+        vec log_decay_ratio =
+            clamp(load(bank->noise_log_decay_ratio + j), constants[MIN_LOG_DECAY_RATIO],
+                constants[MAX_LOG_DECAY_RATIO]);
+        vec fading = (1.0 - load(is.decay + j)) * exponential_within(log_decay_ratio);
         store(is.rate + j, load(is.rate + j) * exponential_within(fast_log));
-        store(is.decay + j, clamp(1.0 - fading, 0.0, constants[LARGEST_FAST_DECAY]));
+        store(is.decay + j, clamp(1.0 - fading, 0.0, constants[MAX_FAST_DECAY]));
         store(is.lean + j, clamp(load(bank->noise_leverage + j), -most, most));
     }
     return is;
@@ -187,7 +188,7 @@ static inline void move_fast(Bank* bank, ptrdiff_t k, double decay, double rate,
 {
     double kept = decay > rate ? decay - rate : 0.0;
     vec fast = load(bank->filter_fast + k), moved = rate * news;
-    store(bank->filter_fading_effect + k, kept * load(bank->filter_fading_effect + k) - (1.0 - decay) * fast);
+    store(bank->filter_decay_effect + k, kept * load(bank->filter_decay_effect + k) - (1.0 - decay) * fast);
     store(bank->filter_leverage_effect + k, kept * load(bank->filter_leverage_effect + k) + rate * error);
     store(bank->filter_fast_effect + k, kept * load(bank->filter_fast_effect + k) + moved);
     store(bank->filter_fast + k, decay * fast + moved);
@@ -198,15 +199,15 @@ static inline void move_fast(Bank* bank, ptrdiff_t k, double decay, double rate,
 static inline void learn_volatility(Bank* bank)
 {
     const double* constants = bank->constants;
-    double most = constants[LARGEST_ERROR], leverage = constants[LARGEST_LEVERAGE], inverse_share[LANES] = {0.0};
+    double most = constants[MAX_ERROR], leverage = constants[MAX_LEVERAGE], inverse_share[LANES] = {0.0};
     for (ptrdiff_t block = 0; block < bank->n_filters; block += LANES)
-        inverse_share[block / LANES] = 1.0 / (sum(bank->filter_share + block, LANES) + SMALLEST_SHARE);
+        inverse_share[block / LANES] = 1.0 / (sum(bank->filter_share + block, LANES) + MIN_SHARE);
     Learned leaning = {bank->noise_leverage, bank->noise_leverage_prec, bank->filter_leverage_effect};
     Learned moving = {bank->noise_fast_log, bank->noise_fast_prec, bank->filter_fast_effect};
-    Learned fading = {bank->noise_fading_log, bank->noise_fading_prec, bank->filter_fading_effect};
+    Learned fading = {bank->noise_log_decay_ratio, bank->noise_decay_prec, bank->filter_decay_effect};
     learn_common(bank, inverse_share, &leaning, -leverage, leverage);
-    learn_common(bank, inverse_share, &moving, constants[SMALLEST_FAST_LOG], constants[LARGEST_FAST_LOG]);
-    learn_common(bank, inverse_share, &fading, constants[SMALLEST_FADING_LOG], constants[LARGEST_FADING_LOG]);
+    learn_common(bank, inverse_share, &moving, constants[MIN_FAST_LOG], constants[MAX_FAST_LOG]);
+    learn_common(bank, inverse_share, &fading, constants[MIN_LOG_DECAY_RATIO], constants[MAX_LOG_DECAY_RATIO]);
     Volatility is = volatility(bank);
     for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) {
         double rate = is.rate[k / LANES], lean = is.lean[k / LANES];
@@ -228,15 +229,15 @@ static inline void fade(Bank* bank)
 /* Move the noise's scale along the evidence: equations (54), (55), (84) and (85). */
 static inline void learn_scale(Bank* bank, ptrdiff_t k, const Observation* seen)
 {
-    vec slope = smaller(load(bank->scale_slope + k), fill(bank->limits->largest_distance));
-    vec slow = load(bank->filter_slow + k), bound = load(setting(bank, LARGEST_SLOPE) + k);
-    double steepest = bank->constants[LARGEST_LEVEL_SLOPE];
+    vec slope = smaller(load(bank->scale_slope + k), fill(bank->limits->max_distance));
+    vec slow = load(bank->filter_slow + k), bound = load(setting(bank, MAX_SLOPE) + k);
+    double steepest = bank->constants[MAX_LEVEL_SLOPE];
     slope = normalised(slope, bank->filter_scale_slope_sq + k, seen->slope_rate);
     slope = smaller(larger(slope, -bound), bound);
     if (seen->repeats) slope = larger(slope, fill(0.0));                                        /* (84) */
     store(bank->term + k, slope);
     slow += larger(load(setting(bank, SLOW_RATE) + k), fill(seen->slow_rate)) * slope;          /* (55) */
-    store(bank->filter_slow + k, clamp(slow, seen->least_log, bank->limits->largest_log_scale));
+    store(bank->filter_slow + k, clamp(slow, seen->min_log_scale, bank->limits->max_log_noise_scale));
     vec level = zero_unless(less(fill(LEVEL_LAW_NONE), load(setting(bank, LEVEL_LAW) + k)), load(bank->level + k % LANES));
     mask linear = is_linear(bank, k);
     if (any(linear)) {
@@ -256,11 +257,11 @@ static inline void learn_epsilon(Bank* bank, ptrdiff_t k, const Observation* see
     if (!any(shaped)) return;
     vec epsilon = load(bank->filter_epsilon + k), slope = load(bank->epsilon_slope + k);
     vec square = load(bank->filter_epsilon_slope_sq + k);
-    double bound = constants[LARGEST_EPSILON_SLOPE];
+    double bound = constants[MAX_EPSILON_SLOPE];
     slope = clamp(normalised(slope, bank->filter_epsilon_slope_sq + k, seen->slope_rate), -bound, bound);
     store(bank->filter_epsilon_slope_sq + k, select(shaped, load(bank->filter_epsilon_slope_sq + k), square));
     vec moved = epsilon * exponential_within(constants[EPSILON_RATE] * slope);                         /* (56) */
-    moved = clamp(moved, constants[SMALLEST_EPSILON], constants[LARGEST_EPSILON]);
+    moved = clamp(moved, constants[MIN_EPSILON], constants[MAX_EPSILON]);
     store(bank->filter_epsilon + k, select(shaped, moved, epsilon));
 }
 
@@ -269,7 +270,7 @@ static inline void learn_season(Bank* bank)
 {
     const double* constants = bank->constants;
     double rate = 1.0 / (1.0 + constants[SEASON_PRIOR] + bank->row[N_SEEN] / (double)bank->period), wave[2];
-    double most = constants[LARGEST_SEASON_LOG], *value = season_log(bank), moved;
+    double most = constants[MAX_SEASON_LOG], *value = season_log(bank), moved;
     double slope = dot(bank->filter_share, bank->term, bank->n_filters);
     rate = rate > constants[SEASON_RATE] ? rate : constants[SEASON_RATE];
     moved = *value + rate * slope;

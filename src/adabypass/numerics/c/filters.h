@@ -9,7 +9,7 @@
 /* The forecasts of all walks, the noise of all filters, and the variance of a walk's noise over its filters. */
 static void forecast_filters(Bank* bank)
 {
-    double least = least_scale(bank), season = season_effect(bank);
+    double least = min_scale(bank), season = season_effect(bank);
     forecast_walks(bank);
     for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) find_noise(bank, k, least, season);
     vec flexible = fill(flexible_var(bank->flexible, bank->normal_share));
@@ -35,8 +35,8 @@ static inline void measure(Bank* bank, ptrdiff_t k, const Observation* seen)
     if (any(shows))     /* then what is given counts: the mixture's weights go by its density */
         d = select(shows, (seen->observed - (bank->row[Y_CENTER] + unit * mean)) / (unit * scale), d);
     store(bank->inverse_scale + k, inverse);
-    store(bank->d + k, clamp(d, -limits->largest_distance, limits->largest_distance));
-    store(bank->v + k, clamp(v, limits->smallest_signal, 1.0 / limits->smallest_signal));
+    store(bank->d + k, clamp(d, -limits->max_distance, limits->max_distance));
+    store(bank->v + k, clamp(v, limits->min_signal, 1.0 / limits->min_signal));
 }
 
 /* Store the evidence of the observation for the filters from k on. */
@@ -64,10 +64,10 @@ static inline void weigh_flexible(Bank* bank)
     const double* share = bank->normal_share;
     double mean = flexible_mean(bank->flexible->center, share);
     for (ptrdiff_t k = 0; k < bank->n_flexible; k += WIDTH) {
-        vec weight[MOST_FLEXIBLE];
+        vec weight[N_FLEXIBLE_NORMALS];
         keep_evidence(bank, k,
             evidence_of_flexible(bank->flexible, share, mean, load(bank->d + k), load(bank->v + k), weight));
-        for (int j = 0; j < MOST_FLEXIBLE; j++) store(bank->responsibility + j * bank->n_flexible + k, weight[j]);
+        for (int j = 0; j < N_FLEXIBLE_NORMALS; j++) store(bank->responsibility + j * bank->n_flexible + k, weight[j]);
     }
 }
 
@@ -104,7 +104,7 @@ static void absorb_filters(Bank* bank, double y, double observed)
     }
     for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) measure(bank, k, &seen);
     weigh_evidence(bank);
-    for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) count_strikes(bank, lane, y);
+    for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) count_outliers(bank, lane, y);
     for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) learn_scale(bank, k, &seen);
     learn_volatility(bank);
     if (has_season(bank)) learn_season(bank);

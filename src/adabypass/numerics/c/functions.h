@@ -11,8 +11,8 @@
 #define INV_SQRT_2PI 0.39894228040143267794
 #define HALF_LOG_2PI 0.91893853320467274178
 
-#define SMALLEST_EXP -708.0     /* below it exp would lose digits: it is 0 there */
-#define LARGEST_EXP 709.0
+#define MIN_EXP_ARG -708.0     /* below it exp would lose digits: it is 0 there */
+#define MAX_EXP_ARG 709.0
 
 #define ROUNDER 6755399441055744.0      /* 1.5 * 2^52: adding it rounds to a whole number, in the last bits */
 #define LOG2_E 1.44269504088896340736
@@ -20,7 +20,7 @@
 #define LN2_HIGH 6.93145751953125e-1    /* its products with exponents are exact */
 #define LN2_LOW 1.42860682030941723212e-6
 
-/* exp(x), for x from SMALLEST_EXP - 1 up to LARGEST_EXP */
+/* exp(x), for x from MIN_EXP_ARG - 1 up to MAX_EXP_ARG */
 static inline vec exponential_within(vec x)
 {
     vec shifted = x * LOG2_E + ROUNDER;
@@ -41,14 +41,14 @@ static inline vec exponential_within(vec x)
     return result * power;
 }
 
-/* exp(a); 0 below SMALLEST_EXP, and never infinite */
+/* exp(a); 0 below MIN_EXP_ARG, and never infinite */
 static inline vec exponential(vec a)
 {
-    vec x = clamp(a, SMALLEST_EXP - 1.0, LARGEST_EXP);
-    return zero_unless(at_most(fill(SMALLEST_EXP), x), exponential_within(x));
+    vec x = clamp(a, MIN_EXP_ARG - 1.0, MAX_EXP_ARG);
+    return zero_unless(at_most(fill(MIN_EXP_ARG), x), exponential_within(x));
 }
 
-/* exp(a), for a up to LARGEST_EXP, which is to be summed with a number near 1: what is less than 1e-280 need not be 0 */
+/* exp(a), for a <= MAX_EXP_ARG, to be summed with a number near 1: what is less than 1e-280 need not be 0 */
 static inline vec exponential_beside_one(vec a) { return exponential_within(larger(a, fill(-650.0))); }
 
 /* log(a), for a normal number a > 0 */

@@ -25,7 +25,7 @@ static Evidence evidence(const Normals* normals, double d, double v, double epsi
 
 static Evidence flexible_evidence(const FlexibleNormals* normals, const double* share, double d, double v)
 {
-    vec weight[MOST_FLEXIBLE];
+    vec weight[N_FLEXIBLE_NORMALS];
     double mean = flexible_mean(normals->center, share);
     return first_lane(evidence_of_flexible(normals, share, mean, fill(d), fill(v), weight));
 }
@@ -71,7 +71,7 @@ const Kernels TABLE(SET) = {
     .mixture_tail = mixture_tail,
     .follow_impulse = follow_impulse,
     .dot = dot_product,
-    .largest_size = largest_size,
+    .max_abs = max_abs,
     .update = update,
     .multiply = multiply,
     .project = project,

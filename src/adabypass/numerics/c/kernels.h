@@ -7,29 +7,29 @@
 
 #define OPENED 104          /* size of the memory for a Bank, in doubles */
 #define LANES 8             /* number of random walks in a bank, and of components in a block of a mixture */
-#define MOST_NORMALS 8
+#define MAX_NORMALS 8
 
 /* Noise that is a mixture of normals of mean 0. */
 typedef struct {
     int n;                          /* number of normals; 0 if the noise is no such mixture */
-    double share[MOST_NORMALS];
-    double sq[MOST_NORMALS];        /* their variances, in ascending order */
+    double share[MAX_NORMALS];
+    double sq[MAX_NORMALS];        /* their variances, in ascending order */
 } Normals;
 
-#define MOST_FLEXIBLE 12
+#define N_FLEXIBLE_NORMALS 12
 
 /* The normals of which flexible noise is a mixture, less its mean: the last is the widest, so wide that nowhere it lies
    far below another, and its centre is 0. */
 typedef struct {
-    double center[MOST_FLEXIBLE];
-    double sq[MOST_FLEXIBLE];       /* their variances */
-    int twin[MOST_FLEXIBLE];        /* index of the last normal with the same variance */
+    double center[N_FLEXIBLE_NORMALS];
+    double sq[N_FLEXIBLE_NORMALS];       /* their variances */
+    int twin[N_FLEXIBLE_NORMALS];        /* index of the last normal with the same variance */
 } FlexibleNormals;
 
 /* The range of every number that a bank keeps: numerics/limits.py. */
 typedef struct {
-    double largest, largest_weight, largest_distance, smallest_signal, largest_log_scale, resolution, rounding;
-    double most_explained, max_spread;
+    double max_value, max_weight, max_distance, min_signal, max_log_noise_scale, resolution, rounding;
+    double max_explained, max_spread;
 } Limits;
 
 /* Evidence of one observation about η = (y - x'w)/σ, whose prior is N(d, v). */
@@ -123,7 +123,7 @@ typedef struct {
         double* response, double* late, double* early);
     /* lanes.h */
     double (*dot)(ptrdiff_t n, const double* a, const double* b);
-    double (*largest_size)(ptrdiff_t n, const double* a);
+    double (*max_abs)(ptrdiff_t n, const double* a);
     /* triangle.h */
     void (*update)(ptrdiff_t n, const Update* by, double* A);
     void (*multiply)(ptrdiff_t n, const Update* by, double* A, const double* x, double* out, double* diagonal);

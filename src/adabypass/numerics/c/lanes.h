@@ -236,7 +236,7 @@ INLINE double dot_product(ptrdiff_t n, const double* a, const double* b)
 }
 
 /* np.max(np.abs(a)), of the numbers that are not nan; 0 if there is none */
-INLINE double largest_size(ptrdiff_t n, const double* a)
+INLINE double max_abs(ptrdiff_t n, const double* a)
 {
     ptrdiff_t whole = n / LANES * LANES;
     vec top = fill(0.0);

@@ -8,7 +8,7 @@
 
 static inline double saturate(const Bank* bank, double a)
 {
-    double most = bank->limits->largest, low = a > -most ? a : -most;
+    double most = bank->limits->max_value, low = a > -most ? a : -most;
     return low < most ? low : most;
 }
 
@@ -27,7 +27,7 @@ static ptrdiff_t best_of(const double* share, ptrdiff_t n)
    variance is. */
 static void bank_forecast(Bank* bank, double* mean, double* var)
 {
-    double unit = bank->row[Y_SCALE], most = bank->limits->largest, center, spread, middle;
+    double unit = bank->row[Y_SCALE], most = bank->limits->max_value, center, spread, middle;
     ptrdiff_t best;
     forecast_filters(bank);
     best = best_of(bank->walk_share, LANES);
@@ -49,7 +49,8 @@ static void bank_forecast(Bank* bank, double* mean, double* var)
 /* Write the filters' forecasts in the user's units, with `base` added to them, after `bank_forecast`. */
 static void bank_describe(const Bank* bank, double base, const FilterForecasts* out)
 {
-    double center = bank->row[Y_CENTER], unit = bank->row[Y_SCALE], most = bank->limits->largest, *epsilon = out->epsilon;
+    double center = bank->row[Y_CENTER], unit = bank->row[Y_SCALE], most = bank->limits->max_value,
+        *epsilon = out->epsilon;
     ptrdiff_t n = bank->n_filters;
     memcpy(out->weight, bank->filter_share, (size_t)n * sizeof(double));
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
@@ -101,7 +102,7 @@ static void learn_shape(Bank* bank)
     for (ptrdiff_t k = 0; k < n; k++) total += bank->term[k] = bank->filter_share[k] * bank->mass[k];
     if (!(total > 1e-280)) return;      /* no filter of flexible noise has any share in what was seen */
     inverse = 1.0 / total;
-    for (int j = 0; j < MOST_FLEXIBLE; j++) {
+    for (int j = 0; j < N_FLEXIBLE_NORMALS; j++) {
         double here = dot(bank->term, bank->responsibility + j * n, n) * inverse;
         share[j] += rate * ((1.0 - pull) * here + pull * bank->flexible_start[j] - share[j]);
     }
@@ -142,28 +143,28 @@ static void copy_weights(Bank* bank, ptrdiff_t from, ptrdiff_t to)
 /* Let walks that keep failing go on from the weights of the best, which never fails: equation (59). */
 static void restart_failing(Bank* bank)
 {
-    double margin = bank->constants[FAILURE_MARGIN], most = bank->constants[MAX_FAILURES], rate = 0.0;
+    double margin = bank->constants[FAILURE_MARGIN], most = bank->constants[MAX_UNDERPERFORMANCE_COUNT], rate = 0.0;
     vec one = fill(1.0), zero = fill(0.0);
     mask too_often = less(one, zero);
     ptrdiff_t best;
     for (ptrdiff_t s = 0; s < bank->n_rates; s++) rate += bank->rate_share[s] * switching_rate(bank, s);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
-        vec failures = load(bank->walk_failures + lane), share = zero, prior = zero;
+        vec counts = load(bank->walk_underperformance_count + lane), share = zero, prior = zero;
         for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
             share += load(bank->filter_share + k);
             prior += load(setting(bank, PRIOR_SHARE) + k);
         }
         mask succeeds = less(margin * rate * prior, share);
-        failures = select(succeeds, larger(failures - one, zero), failures + one);
-        too_often |= at_most(fill(most), failures);
-        store(bank->walk_failures + lane, failures);
+        counts = select(succeeds, larger(counts - one, zero), counts + one);
+        too_often |= at_most(fill(most), counts);
+        store(bank->walk_underperformance_count + lane, counts);
         store(bank->walk_share + lane, share);
     }
     if (!any(too_often)) return;
     best = best_of(bank->walk_share, LANES);
     for (ptrdiff_t walk = 0; walk < LANES; walk++)
-        if (bank->walk_failures[walk] >= most) {
-            bank->walk_failures[walk] = 0.0;
+        if (bank->walk_underperformance_count[walk] >= most) {
+            bank->walk_underperformance_count[walk] = 0.0;
             if (walk != best) copy_weights(bank, best, walk);
         }
 }
@@ -212,7 +213,7 @@ static void summarise(Bank* bank)
 static void move_anchor(Bank* bank)
 {
     double slowest = 1.0 / (bank->row[N_SEEN] + 2.0), rate = bank->constants[ANCHOR_RATE];
-    double least = bank->constants[SMALLEST_ANCHOR_VAR];
+    double least = bank->constants[MIN_ANCHOR_VAR];
     const double* z = bank->z + bank->intercept;
     rate = rate > slowest ? rate : slowest;
     for (ptrdiff_t i = 0; i < bank->n_features; i++) {
@@ -237,7 +238,7 @@ static void move_level(Bank* bank, double y)
     double slowest = 1.0 / (bank->row[N_SEEN] + 2.0), rate = bank->constants[LEVEL_RATE];
     double* mean = bank->row + Y_RUNNING_MEAN;
     double* var = bank->row + Y_RUNNING_VAR;
-    double deviation = y - *mean, least = bank->constants[SMALLEST_ANCHOR_VAR];
+    double deviation = y - *mean, least = bank->constants[MIN_ANCHOR_VAR];
     rate = rate > slowest ? rate : slowest;
     *mean += rate * deviation;
     *var = (1.0 - rate) * (*var + rate * deviation * deviation);
@@ -262,7 +263,7 @@ static void widen_after_shocks(Bank* bank, double y)
     widening = logarithm_of(distance / constants[DISTANCE_AFTER_SHOCKS]);
     for (ptrdiff_t k = 0; k < bank->n_filters; k += WIDTH) {
         vec wider = load(bank->filter_slow + k) + widening;
-        store(bank->filter_slow + k, smaller(wider, fill(bank->limits->largest_log_scale)));
+        store(bank->filter_slow + k, smaller(wider, fill(bank->limits->max_log_noise_scale)));
         store(bank->filter_fast + k, fill(0.0));
     }
 }
@@ -270,7 +271,7 @@ static void widen_after_shocks(Bank* bank, double y)
 /* Learn from one observation, in the user's units, after `bank_forecast`; nan lets time pass. */
 static void bank_learn(Bank* bank, double y)
 {
-    double standard = (y - bank->row[Y_CENTER]) / bank->row[Y_SCALE], most = bank->limits->largest_distance, top;
+    double standard = (y - bank->row[Y_CENTER]) / bank->row[Y_SCALE], most = bank->limits->max_distance, top;
     if (isnan(y)) {
         absorb_filters(bank, y, y);
         return;

@@ -22,7 +22,7 @@ typedef struct {
 static inline EvidenceLanes evidence_of_normals(const Normals* normals, const int n, vec d, vec v)
 {
     EvidenceLanes seen;
-    vec weight[MOST_NORMALS], inverse[MOST_NORMALS], square = d * d, total = fill(0.0);
+    vec weight[MAX_NORMALS], inverse[MAX_NORMALS], square = d * d, total = fill(0.0);
     double widest_sq = normals->sq[n - 1];
     UNROLLED for (int j = n - 1; j >= 0; j--) {
         inverse[j] = 1.0 / (normals->sq[j] + v);
@@ -36,7 +36,7 @@ static inline EvidenceLanes evidence_of_normals(const Normals* normals, const in
     seen.mass = total * INV_SQRT_2PI;
     seen.log_unit = -0.5 * (d * (d * inverse[n - 1]));
     /* averages over the normals: of their precisions, of the noise's share in their variances, and of the product */
-    vec prec = fill(0.0), noise = fill(0.0), both = fill(0.0), apart = fill(0.0), part[MOST_NORMALS];
+    vec prec = fill(0.0), noise = fill(0.0), both = fill(0.0), apart = fill(0.0), part[MAX_NORMALS];
     total = 1.0 / total;
     UNROLLED for (int j = 0; j < n; j++) {
         weight[j] *= total;
@@ -59,7 +59,7 @@ static inline EvidenceLanes evidence_of_normals(const Normals* normals, const in
 static inline double flexible_mean(const double* center, const double* share)
 {
     double mean = 0.0;
-    for (int j = 0; j < MOST_FLEXIBLE; j++) mean += share[j] * center[j];
+    for (int j = 0; j < N_FLEXIBLE_NORMALS; j++) mean += share[j] * center[j];
     return mean;
 }
 
@@ -67,7 +67,7 @@ static inline double flexible_mean(const double* center, const double* share)
 static inline double flexible_var(const FlexibleNormals* normals, const double* share)
 {
     double mean = flexible_mean(normals->center, share), var = 0.0;
-    for (int j = 0; j < MOST_FLEXIBLE; j++) {
+    for (int j = 0; j < N_FLEXIBLE_NORMALS; j++) {
         double apart = normals->center[j] - mean;
         var += share[j] * (normals->sq[j] + apart * apart);
     }
@@ -80,10 +80,11 @@ static inline EvidenceLanes evidence_of_flexible(
     const FlexibleNormals* normals, const double* share, double mean, vec d, vec v, vec* weight)
 {
     EvidenceLanes seen;
-    const int last = MOST_FLEXIBLE - 1;
+    const int last = N_FLEXIBLE_NORMALS - 1;
     const double* center = normals->center;
     const double* sq = normals->sq;
-    vec inverse[MOST_FLEXIBLE], rooted[MOST_FLEXIBLE], error[MOST_FLEXIBLE], at = d + mean, total = fill(0.0);
+    vec inverse[N_FLEXIBLE_NORMALS], rooted[N_FLEXIBLE_NORMALS], error[N_FLEXIBLE_NORMALS], at = d + mean,
+        total = fill(0.0);
     for (int j = last; j >= 0; j--) {
         int twin = normals->twin[j];
         inverse[j] = twin == j ? 1.0 / (sq[j] + v) : inverse[twin];
@@ -100,9 +101,10 @@ static inline EvidenceLanes evidence_of_flexible(
     }
     seen.mass = total * INV_SQRT_2PI;
     seen.log_unit = -0.5 * (at * (at * inverse[last]));
-    vec pull = fill(0.0), noise = fill(0.0), eta = fill(0.0), slope = fill(0.0), apart = fill(0.0), own[MOST_FLEXIBLE];
+    vec pull = fill(0.0), noise = fill(0.0), eta = fill(0.0), slope = fill(0.0), apart = fill(0.0),
+        own[N_FLEXIBLE_NORMALS];
     total = 1.0 / total;
-    for (int j = 0; j < MOST_FLEXIBLE; j++) {
+    for (int j = 0; j < N_FLEXIBLE_NORMALS; j++) {
         vec part = sq[j] * inverse[j], precise = error[j] * inverse[j];
         weight[j] *= total;
         own[j] = center[j] - mean + error[j] * part;        /* of η, under this normal */
@@ -111,7 +113,7 @@ static inline EvidenceLanes evidence_of_flexible(
         eta += weight[j] * own[j];
         slope += weight[j] * (own[j] * precise + v * inverse[j]);
     }
-    for (int j = 0; j < MOST_FLEXIBLE; j++) apart += weight[j] * ((own[j] - eta) * (own[j] - eta));
+    for (int j = 0; j < N_FLEXIBLE_NORMALS; j++) apart += weight[j] * ((own[j] - eta) * (own[j] - eta));
     seen.shift = -(v * pull);
     seen.var = v * noise + apart;
     seen.scale_slope = slope - 1.0;

@@ -134,11 +134,11 @@ INLINE void learn_walks_diagonal(Bank* bank)
     const Limits* limits = bank->limits;
     const double* z = bank->z;
     const double* drift = bank->anchored_diagonal;
-    double most = limits->largest_weight, least = 1.0 - limits->most_explained;
+    double most = limits->max_weight, least = 1.0 - limits->max_explained;
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
         vec h = load(bank->h + lane);
-        vec inverse_h = zero_unless(less(fill(limits->smallest_signal), h), 1.0 / h);
-        vec step = clamp(load(bank->move + lane) * inverse_h, -limits->largest, limits->largest);
+        vec inverse_h = zero_unless(less(fill(limits->min_signal), h), 1.0 / h);
+        vec step = clamp(load(bank->move + lane) * inverse_h, -limits->max_value, limits->max_value);
         vec left = clamp(load(bank->left + lane) * inverse_h, least, 1.0);
         vec prec = (1.0 - left) * inverse_h / left;
         DiagonalDrift by = diagonal_drift(bank, lane);

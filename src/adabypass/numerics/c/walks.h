@@ -12,13 +12,13 @@
 static inline void find_drift(Bank* bank, ptrdiff_t lane)
 {
     vec share = fill(0.0), slow = fill(0.0), q = load(setting(bank, DRIFT_VAR) + lane);
-    mask jumps = at_most(fill(bank->constants[MAX_STRIKES]), load(bank->walk_strikes + lane));
+    mask jumps = at_most(fill(bank->constants[MAX_CONSECUTIVE_OUTLIERS]), load(bank->walk_consecutive_outliers + lane));
     for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
         vec own = load(bank->filter_share + k);
         share += own;
         slow += own * load(bank->filter_slow + k);
     }
-    share = larger(share, fill(SMALLEST_SHARE));
+    share = larger(share, fill(MIN_SHARE));
     if (any(jumps)) q += zero_unless(jumps, load(setting(bank, JUMP_VAR) + lane));              /* (116) */
     store(bank->walk_share + lane, share);
     store(bank->drift_var + lane, q * exponential(2.0 * (slow / share)));                       /* (52) */
@@ -75,7 +75,7 @@ static void project_walks(Bank* bank)
 /* The forecasts of all walks, and their level. */
 static void forecast_walks(Bank* bank)
 {
-    double unit = bank->row[Y_SCALE], most = bank->constants[LARGEST_LEVEL];
+    double unit = bank->row[Y_SCALE], most = bank->constants[MAX_LEVEL_DISTANCE];
     double center = bank->row[Y_RUNNING_MEAN], inverse_sd = 1.0 / sqrt(bank->row[Y_RUNNING_VAR]);
     project_walks(bank);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH)
@@ -83,7 +83,7 @@ static void forecast_walks(Bank* bank)
     if (bank->extra != NULL)
         for (ptrdiff_t walk = 0; walk < LANES; walk++) {                                        /* (66) */
             double extra = bank->extra[walk] / unit / unit;
-            bank->h[walk] += extra < bank->limits->largest_distance ? extra : bank->limits->largest_distance;
+            bank->h[walk] += extra < bank->limits->max_distance ? extra : bank->limits->max_distance;
         }
 }
 
@@ -114,7 +114,7 @@ INLINE vec let_drift(Bank* bank, ptrdiff_t lane, const ptrdiff_t size)
 /* Let the walks from `lane` on, whose observation is missing, drift. */
 static inline void pass_walks(Bank* bank, ptrdiff_t lane)
 {
-    store(bank->walk_strikes + lane, fill(0.0));
+    store(bank->walk_consecutive_outliers + lane, fill(0.0));
     if (bank->is_diagonal)
         let_drift_diagonal(bank, lane);
     else
@@ -124,17 +124,18 @@ static inline void pass_walks(Bank* bank, ptrdiff_t lane)
 
 /* Count how many times in a row the walks from `lane` on were far off, beside the narrowest noise of their filters, as an
    observation that is far off makes wide noise likely: equation (115). */
-static inline void count_strikes(Bank* bank, ptrdiff_t lane, double y)
+static inline void count_outliers(Bank* bank, ptrdiff_t lane, double y)
 {
     double far = bank->constants[JUMP_DISTANCE];
-    vec error = y - load(bank->mean + lane), noise = fill(bank->limits->largest);
+    vec error = y - load(bank->mean + lane), noise = fill(bank->limits->max_value);
     for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
         vec scale = load(bank->scale + k);
         noise = smaller(noise, scale * scale * load(bank->noise_var + k));
     }
     vec var = load(bank->h + lane) + noise;
-    mask strikes = less(far * far * var, error * error);
-    store(bank->walk_strikes + lane, zero_unless(strikes, load(bank->walk_strikes + lane) + 1.0));
+    mask is_outlier = less(far * far * var, error * error);
+    store(bank->walk_consecutive_outliers + lane, zero_unless(is_outlier,
+        load(bank->walk_consecutive_outliers + lane) + 1.0));
 }
 
 /* What the observation says of z @ w in the walks from `lane` on: mean and variance over their filters, which are weighed
@@ -143,7 +144,7 @@ static inline void match_moments(Bank* bank, ptrdiff_t lane)
 {
     vec total = fill(0.0), move = fill(0.0), left = fill(0.0), h = load(bank->h + lane);
     for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
-        vec own = load(bank->filter_share + k) * (load(bank->mass + k) + SMALLEST_DENSITY);            /* (123) */
+        vec own = load(bank->filter_share + k) * (load(bank->mass + k) + MIN_DENSITY);            /* (123) */
         store(bank->term + k, own);
         total += own;
         move -= own * (load(bank->shift + k) * load(bank->scale + k));
@@ -164,14 +165,14 @@ INLINE void learn_walks_of(Bank* bank, const ptrdiff_t size, double y)
 {
     const Limits* limits = bank->limits;
     const double* p = bank->p;
-    double most = limits->largest_weight, rounding = (double)(size + 4) * limits->rounding;
+    double most = limits->max_weight, rounding = (double)(size + 4) * limits->rounding;
     vec growth[PARTS], factor[PARTS], reaches[PARTS];
     for (int part = 0; part < PARTS; part++) {
         ptrdiff_t lane = part * WIDTH;
         vec h = load(bank->h + lane);
-        mask moves = less(fill(limits->smallest_signal), h);
+        mask moves = less(fill(limits->min_signal), h);
         vec inverse_h = zero_unless(moves, 1.0 / h);
-        vec step = clamp(load(bank->move + lane) * inverse_h, -limits->largest, limits->largest);
+        vec step = clamp(load(bank->move + lane) * inverse_h, -limits->max_value, limits->max_value);
         vec shrink = larger(1.0 - load(bank->left + lane) * inverse_h, fill(0.0));
         vec reach = reaches[part] = let_drift(bank, lane, size);
         for (ptrdiff_t i = 0; i < size; i++) {
