@@ -24,7 +24,7 @@ def insensitive(mean: float | Floats, signal_var: float | Floats, noise_scale: f
 
 
 def split_flexible(components: Components, shares: Floats) -> Components:
-    """Return the components with each one of flexible noise replaced by its normals, of these shares: equation (107).
+    """Return the components with each one of flexible noise replaced by its normals, of these shares: equation (H.31).
 
     Along the last axis every forecast has the same families.
     """

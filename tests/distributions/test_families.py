@@ -112,5 +112,5 @@ def test_flexible_evidence_is_finite_however_far_out(shares: Floats, d: float, s
 
 @given(powers(12, 90), powers(0, 8), st.sampled_from([-1.0, 1.0]))
 def test_however_far_out_the_shift_is_the_variance(d: float, v: float, sign: float) -> None:
-    """Where the second form of (40) has lost every digit."""
+    """Where the second form of (G.3) has lost every digit."""
     assert evidence(Family.INSENSITIVE, sign * d, v, 1.25)[1] == approx(-sign * v)

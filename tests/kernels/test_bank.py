@@ -151,7 +151,7 @@ def test_a_constant_start_equals_reference(constant: float, intercept: bool) -> 
 
 
 def test_values_that_repeat_for_long_equal_reference() -> None:
-    """Equations (84) and (85)."""
+    """Equations (H.42) and (H.43)."""
     rng = np.random.default_rng(0)
     y = np.concatenate([rng.normal(size=30), np.full(AutoBypassSpec.max_repeats + 20, 0.25), rng.normal(size=20)])
     assert_follows_reference(
@@ -162,7 +162,7 @@ def test_values_that_repeat_for_long_equal_reference() -> None:
 
 
 def test_after_a_jump_failing_walks_go_on_from_the_best() -> None:
-    """Equation (59): the same walks give up at the same moments, in kernel and reference."""
+    """Equation (H.46): the same walks give up at the same moments, in kernel and reference."""
     spec = AutoBypassSpec(transform="none")
     rng = np.random.default_rng(5)
     X = rng.normal(size=(160, 2))

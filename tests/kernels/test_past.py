@@ -39,7 +39,7 @@ def same(ours: Past, theirs: Past, cancelled: float = 1e-300) -> None:
 
 
 def center(forecast: Any) -> float:
-    """Return the mean of a forecast's components: how near (228) keeps its own depends on what unknown lags add."""
+    """Return the mean of a forecast's components: how near (J.6) keeps its own depends on what unknown lags add."""
     if not hasattr(forecast, "components"):
         return float(forecast.mean)
     return float(forecast.components["weight"] @ forecast.components["mean"])
@@ -102,7 +102,7 @@ def test_every_step_equals_the_reference(
 
 
 def test_many_gaps_leave_a_covariance_and_values_of_the_size_of_what_was_seen() -> None:
-    """Equation (93): a forecast's variance is at least what the values that it is made of bring with them."""
+    """Equation (K.4): a forecast's variance is at least what the values that it is made of bring with them."""
     rng = np.random.default_rng(3)
     for _ in range(3):
         y = rng.normal(size=120).cumsum()

@@ -1,4 +1,4 @@
-"""AutoBypass of y, its log and its root obeys the reference, which mixes three banks by equations (218)-(222)."""
+"""AutoBypass of y, its log and its root obeys the reference, which mixes three banks by equations (J.1)-(J.5)."""
 
 import numpy as np
 import pytest
@@ -108,7 +108,7 @@ def mixed_forecast(seed: int) -> tuple[AutoBypass, Floats]:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_moments_are_those_of_normals_on_the_transformed_scale(seed: int) -> None:
-    """Mean and variance of the mixture, from those of each bank and its share: (221)."""
+    """Mean and variance of the mixture, from those of each bank and its share: (J.4)."""
     X, y = positive_stream(120, seed)
     model, state = assert_follows_reference(X[:-1], y[:-1])
     x, spec, means, variances = X[-1], model._spec, [], []
@@ -263,7 +263,7 @@ def test_one_by_one_and_as_a_stream_are_the_same() -> None:
 
 
 def test_unknown_features_widen_every_bank_by_its_own_slope() -> None:
-    """Equation (222): after a gap the newest lag is a forecast, and its variance counts in the units of each target."""
+    """Equation (J.5): after a gap the newest lag is a forecast, and its variance counts in the units of each target."""
     rng = np.random.default_rng(0)
     y = np.exp(0.3 * np.cumsum(rng.normal(size=150)) / np.sqrt(np.arange(1, 151)) + 0.1 * rng.normal(size=150))
     spec = SeriesSpec(AutoBypassSpec(), Design((1,)), is_judged=False)

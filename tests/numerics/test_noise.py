@@ -22,7 +22,7 @@ def test_density_and_variance_agree_by_quadrature(epsilon: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.25, 20.0])
 def test_variance_is_that_of_the_mixture(epsilon: float) -> None:
-    """Equation (4): Var η = Var μ + E[1/β], and 1/β has mean 2 under InvGamma(1, 1/2) for β."""
+    """Equation (A.4): Var η = Var μ + E[1/β], and 1/β has mean 2 under InvGamma(1, 1/2) for β."""
     atoms, flat = 2 * epsilon**2, 2 * epsilon**3 / 3
     assert noise.mean_var(epsilon) == approx((atoms + flat) / (2 * (1 + epsilon)))
     assert noise.var(epsilon) == approx(noise.mean_var(epsilon) + 2.0)

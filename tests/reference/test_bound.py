@@ -48,7 +48,7 @@ def test_the_means_of_renewed_factors_are_those_of_a_sweep(
 
 
 def evidence(seen: Surprise, omega: Omega) -> float:
-    """Return log p(y), by the closed form (39) for each α, and quadrature over α."""
+    """Return log p(y), by the closed form (G.2) for each α, and quadrature over α."""
     alpha = stats.gamma(omega.a, scale=1 / omega.b).ppf((np.arange(2000) + 0.5) / 2000)
     h, d, epsilon = seen.s + seen.n / alpha, seen.e, omega.epsilon
     sd = np.sqrt(h)
@@ -127,7 +127,7 @@ def test_the_paper_s_updates_end_further_below_the_evidence_and_fall_on_the_way(
 @pytest.mark.parametrize("order", [-1.0, -0.5])
 @pytest.mark.parametrize("rho", [0.05, 1.0, 30.0])
 def test_q_of_beta_has_the_moments_of_a_generalised_inverse_gaussian(order: float, rho: float) -> None:
-    """Its mean (23), and what the bound needs of E log β, by quadrature over the density of the supplement."""
+    """Its mean (C.18), and what the bound needs of E log β, by quadrature over the density of the supplement."""
     z = np.sqrt(rho)
 
     def log_density(beta: float) -> float:

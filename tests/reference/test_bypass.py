@@ -103,7 +103,7 @@ def learned(spec: AdaBypassSpec, steps: int = 5) -> tuple[Belief, Floats, float]
 
 
 def test_covariance_gradient_is_the_derivative_of_the_covariance() -> None:
-    """Equation (32): if S moves by t G before the step, at the step's own α and β, it moves by t G' after it."""
+    """Equation (D.5): if S moves by t G before the step, at the step's own α and β, it moves by t G' after it."""
     spec, t = AdaBypassSpec(), 1e-6
     belief, x, y = learned(spec)
     after = update(belief, x, y, spec)
@@ -119,7 +119,7 @@ def test_covariance_gradient_is_the_derivative_of_the_covariance() -> None:
 
 
 def test_mean_gradient_is_the_derivative_of_the_mean() -> None:
-    """Equation (33): m_t = m + β Σ_t x (y - x'm - μ), with m moving by t ψ and Σ_t by t G_t."""
+    """Equation (D.6): m_t = m + β Σ_t x (y - x'm - μ), with m moving by t ψ and Σ_t by t G_t."""
     spec, t = AdaBypassSpec(), 1e-6
     belief, x, y = learned(spec)
     after = update(belief, x, y, spec)
@@ -135,7 +135,7 @@ def test_mean_gradient_is_the_derivative_of_the_mean() -> None:
 
 
 def test_hyperparameters_move_against_the_gradient_of_the_squared_error() -> None:
-    """Equations (30) and (31): all by C_ω β x'ψ (e - μ), with the step before's parameters, not below the least."""
+    """Equations (D.3) and (D.4): all by C_ω β x'ψ (e - μ), with the step before's parameters, not below the least."""
     spec = AdaBypassSpec(aggressiveness=0.01, omega_min=1.0)
     belief, x, y = learned(spec)
     after = update(belief, x, y, spec)
@@ -159,7 +159,7 @@ def moved_posterior(belief: Belief, theta: Theta, x: Floats, y: float, t: float)
 
 
 def test_a_diagonal_gradient_is_the_derivative_along_a_diagonal() -> None:
-    """Equations (210)-(212): if S moves by t diag(ζ), and m by t ψ, the mean moves by t ψ' and the variances by t ζ'.
+    """Equations (M.14)-(M.16): if S moves by t diag(ζ), and m by t ψ, the mean moves by t ψ' and the variances by t ζ'.
 
     A variance that would move by more than t ζ is taken to move by t ζ.
     """
@@ -186,7 +186,7 @@ def test_a_diagonal_gradient_is_the_derivative_along_a_diagonal() -> None:
 @settings(max_examples=25)
 @given(streams(max_features=3, max_length=8))
 def test_the_weights_are_passed_on_by_a_kalman_filter_at_the_mean_parameters(stream: Stream) -> None:
-    """Equation (245), A_w of streaming variational Bayes.
+    """Equation (C.40), A_w of streaming variational Bayes.
 
     The joint Gaussian of all weights at the mean parameters of each step, by one dense solve, has the last belief as
     its marginal.
@@ -217,7 +217,7 @@ def test_the_weights_are_passed_on_by_a_kalman_filter_at_the_mean_parameters(str
 def test_what_a_step_makes_of_theta_does_not_depend_on_the_theta_before(
     stream: Stream, alpha_factor: float, noise_prec: float, noise_mean: float
 ) -> None:
-    """Equation (246), A_theta: it starts from the prior each time. Theta before only says where the sweeps begin."""
+    """Equation (C.41), A_theta: it starts from the prior each time. Theta before only says where the sweeps begin."""
     spec = BypassSpec(tol=1e-13)
     belief = start(spec, stream.X.shape[1])
     for x, y in zip(stream.X, np.clip(np.nan_to_num(stream.y), -5, 5), strict=True):

@@ -86,7 +86,7 @@ def test_e3_the_optimal_factor_of_beta_has_the_mean_one_over_root_rho(rho: float
 
 @given(st.floats(-3, 3), powers(-1, 1), powers(-0.5, 0.5))
 def test_e4_with_its_atoms_the_factor_of_mu_is_the_best(location: float, noise_prec: float, epsilon: float) -> None:
-    """The bound (242) of one observation is higher with the atoms than without, all else equal."""
+    """The bound (C.34) of one observation is higher with the atoms than without, all else equal."""
     seen, omega = Surprise(0.0, 0.0, 0.0, location, 1), Omega(10.0, 1.0, epsilon)
     theta = Theta(10.0, noise_prec, 0.0, 0.1)
     with_atoms, without = (factors(theta, omega, seen, ("E1", "E2", "E3", *more)) for more in (("E4",), ()))
@@ -151,7 +151,7 @@ def test_e6_results_depend_on_the_unit(unit: float) -> None:
 
 
 def test_e7_noise_is_forecast_as_that_of_the_observation_before() -> None:
-    """An outlier widens the next forecast alone, though by (4) its mixture variables are its own."""
+    """An outlier widens the next forecast alone, though by (A.4) its mixture variables are its own."""
     model = Bypass(n_features=1)
     rng = np.random.default_rng(0)
     for y in rng.normal(size=50):
@@ -162,7 +162,7 @@ def test_e7_noise_is_forecast_as_that_of_the_observation_before() -> None:
     model.update([1.0], 0.0)
     assert after > 3 * calm
     assert model.predict([1.0]).var < 1.5 * calm
-    assert noise.var(1.25) == approx(2.98, abs=0.01)  # what (1) says of it every time
+    assert noise.var(1.25) == approx(2.98, abs=0.01)  # what (A.1) says of it every time
 
 
 @settings(max_examples=20, deadline=None)
@@ -229,7 +229,7 @@ def test_e11_mean_absolute_deviation_and_mean_absolute_error_are_one() -> None:
 
 @given(powers(-1, 1), st.floats(-8, 8))
 def test_the_noise_is_a_uniform_and_an_exponential_beyond_it(epsilon: float, eta: float) -> None:
-    """Equation (247)."""
+    """Equation (A.13)."""
     share = epsilon / (1 + epsilon)
     inside = (abs(eta) <= epsilon) / (2 * epsilon)
     outside = 0.5 * np.exp(epsilon - abs(eta)) * (abs(eta) > epsilon)
@@ -239,7 +239,7 @@ def test_the_noise_is_a_uniform_and_an_exponential_beyond_it(epsilon: float, eta
 
 @given(st.floats(1.5, 20))
 def test_a_symmetric_beta_of_the_share_is_a_beta_prime_of_epsilon(shape: float) -> None:
-    """Equation (248), by a change of variables and by quadrature: at shape 5 the mean is the paper's 1.25."""
+    """Equation (A.15), by a change of variables and by quadrature: at shape 5 the mean is the paper's 1.25."""
     of_share, of_epsilon = beta(shape, shape), betaprime(shape, shape)
     for epsilon in (0.3, 1.25, 4.0):
         density = of_share.pdf(epsilon / (1 + epsilon)) / (1 + epsilon) ** 2

@@ -62,7 +62,7 @@ def test_a_gross_outlier_moves_the_mean_by_a_bounded_amount(d: float, v: float) 
 
 @given(powers(12, 90), powers(0, 8), st.sampled_from([-1.0, 1.0]))
 def test_however_far_out_the_shift_is_the_variance(d: float, v: float, sign: float) -> None:
-    """Where the second form of (40) has lost every digit."""
+    """Where the second form of (G.3) has lost every digit."""
     assert insensitive(sign * d, v, 1.25).shift == approx(-sign * v)
 
 

@@ -101,7 +101,7 @@ def test_slopes_are_the_derivatives_of_the_whole_belief(
 def test_hyperparameters_move_down_the_slope_of_the_loss(
     seed: int, likelihood: bool, corrections: tuple[str, ...]
 ) -> None:
-    """(239) is the slope of β (y - x'm - μ)²/2 by m alone, (240) that of the negative log score by everything."""
+    """(D.17) is the slope of β (y - x'm - μ)²/2 by m alone, (D.18) that of the negative log score by everything."""
     X, y = np.nan_to_num(stream(seed, 2, 8)[0]), np.nan_to_num(stream(seed, 2, 8)[1])
     named = (*corrections, "E5", *(["E8"] if likelihood else []))
     spec = AdaBypassSpec(tol=1e-14, aggressiveness=0.0, corrections=named)

@@ -1,4 +1,4 @@
-"""Noise that follows the level: (106). Filters in differences are regressions in differences: (117)-(121)."""
+"""Noise that follows the level: (H.30). Filters in differences are regressions in differences: (H.14)-(H.19)."""
 
 import numpy as np
 import pytest

@@ -12,7 +12,7 @@ from tests.strategies import Stream, powers, streams
 
 @given(streams(max_length=1), powers(-3, 3), powers(-3, 1))
 def test_pa_i_minimises_its_objective(stream: Stream, C: float, epsilon: float) -> None:
-    """Equation (12), by a numerical minimiser along x: the minimum lies there, since other moves only cost."""
+    """Equation (B.6), by a numerical minimiser along x: the minimum lies there, since other moves only cost."""
     x, y = stream.X[0], float(np.nan_to_num(stream.y[0]))
     before = np.linspace(-1, 1, len(x))
     after = update(before, x, y, PassiveAggressiveSpec("PA-I", C, epsilon))

@@ -171,7 +171,7 @@ def test_a_constant_stream_is_forecast_and_so_is_its_end() -> None:
 
 @pytest.mark.parametrize("n", [1, 10, 1000, 10_000])
 def test_the_end_of_a_constant_start_is_as_unlikely_as_laplace_says(n: int) -> None:
-    """Equations (81)-(83): the score of a change falls as log(n + 1), not with the square of its size."""
+    """Equations (H.1)-(H.3): the score of a change falls as log(n + 1), not with the square of its size."""
     model = AutoBypass()
     model.run(np.ones((n, 1)), np.full(n, 100.0))
     forecast = model.predict([1.0])
@@ -196,7 +196,7 @@ def test_the_second_forecast_is_honest_even_about_zero() -> None:
 
 
 def test_a_stuck_sensor_may_come_back() -> None:
-    """Equation (84): the first new value after 20,000 equal ones is unlikely, not impossible."""
+    """Equation (H.42): the first new value after 20,000 equal ones is unlikely, not impossible."""
     rng = np.random.default_rng(0)
     y = np.concatenate([rng.normal(size=500), np.full(20_000, 0.5), rng.normal(size=300)])
     for unit in (1.0, 1e-6):
@@ -319,7 +319,7 @@ def test_changes_are_asked_of_autobypass_only() -> None:
 
 @pytest.mark.parametrize("quiet", [1e-2, 1e-3])
 def test_a_start_at_another_scale_is_left_behind(quiet: float) -> None:
-    """Equation (60): the first 25 at a small fraction of the later scale; the rates alone would take hundreds."""
+    """Equation (H.47): the first 25 at a small fraction of the later scale; the rates alone would take hundreds."""
     coverages = []
     for seed in range(8):
         rng = np.random.default_rng(seed)

@@ -28,14 +28,14 @@ cdef inline bint has_target(int64_t target, double y) noexcept nogil:
 
 
 cdef inline double to_target(int64_t target, double y) noexcept nogil:
-    """g(y): y itself, its log or its root: equation (218)."""
+    """g(y): y itself, its log or its root: equation (J.1)."""
     if target == IDENTITY:
         return y
     return log(y) if target == LOG else copysign(sqrt(fabs(y)), y)
 
 
 cdef inline double log_slope(int64_t target, double y) noexcept nogil:
-    """log g'(y): equation (219)."""
+    """log g'(y): equation (J.2)."""
     if target == IDENTITY:
         return 0.0
     return -log(y) if target == LOG else -log(2.0) - 0.5 * log(fabs(y))

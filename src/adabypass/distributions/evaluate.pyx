@@ -423,7 +423,7 @@ cdef double _value(int64_t place) noexcept nogil:
     return value
 
 
-# The CRPS (61) and the entropy (71): one quadrature.
+# The CRPS (G.15) and the entropy (G.16): one quadrature.
 
 cdef enum:
     MAX_PIECES = 96         # into which an integral is cut

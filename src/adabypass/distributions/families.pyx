@@ -65,7 +65,7 @@ cdef double _normals_log_density(const Noise* noise, const Component* part, doub
 # Insensitive noise: a flat top with Laplace tails.
 
 cdef double _insensitive_var(const Noise* noise, double epsilon) noexcept nogil:
-    return (epsilon * (epsilon * (epsilon / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + epsilon)      # (5)
+    return (epsilon * (epsilon * (epsilon / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + epsilon)      # (A.7)
 
 
 cdef double _insensitive_log_density(const Noise* noise, const Component* part, double y) noexcept nogil:
@@ -219,7 +219,7 @@ cdef double mix_log_density(const Component* parts, Py_ssize_t n, double y) noex
 
 
 cdef void back_moments(int64_t target, double mean, double var, double* out_mean, double* out_var) noexcept nogil:
-    """Write mean and variance of y whose log or root is normal with `mean` and `var`: equation (221)."""
+    """Write mean and variance of y whose log or root is normal with `mean` and `var`: equation (J.4)."""
     cdef double sd, ratio, fourth, unit
     if target == IDENTITY:
         out_mean[0], out_var[0] = mean, var

@@ -1,4 +1,4 @@
-"""Forecasts laid out for evaluation: distribution function (47) and density.
+"""Forecasts laid out for evaluation: distribution function (G.13) and density.
 
 A forecast may be stored as components, as a record (record.pyx) or as a pool of several of these. Here its components
 are sorted by kind into lanes, which vector instructions add up.
@@ -368,7 +368,7 @@ cdef void _add_target(const double* memory, RecordLayout layout, int target, dou
 
 
 cdef void _add_flexible(const Record* record, RecordLayout layout, double share, MixtureLanes* lanes) noexcept nogil:
-    """Add the normals of the linear models of flexible noise: equation (107)."""
+    """Add the normals of the linear models of flexible noise: equation (H.31)."""
     cdef double center = 0.0, part, offset, sq
     cdef double* weight
     cdef double* mean
@@ -426,7 +426,7 @@ cdef TailValues tail_of(
 
 
 cdef void _add_tail(const MixtureLanes* lanes, int target, double y, double sign, TailValues* values) noexcept nogil:
-    """Add the contribution of the components of the log or the root of y: equation (219)."""
+    """Add the contribution of the components of the log or the root of y: equation (J.2)."""
     cdef TailValues here
     cdef double slope, curve
     if lanes.n_normals + lanes.n_shaped == 0:

@@ -149,7 +149,7 @@ class Mixture(Distribution, MixtureMoments):
     def made(components: Components) -> "Mixture":
         """Make a model's mixture from components, without checks.
 
-        Components of negligible weight do not dominate its mean and variance: equation (249).
+        Components of negligible weight do not dominate its mean and variance: equation (J.7).
         """
         forecast = Mixture.__new__(Mixture)
         forecast._fill_from(components)
@@ -163,7 +163,7 @@ class Mixture(Distribution, MixtureMoments):
         self._fill_components(components, *((mean, var) if many else (mean[0], var[0])))
 
     def _keep_moments_near(self) -> None:
-        """Limit mean and variance to the central interval: equation (249)."""
+        """Limit mean and variance to the central interval: equation (J.7)."""
         table = np.atleast_2d(self.components)
         mean, var = np.atleast_1d(self.mean, self.var)
         mean, var = keep_near(Mixture.unchecked(table, mean, var), mean, var, likeliest_moments(table)[1])

@@ -15,7 +15,7 @@ CENTRAL = 0.999
 
 
 def keep_near(forecasts: Any, mean: Floats, var: Floats, likeliest_var: Floats) -> tuple[Floats, Floats]:
-    """Limit means to the central interval of each forecast, and variances to its squared half-width: equation (249).
+    """Limit means to the central interval of each forecast, and variances to its squared half-width: equation (J.7).
 
     A component of negligible weight may lie anywhere, and would otherwise dominate both.
 

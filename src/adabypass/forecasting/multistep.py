@@ -28,7 +28,7 @@ class StabilisedWeights(NamedTuple):
 
 
 def stabilise(mixture: LinearMixture, design: Design, past: Past, horizon: int) -> StabilisedWeights:
-    """Assume that the series does not explode: equations (64) and (65).
+    """Assume that the series does not explode: equations (K.9) and (K.11).
 
     A filter whose weights drift fast may forecast one step as well as any, while its lags' weights, left to themselves,
     would leave all bounds within a few steps. Its forecast of the series as it is now stays what it was, however far
@@ -46,14 +46,14 @@ def stabilise(mixture: LinearMixture, design: Design, past: Past, horizon: int) 
     # Growth is taken for real where two standard deviations less of it would still be growth.
     bound = max(float(growth_factor(typical[None], orders, n_steps)[0]) - 2.0 * float(doubt) ** 0.5, 1.0)
     growth = growth_factor(mean[:, at], orders, n_steps)
-    mean[:, at] *= np.minimum(bound / growth, 1.0)[:, None] ** orders  # (64)
+    mean[:, at] *= np.minimum(bound / growth, 1.0)[:, None] ** orders  # (K.9)
     if mixture.intercept or design.bias:
         here = _recent_mean(design, past) - mixture.x_center[at - mixture.intercept]
         with np.errstate(over="ignore", invalid="ignore"):
-            mean[:, 0] = finite(mean[:, 0] + (mixture.mean - mean)[:, at] @ here)  # (70)
+            mean[:, 0] = finite(mean[:, 0] + (mixture.mean - mean)[:, at] @ here)  # (K.10)
     spread = np.trace((mixture.cov + horizon * mixture.drift)[:, at[:, None], at], axis1=1, axis2=2)
     room = np.maximum((1.0 - growth) / 3.0, 0.7 / horizon)
-    shrink[:, at] = np.minimum(room / np.sqrt(np.maximum(spread, 1e-300)), 1.0)[:, None]  # (65)
+    shrink[:, at] = np.minimum(room / np.sqrt(np.maximum(spread, 1e-300)), 1.0)[:, None]  # (K.11)
     return StabilisedWeights(mean, shrink)
 
 
@@ -124,7 +124,7 @@ def paths(
             error = mixture.scale_at(own, chosen) * eta
             y = sequence[:, places] @ base + own + error
             if np.any(mixture.differenced):
-                w = w + (mixture.differenced[chosen] * error)[:, None] * mixture.direction(r)  # (122)
+                w = w + (mixture.differenced[chosen] * error)[:, None] * mixture.direction(r)  # (H.20)
         sequence[:, n_values + step] = finite(y)
     return sequence[:, n_values:].copy()
 

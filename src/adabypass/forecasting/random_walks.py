@@ -73,8 +73,8 @@ class Walks(NamedTuple):
         total = float(row[N_PERIODS]) + age
         error = min(max(increment / age - float(row[DRIFT]), -MAX_VALUE), MAX_VALUE)
         share = age / total if self.has_drift else 0.0
-        row[DRIFT] += share * error  # (B2)
-        row[SUM_SQ] = min(float(row[SUM_SQ]) + error * (error * (age * (1.0 - share))), MAX_VALUE)  # (B3)
+        row[DRIFT] += share * error  # (L.2)
+        row[SUM_SQ] = min(float(row[SUM_SQ]) + error * (error * (age * (1.0 - share))), MAX_VALUE)  # (L.3)
         row[N_PERIODS] = total
         row[N_SEEN] += 1.0
 
@@ -84,7 +84,7 @@ class Walks(NamedTuple):
         age = float(row[phase + self.period])
         if age == 0.0:
             return nan, inf, self.dof(row)
-        steps = age + age * age / float(row[N_PERIODS]) if self.has_drift else age  # (B4)
+        steps = age + age * age / float(row[N_PERIODS]) if self.has_drift else age  # (L.4)
         mean = min(max(float(row[phase]) + age * float(row[DRIFT]), -MAX_VALUE), MAX_VALUE)
         return mean, min(self.noise_scale(row) * sqrt(steps), MAX_SCALE), self.dof(row)
 
@@ -104,7 +104,7 @@ class Walks(NamedTuple):
         """Return the forecasts 1 to `horizon` steps ahead; the row is ready."""
         values, ages = self.locations(row, horizon)
         is_known = ages > 0.0
-        steps = ages + ages * ages / row[N_PERIODS] if self.has_drift else ages  # (B4)
+        steps = ages + ages * ages / row[N_PERIODS] if self.has_drift else ages  # (L.4)
         with np.errstate(over="ignore"):
             mean = np.clip(values + ages * row[DRIFT], -MAX_VALUE, MAX_VALUE)
             scale = np.minimum(self.noise_scale(row) * np.sqrt(steps), MAX_SCALE)

@@ -120,7 +120,7 @@ def _mean(spec: StructureSpec, row: Floats, k: int) -> Floats:
 
 
 def _stabilise(state: Floats, past: Floats, lags: tuple[int, ...], is_difference: bool) -> None:
-    """Damp lag weights under which the series would explode, about its recent mean: equations (64) and (70)."""
+    """Damp lag weights under which the series would explode, about its recent mean: equations (K.9) and (K.10)."""
     orders = np.array(lags, dtype=np.int64)
     weights = state[:, -len(lags) :]
     factor = np.minimum(1.0 / growth_factor(weights, orders, max(N_RESPONSE, 2 * lags[-1])), 1.0)[:, None] ** orders

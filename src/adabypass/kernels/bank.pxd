@@ -33,7 +33,7 @@ cdef inline double share_of_walk(const Bank* bank, Py_ssize_t walk) noexcept nog
 
 
 cdef inline double drift_of_walk(const Bank* bank, Py_ssize_t walk) noexcept nogil:
-    """Variance of a step of a walk, in standard units, but for jumps: equation (52)."""
+    """Variance of a step of a walk, in standard units, but for jumps: equation (H.7)."""
     cdef Py_ssize_t j
     cdef double slow = 0.0
     for j in range(bank.n_filters // LANES):

@@ -35,7 +35,7 @@ cdef double RESOLUTION = limits.RESOLUTION
 
 
 cdef void standardise(Bank* bank, const double* x, double scale) noexcept nogil:
-    """z = (1, (x - x_center) / x_scale): equation (49)."""
+    """z = (1, (x - x_center) / x_scale): equation (H.4)."""
     cdef Py_ssize_t i
     cdef double* z = bank.z + bank.intercept
     cdef double deviation
@@ -77,13 +77,13 @@ cdef enum:
 
 
 cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexcept nogil:
-    """Component k of the forecast after n values, all equal to c: equations (81)-(83).
+    """Component k of the forecast after n values, all equal to c: equations (H.1)-(H.3).
 
     The first says that the next value is c again, the others that it differs, each by twice as much as the one before.
     If nothing is known of the size of y, every component is blank: mean nan, variance infinite.
     """
     cdef double n = bank.row[N_SEEN], c = bank.row[Y_CENTER], size = bank.constants[CHANGE_SCALE] * fabs(c), ratio
-    cdef double extra = smaller(bank.extra[k % LANES], MAX_VALUE) if bank.extra != NULL else 0.0          # (66)
+    cdef double extra = smaller(bank.extra[k % LANES], MAX_VALUE) if bank.extra != NULL else 0.0          # (K.12)
     if n == 0.0 or c == 0.0:
         out[0] = Component(1.0 / bank.n_filters, NAN, extra, INFINITY, 0.0, GAUSSIAN, 0, 0.0)
         return
@@ -92,12 +92,12 @@ cdef void start_component(const Bank* bank, Py_ssize_t k, Component* out) noexce
         return
     ratio = exp(-bank.constants[CHANGE_TAIL] * log(2.0))
     out[0] = Component(1.0 / (n + 1.0), c, extra, smaller(size, MAX_VALUE), 0.0, MODERATE, 0, 0.0)
-    out.weight *= ratio ** (k - 1) * (1.0 - ratio) / (1.0 - ratio ** (bank.n_filters - 1))      # (82)
+    out.weight *= ratio ** (k - 1) * (1.0 - ratio) / (1.0 - ratio ** (bank.n_filters - 1))      # (H.2)
     out.noise_scale = smaller(larger(ldexp(out.noise_scale, <int>k - 1), 1.0 / MAX_VALUE), MAX_VALUE)
 
 
 cdef double start_log_density(const Bank* bank, double y) noexcept nogil:
-    """Log density of y under the components above, nan if they are blank: equation (83)."""
+    """Log density of y under the components above, nan if they are blank: equation (H.3)."""
     cdef Component part
     cdef Py_ssize_t k
     cdef double top = -INFINITY, total = 0.0, each, d, v
@@ -119,7 +119,7 @@ cdef double start_log_density(const Bank* bank, double y) noexcept nogil:
 cdef void center_and_scale(
     const double* first, Py_ssize_t count, Py_ssize_t stride, bint centred, double* center, double* scale
 ) noexcept nogil:
-    """Median, and the lesser of root mean square deviation and interquartile range, of every `stride`-th number: (49).
+    """Median, and the lesser of root mean square deviation and interquartile range, of every `stride`-th number: (H.4).
 
     The scale is 0 if the numbers do not differ.
     """
@@ -195,7 +195,7 @@ cdef void reset(Bank* bank, double widening) noexcept nogil:
 
 
 cdef void start_over(Bank* bank) noexcept nogil:
-    """Set scales from the warm-up's observations, forget the rest, and learn from them anew: equation (50).
+    """Set scales from the warm-up's observations, forget the rest, and learn from them anew: equation (H.5).
 
     The count of what was seen and the log score stay: they are of the forecasts that were made.
     """
@@ -311,7 +311,7 @@ def places(const double[::1] constants, double[::1] row, Py_ssize_t n_features, 
 
 
 cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept nogil:
-    """Mean and variance while all values are equal: equation (83); nan and infinite where nothing is known."""
+    """Mean and variance while all values are equal: equation (H.3); nan and infinite where nothing is known."""
     cdef Component part
     cdef double noise_var = noise_of(MODERATE).normals_var
     cdef Py_ssize_t k
@@ -325,7 +325,7 @@ cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept n
 
 
 cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean, double* var) noexcept nogil:
-    """Mean and variance of the mixture of the filters' forecasts: equation (58)."""
+    """Mean and variance of the mixture of the filters' forecasts: equation (H.45)."""
     if bank.row[PHASE] == PHASE_UNSCALED:
         forecast_start(bank, mean, var)
         return
@@ -342,7 +342,7 @@ cdef inline bint has_shift(const Bank* bank) noexcept nogil:
 
 
 cdef inline double shift(const Bank* bank) noexcept nogil:
-    """What the season adds to the forecast at this step, in the units of y: equation (223)."""
+    """What the season adds to the forecast at this step, in the units of y: equation (H.39)."""
     return bank.row[Y_SCALE] * standard_shift(bank, <Py_ssize_t>bank.row[SEASON_STEP])
 
 
@@ -353,7 +353,7 @@ cdef inline double standard_shift(const Bank* bank, Py_ssize_t step) noexcept no
 
 
 cdef void learn_shift(Bank* bank, double y) noexcept nogil:
-    """Learn what the season adds to the forecast, from y less what it was taken to add: equations (223)-(225)."""
+    """Learn what the season adds to the forecast, from y less what it was taken to add: equations (H.39)-(H.41)."""
     cdef Py_ssize_t step = <Py_ssize_t>bank.row[SEASON_STEP]
     cdef const double* constants = bank.constants
     cdef double* sums = bank.season_sums
@@ -364,13 +364,13 @@ cdef void learn_shift(Bank* bank, double y) noexcept nogil:
     error = smaller(larger((y - bank.newest[0]) / unit, -largest), largest)
     rate = larger(constants[SHIFT_RATE], 1.0 / (constants[SHIFT_PRIOR] + bank.row[N_SEEN] / n))
     noise_rate = larger(constants[LEVEL_RATE], 1.0 / (bank.row[N_SEEN] + 2.0)) if sums[SEASON_SUM_NOISE] > 0.0 else 1.0
-    new = bank.season_shift[step] + rate * (error + standard_shift(bank, step) - bank.season_shift[step])   # (223)
+    new = bank.season_shift[step] + rate * (error + standard_shift(bank, step) - bank.season_shift[step])   # (H.39)
     new = smaller(larger(new, -MAX_SHIFT), MAX_SHIFT)
     sums[SEASON_SUM_TOTAL] += new - bank.season_shift[step]
     sums[SEASON_SUM_SQUARES] += (new - bank.season_shift[step]) * (new + bank.season_shift[step])
     sums[SEASON_SUM_VARS] -= bank.season_shift_var[step]
     bank.season_shift[step] = new
-    bank.season_shift_var[step] = (1.0 - rate) * (1.0 - rate) * bank.season_shift_var[step] + rate * rate   # (224)
+    bank.season_shift_var[step] = (1.0 - rate) * (1.0 - rate) * bank.season_shift_var[step] + rate * rate   # (H.40)
     sums[SEASON_SUM_VARS] += bank.season_shift_var[step]
     sums[SEASON_SUM_NOISE] += noise_rate * (smaller(error * error, MAX_SHIFT) - sums[SEASON_SUM_NOISE])
     if step == 0:
@@ -390,7 +390,7 @@ cdef void sum_season(Bank* bank) noexcept nogil:
 
 
 cdef void share_season(Bank* bank) noexcept nogil:
-    """How much of what the steps add is more than noise: equation (225)."""
+    """How much of what the steps add is more than noise: equation (H.41)."""
     cdef double* sums = bank.season_sums
     cdef double total = sums[SEASON_SUM_TOTAL]
     cdef double squares = sums[SEASON_SUM_SQUARES] - total * total / bank.constants[N_SHIFTS]
@@ -436,7 +436,7 @@ cdef void describe_bank(const Bank* bank, double base, double* record) noexcept 
 
 
 cdef void _describe_start(const Bank* bank, double base, Record* out) noexcept nogil:
-    """Write the forecast before the scale of y is known: equation (83)."""
+    """Write the forecast before the scale of y is known: equation (H.3)."""
     cdef Component part
     cdef Py_ssize_t k, n_shaped = 0
     for k in range(bank.n_filters):
@@ -486,9 +486,9 @@ cdef void weights(const StepContext* step, WeightsView* out) noexcept nogil:
         out[walk].stride = LANES
         out[walk].offset = bank.intercept
         out[walk].drift_var = drift_of_walk(&bank, walk) * setting(&bank, SLOPES_DRIFT)[walk]       # after any jump
-        out[walk].drift_divisor = bank.anchor_var if setting(&bank, ANCHORED)[walk] != 0.0 else NULL    # (53)
+        out[walk].drift_divisor = bank.anchor_var if setting(&bank, ANCHORED)[walk] != 0.0 else NULL    # (H.8)
         if setting(&bank, DIFFERENCED)[walk] != 0.0:
-            out[walk].drift_divisor = bank.move_var                                                 # (120)
+            out[walk].drift_divisor = bank.move_var                                                 # (H.18)
         out[walk].y_scale = bank.row[Y_SCALE] if bank.row[PHASE] != PHASE_UNSCALED else 0.0
         out[walk].x_scale = bank.x_scale
 
@@ -531,9 +531,10 @@ cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
         noise = noise_of(out.family[k])
         out.epsilon[k] = bank.filter_epsilon[k] if noise.has_epsilon else 0.0
         out.unit_var[k] = flexible_var if k < bank.n_flexible else noise.var(noise, out.epsilon[k])
-        out.noise_scale[k] = larger(y_scale * exp(bank.filter_slow[k] + bank.filter_fast[k]), floor)        # (85)
+        out.noise_scale[k] = larger(y_scale * exp(bank.filter_slow[k] + bank.filter_fast[k]), floor)        # (H.43)
         out.fading[k] = bank.filter_fast[k]
-        out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.noise_log_decay_ratio[k // LANES])  # (102)
+        # (H.26)
+        out.fade[k] = 1.0 - (1.0 - setting(&bank, FAST_DECAY)[k]) * exp(bank.noise_log_decay_ratio[k // LANES])
         out.fade[k] = larger(smaller(out.fade[k], bank.constants[MAX_FAST_DECAY]), 0.0)
         out.level_slope[k], out.differenced[k] = bank.filter_level_slope[k], setting(&bank, DIFFERENCED)[k]
         out.level_linear[k] = setting(&bank, LEVEL_LAW)[k] == LEVEL_LAW_LINEAR
@@ -541,9 +542,9 @@ cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
 
 
 cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, LinearMixture* out) noexcept nogil:
-    """Mean and covariance of a filter's weights, and what a step of time adds to it: equations (53) and (120).
+    """Mean and covariance of a filter's weights, and what a step of time adds to it: equations (H.8) and (H.18).
 
-    A jump that is due, equation (116), is part of the covariance: it comes with the next step alone.
+    A jump that is due, equation (H.10), is part of the covariance: it comes with the next step alone.
     """
     cdef Py_ssize_t i, j, at = 0, first = bank.intercept, walk = k % LANES
     cdef bint is_anchored = setting(bank, ANCHORED)[k] != 0.0, is_differenced = setting(bank, DIFFERENCED)[k] != 0.0
@@ -577,11 +578,11 @@ cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, L
     ):
         jump = setting(bank, JUMP_VAR)[walk] / setting(bank, DRIFT_VAR)[walk]
         for at in range(bank.n_packed):
-            cov[at] = saturate(cov[at] + jump * drift[at])                                                  # (116)
+            cov[at] = saturate(cov[at] + jump * drift[at])                                                  # (H.10)
 
 
 cdef void _believe_start(const Bank* bank, LinearMixture* out) noexcept nogil:
-    """Before the scale of y is known: the components of equation (83), whatever the features."""
+    """Before the scale of y is known: the components of equation (H.3), whatever the features."""
     cdef Component part
     cdef Py_ssize_t i, k
     memset(out.mean, 0, bank.n_filters * bank.n_weights * sizeof(double))

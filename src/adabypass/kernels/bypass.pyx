@@ -1,9 +1,9 @@
-"""BYPASS and ADA-BYPASS, in place on rows: equations (13)-(33), and (210)-(212) where the covariance is diagonal.
+"""BYPASS and ADA-BYPASS, in place on rows: (C.8)-(C.32), (D.3)-(D.6) and, if diagonal, (M.14)-(M.16).
 
 What the paper got wrong can be corrected, by name: a set of `Correction` goes down to the sweep, which has a form of
 its own for them, so that the models as they are do not pay for it.
 
-Features may stand divided by `step.scale` (37): then h, D and their parts are in units of scale², which is why the
+Features may stand divided by `step.scale` (C.33): then h, D and their parts are in units of scale², which is why the
 noise's variance 1/β appears divided by it.
 """
 
@@ -54,9 +54,9 @@ cdef inline void _forecast(StepContext* step, double* S) noexcept nogil:
     """mean = x @ m + mu, var = x @ S @ x + x @ x / alpha + 1 / beta"""
     cdef double prior_var
     project(step, step.row + MEAN, S)
-    step.mean = saturate(step.product + step.row[NOISE_MEAN])                           # (13)
+    step.mean = saturate(step.product + step.row[NOISE_MEAN])                           # (C.8)
     prior_var = step.prior_var + step.square / step.row[DRIFT_PREC]
-    step.var = saturate(step.scale * (step.scale * prior_var) + 1.0 / step.row[NOISE_PREC])     # (14)
+    step.var = saturate(step.scale * (step.scale * prior_var) + 1.0 / step.row[NOISE_PREC])     # (C.9)
 
 
 ctypedef struct Innovation:     # what an observation is at the old means
@@ -68,17 +68,17 @@ ctypedef struct Innovation:     # what an observation is at the old means
 
 
 cdef inline Innovation _innovate(const Theta* old, const Surprise* seen) noexcept nogil:
-    """Equations (16)-(18), (20) and (22)."""
+    """Equations (C.11)-(C.13), (C.15) and (C.17)."""
     cdef Innovation now
     cdef double h, c, share
     now.drift_var = 1.0 / old.alpha
-    h = seen.s + seen.n * now.drift_var                                                 # (16)
-    now.D = h + seen.noise_unit / old.beta                                              # (17)
-    c = seen.e - old.mu                                                                 # (18)
+    h = seen.s + seen.n * now.drift_var                                                 # (C.11)
+    now.D = h + seen.noise_unit / old.beta                                              # (C.12)
+    c = seen.e - old.mu                                                                 # (C.13)
     share = h / now.D
-    now.r = seen.e - c * share                                                          # (20)
+    now.r = seen.e - c * share                                                          # (C.15)
     now.move = saturate(c / (seen.scale * now.D))
-    now.rho = (now.r - old.mu) * (now.r - old.mu) + share / old.beta + old.V            # (22)
+    now.rho = (now.r - old.mu) * (now.r - old.mu) + share / old.beta + old.V            # (C.17)
     now.rho = smaller(larger(now.rho, MIN_RHO), MAX_VALUE)
     return now
 
@@ -86,7 +86,7 @@ cdef inline Innovation _innovate(const Theta* old, const Surprise* seen) noexcep
 cdef inline double _drift_prec(
     const Surprise* seen, const Innovation* now, double p2, double shape
 ) noexcept nogil:
-    """The new alpha: equation (21)."""
+    """The new alpha: equation (C.16)."""
     cdef double spread = 2.0 * seen.b + p2 * now.move * now.move + (seen.n_features * now.drift_var - p2 / now.D)
     if spread > 0.0:
         return smaller(larger(shape / spread, MIN_PREC), MAX_PREC)
@@ -94,18 +94,18 @@ cdef inline double _drift_prec(
 
 
 cdef inline void _sweep(const Theta* old, const Surprise* seen, Theta* new) noexcept nogil:
-    """Renew every variational mean from the old ones: equations (16)-(24)."""
+    """Renew every variational mean from the old ones: equations (C.11)-(C.19)."""
     cdef Innovation now = _innovate(old, seen)
-    cdef double p2 = squared_move(seen, now.drift_var, AS_IN_THE_PAPER)                 # (19)
-    cdef Moments mu = truncated_moments(now.r, old.beta, seen.epsilon)                  # (24)
-    new.alpha = _drift_prec(seen, &now, p2, 2.0 * seen.a)                               # (21)
-    new.beta = bessel_ratio(now.rho)                                                    # (23)
+    cdef double p2 = squared_move(seen, now.drift_var, AS_IN_THE_PAPER)                 # (C.14)
+    cdef Moments mu = truncated_moments(now.r, old.beta, seen.epsilon)                  # (C.19)
+    new.alpha = _drift_prec(seen, &now, p2, 2.0 * seen.a)                               # (C.16)
+    new.beta = bessel_ratio(now.rho)                                                    # (C.18)
     new.mu = mu.mean
     new.V = mu.var
 
 
 cdef void _corrected_sweep(const Theta* old, const Surprise* seen, Theta* new, int corrections) noexcept nogil:
-    """The same, but for what `corrections` names: equations (230) and (231)."""
+    """The same, but for what `corrections` names: equations (D.8) and (D.9)."""
     cdef Innovation now = _innovate(old, seen)
     cdef double p2 = squared_move(seen, now.drift_var, corrections)                     # E1
     cdef double shape = 2.0 * seen.a + (seen.n_features if corrections & E2 else 0.0)
@@ -147,7 +147,7 @@ cdef inline Theta _solve(Theta theta, const Surprise* seen, const double* consta
 
 
 cdef inline void _adapt(StepContext* step, double e, const double* psi) noexcept nogil:
-    """Move a, b and epsilon, all by the same amount: equations (30) and (31)."""
+    """Move a, b and epsilon, all by the same amount: equations (D.3) and (D.4)."""
     cdef double* row = step.row
     cdef Py_ssize_t name
     cdef double d = saturate(row[NOISE_PREC] * saturate(step.scale * KERNELS.dot(step.n, step.x, psi)))
@@ -157,9 +157,9 @@ cdef inline void _adapt(StepContext* step, double e, const double* psi) noexcept
 
 
 cdef inline void _follow(StepContext* step, const GradientMove* by, double* psi, double* G) noexcept nogil:
-    """Carry the gradients through the step that the weights have taken: equations (32) and (33).
+    """Carry the gradients through the step that the weights have taken: equations (D.5) and (D.6).
 
-    With g = p/D, v = Gx and f = x'v, (32) is G - g v' - v g' + f g g' = G - (g a' + a g') where a = v - f g/2, and the
+    With g = p/D, v = Gx and f = x'v, (D.5) is G - g v' - v g' + f g g' = G - (g a' + a g') where a = v - f g/2, and the
     new Gx is `left` = 1 - x'g times v - f g: no second product with a matrix. Gradients fade with every step, and
     arithmetic on denormal numbers is slow: so those that no longer matter become 0.
     """
@@ -170,13 +170,13 @@ cdef inline void _follow(StepContext* step, const GradientMove* by, double* psi,
     cdef double f
     cdef Update change
     multiply(step, GRADIENT, G, v)
-    f = KERNELS.move_gradient(n, by, step.x, g, v, g, a, psi)                          # (33)
+    f = KERNELS.move_gradient(n, by, step.x, g, v, g, a, psi)                          # (D.6)
     change = Update(-1.0, NEGLIGIBLE if f < NEGLIGIBLE else -1.0, g, a, NULL)
-    update(step, GRADIENT, &change, G)                                                  # (32)
+    update(step, GRADIENT, &change, G)                                                  # (D.5)
 
 
 cdef inline void _describe(StepContext* step, double e, Surprise* seen) noexcept nogil:
-    """All that the sweeps need, after `project`: equation (15)."""
+    """All that the sweeps need, after `project`: equation (C.10)."""
     cdef const double* row = step.row
     seen.e = e
     seen.s = step.prior_var
@@ -198,7 +198,7 @@ cdef inline void _absorb(
     cdef GradientMove by
     cdef double h, noise, D, error, e
     if isnan(y):
-        add_drift(step, 1.0 / theta.alpha, S)                                      # (29)
+        add_drift(step, 1.0 / theta.alpha, S)                                      # (C.32)
         return
     e = saturate(y - step.product)
     if psi != NULL:
@@ -260,7 +260,7 @@ cdef void exact_absorb(StepContext* step, double y) noexcept nogil:
     cdef Surprise seen
     cdef double e, D, move
     if isnan(y):
-        add_drift(step, 1.0 / theta.alpha, row + MEAN + step.n)                         # (29)
+        add_drift(step, 1.0 / theta.alpha, row + MEAN + step.n)                         # (C.32)
         drift_slopes(&slopes, theta.alpha)
         return
     e = saturate(y - step.product)

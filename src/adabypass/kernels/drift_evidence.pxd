@@ -1,4 +1,4 @@
-# Drift rates judged by their forecasts many steps ahead: equations (196)-(199).
+# Drift rates judged by their forecasts many steps ahead: equations (N.28)-(N.31).
 
 from adabypass.kernels.multistep cimport MultistepForecaster
 from adabypass.kernels.past cimport Design, Past

@@ -1,8 +1,8 @@
-"""Drift rates judged by their forecasts many steps ahead: equations (196)-(199).
+"""Drift rates judged by their forecasts many steps ahead: equations (N.28)-(N.31).
 
 Fast drift, which wins one step ahead, harms many steps ahead. So the likeliest filter of every drift rate forecasts 8
 and 64 steps ahead, every 8 and 64 steps; its errors there are its evidence there. A structure's scale at a horizon
-starts from that of one step, and its forecast has a variance, equations (190) and (191); here squared errors are all
+starts from that of one step, and its forecast has a variance, equations (N.17) and (N.18); here squared errors are all
 there is, and the first three do not count as evidence.
 """
 
@@ -41,7 +41,7 @@ cdef bint is_due(const Past* past, const Design* design) noexcept nogil:
 
 
 cdef void judge_drifts(Past* past, const Design* design, double y) noexcept nogil:
-    """Let a step pass, and judge the forecasts of the observation y: equations (197) and (198)."""
+    """Let a step pass, and judge the forecasts of the observation y: equations (N.29) and (N.30)."""
     cdef Py_ssize_t j
     for j in range(design.n_horizons):
         if past.horizon_time[j] > 0.0:
@@ -69,7 +69,7 @@ cdef void _judge(Past* past, const Design* design, Py_ssize_t j, double y) noexc
 cdef void begin_drifts(
     MultistepForecaster ahead, Past* past, const Design* design, const Py_ssize_t* groups
 ) noexcept nogil:
-    """Forecast with the likeliest filter of every drift rate, for the horizons that are due: equation (196)."""
+    """Forecast with the likeliest filter of every drift rate, for the horizons that are due: equation (N.28)."""
     cdef Py_ssize_t g, j, k, farthest = 0
     cdef Py_ssize_t[MAX_GROUPS] likeliest
     if not ahead.belief.is_known:
@@ -98,7 +98,7 @@ cdef void begin_drifts(
 cdef void fill_step_shares(
     MultistepForecaster ahead, const Past* past, const Design* design, const Py_ssize_t* groups
 ) noexcept nogil:
-    """Write the shares of all filters at each step ahead: equation (199)."""
+    """Write the shares of all filters at each step ahead: equation (N.31)."""
     cdef Py_ssize_t g, k, t, row = 0, n = design.n_groups, K = ahead.belief.n_linears
     cdef double[MAX_GROUPS] total, evidence, share
     cdef double part

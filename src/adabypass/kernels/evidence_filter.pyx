@@ -1,4 +1,4 @@
-"""The exact-evidence filter, in place on rows: equations (45) and (46)."""
+"""The exact-evidence filter, in place on rows: equations (G.11) and (G.12)."""
 
 from libc.math cimport isnan
 
@@ -31,7 +31,7 @@ cdef void forecast(StepContext* step) noexcept nogil:
     project(step, step.row + MEAN, step.row + MEAN + step.n)
     step.prior_var += step.constants[DRIFT_VAR] * step.square
     if step.extra != NULL:
-        step.prior_var += smaller(step.extra[0] / step.scale / step.scale, MAX_D)       # (66)
+        step.prior_var += smaller(step.extra[0] / step.scale / step.scale, MAX_D)       # (K.12)
     step.mean = step.product
     step.var = saturate(_signal_var(step) + step.constants[NOISE_SCALE] * step.constants[NOISE_SCALE] * _unit_var(step))
 
@@ -42,7 +42,7 @@ cdef inline double _signal_var(const StepContext* step) noexcept nogil:
 
 
 cdef inline double _unit_var(const StepContext* step) noexcept nogil:
-    """Variance of noise of scale 1: equation (5)."""
+    """Variance of noise of scale 1: equation (A.7)."""
     cdef double e = step.constants[EPSILON]
     return (e * (e * (e / 3.0 + 1.0) + 2.0) + 2.0) / (1.0 + e)
 
@@ -61,8 +61,8 @@ cdef void learn(StepContext* step, double y) noexcept nogil:
     d = smaller(larger(saturate(y - step.mean) / noise_scale, -MAX_D), MAX_D)
     v = smaller(larger(_signal_var(step) / noise_scale / noise_scale, MIN_V), 1.0 / MIN_V)
     seen = KERNELS.evidence(noise_of(INSENSITIVE).normals, d, v, step.constants[EPSILON])
-    gain = -saturate(seen.shift * noise_scale / step.scale / h)                             # (45)
-    condition(step, m, S, drift_var, h, gain, larger(1.0 - seen.var / v, 0.0))              # (46)
+    gain = -saturate(seen.shift * noise_scale / step.scale / h)                             # (G.11)
+    condition(step, m, S, drift_var, h, gain, larger(1.0 - seen.var / v, 0.0))              # (G.12)
 
 
 cdef void describe(StepContext* step, double base, double* record) noexcept nogil:

@@ -1,4 +1,4 @@
-# ADA-BYPASS's gradients, where the covariance is diagonal: equations (210)-(212).
+# ADA-BYPASS's gradients, where the covariance is diagonal: equations (M.14)-(M.16).
 
 from adabypass.kernels.step cimport StepContext
 from adabypass.numerics.dispatch cimport GradientMove
@@ -53,7 +53,7 @@ ctypedef struct Slopes:         # where the derivatives stand, those by a first
 
 
 cdef inline double squared_move(const Surprise* seen, double drift_var, int corrections) noexcept nogil:
-    """|Px|² / scale² (19), or corrected |x|² / (alpha scale)² (230)"""
+    """|Px|² / scale² (C.14), or corrected |x|² / (alpha scale)² (D.8)"""
     if corrections & E1:
         return seen.n * drift_var * drift_var
     return seen.k + drift_var * (2.0 * seen.s + seen.n * drift_var)

@@ -1,7 +1,7 @@
 """ADA-BYPASS's gradients: as in the paper, where the covariance is diagonal, and the right ones.
 
-Diagonal, equations (210)-(212): the gradient of the covariance, G, is kept as its diagonal, zeta. The right ones,
-equations (232)-(240), are forward derivatives of all that BYPASS believes by a, b and epsilon, with a full covariance
+Diagonal, equations (M.14)-(M.16): the gradient of the covariance, G, is kept as its diagonal, zeta. The right ones,
+equations (D.10)-(D.18), are forward derivatives of all that BYPASS believes by a, b and epsilon, with a full covariance
 only: the fixed point is differentiated by the implicit function theorem, where its sweeps have ended. Numbers that
 leave double precision become 0: a hyperparameter then does not move, and the forecast is untouched.
 """
@@ -34,7 +34,7 @@ cdef double[N_NODES] NODES, WEIGHTS
 
 
 cdef inline double _narrowed(double zeta, double g, double x, double f, double negligible) noexcept nogil:
-    """The new zeta of a feature, whose gain is g; f = zeta @ x²: equations (210) and (212)."""
+    """The new zeta of a feature, whose gain is g; f = zeta @ x²: equations (M.14) and (M.16)."""
     cdef double left = 1.0 - g * x
     cdef double moved = zeta * left * left + g * (g * larger(f - zeta * x * x, 0.0))
     if moved < zeta:       # and a number
@@ -50,14 +50,14 @@ cdef void follow_diagonal(
     double* psi,                    # inout
     double* zeta,                  # inout
 ) noexcept nogil:
-    """Carry both gradients through an observation: equations (210)-(212)."""
+    """Carry both gradients through an observation: equations (M.14)-(M.16)."""
     cdef Py_ssize_t i
     cdef double* g = scratch
     cdef double* v = scratch + n
     cdef double f
     for i in range(n):
         v[i] = zeta[i] * x[i]
-    f = KERNELS.move_gradient(n, by, x, g, v, g, v + n, psi)                                # (211)
+    f = KERNELS.move_gradient(n, by, x, g, v, g, v + n, psi)                                # (M.15)
     for i in range(n):
         zeta[i] = _narrowed(zeta[i], g[i], x[i], f, by.negligible)
 
@@ -131,26 +131,26 @@ cdef double _dot(Py_ssize_t n, const double* a, const double* b) noexcept nogil:
 cdef void adapt_exactly(
     StepContext* step, Slopes* slopes, const Theta* theta, double e, bint by_likelihood, double* omega
 ) noexcept nogil:
-    """Move a, b and epsilon, each along its own slope of the loss: equations (239) or (240), and (31)."""
+    """Move a, b and epsilon, each along its own slope of the loss: equations (D.17) or (D.18), and (D.4)."""
     cdef Py_ssize_t j
     cdef double error = e - theta.mu, var = step.var, along, mean, d, var_slope
     cdef const double* slope
     for j in range(N_OMEGA):
         slope = slopes.theta + N_THETA * j
         along = step.scale * _dot(slopes.n, step.x, slopes.mean + j * slopes.n)
-        d = theta.beta * along * error                                                  # (239)
+        d = theta.beta * along * error                                                  # (D.17)
         if by_likelihood:
             mean = along + slope[2]
             var_slope = _multiply(slopes.n, slopes.cov + j * (slopes.n * (slopes.n + 1) // 2), step.x, slopes.moved)
             var_slope = step.scale * (step.scale * (var_slope - step.square * (slope[0] / theta.alpha) / theta.alpha))
             var_slope -= slope[1] / theta.beta / theta.beta
-            d = (mean * error + 0.5 * var_slope * (error * error / var - 1.0)) / var    # (240)
+            d = (mean * error + 0.5 * var_slope * (error * error / var - 1.0)) / var    # (D.18)
         d = _tame(step.constants[AGGRESSIVENESS] * d)
         omega[j] = smaller(larger(omega[j] + d, step.constants[OMEGA_MIN]), MAX_HYPERPARAMETER)
 
 
 cdef NoiseMean _noise_mean(double location, double prec, double half_width, bint atoms) noexcept nogil:
-    """q(mu) by quadrature, at distances d from its point nearest to `location`, in standard deviations: (231)."""
+    """q(mu) by quadrature, at distances d from its point nearest to `location`, in standard deviations: (D.9)."""
     cdef NoiseMean q
     cdef double[N_NODES + 2] d, share
     cdef double scale = sqrt(prec), nearest = smaller(fabs(location), half_width)
@@ -188,16 +188,16 @@ cdef NoiseMean _noise_mean(double location, double prec, double half_width, bint
 
 
 cdef NoiseMeanSlopes _noise_mean_slopes(double r, double beta, double epsilon, bint atoms) noexcept nogil:
-    """Derivatives of mean and variance of q(mu): equations (233)-(235)."""
+    """Derivatives of mean and variance of q(mu): equations (D.11)-(D.13)."""
     cdef NoiseMeanSlopes by
     cdef NoiseMean q = _noise_mean(r, beta, epsilon, atoms)
     cdef double var = q.central[2], third = q.central[3], off, weight, side
     cdef Py_ssize_t k
-    by.by_r[0], by.by_r[1] = beta * var, beta * third                                                   # (233)
-    by.by_beta[0] = (r - q.mean) * var - 0.5 * third                                                    # (234)
+    by.by_r[0], by.by_r[1] = beta * var, beta * third                                                   # (D.11)
+    by.by_beta[0] = (r - q.mean) * var - 0.5 * third                                                    # (D.12)
     by.by_beta[1] = (r - q.mean) * third - 0.5 * (q.central[4] - var * var)
     by.by_epsilon[0] = by.by_epsilon[1] = 0.0
-    for k in range(2):                                                                                  # (235)
+    for k in range(2):                                                                                  # (D.13)
         side = 2.0 * k - 1.0
         off = side * epsilon - q.mean
         weight = 1.0 + (side * beta * (r - side * epsilon) if atoms else 0.0)
@@ -211,7 +211,7 @@ cdef void _sweep_slopes(
     const double* move,             # in     of alpha, beta, mu, V, s, k, e, a, b and epsilon
     double* out,                    # out    of alpha, beta, mu and V
 ) noexcept nogil:
-    """How a sweep's results move if its inputs do: the derivatives of (16)-(24)."""
+    """How a sweep's results move if its inputs do: the derivatives of (C.11)-(C.19)."""
     cdef double beta = theta.beta, q = 1.0 / theta.alpha, d_q = -move[0] * q * q, d_beta = move[1]
     cdef double h = seen.s + seen.n * q, d_h = move[4] + seen.n * d_q
     cdef double D = h + seen.noise_unit / beta, d_D = d_h - seen.noise_unit * d_beta / beta / beta
@@ -233,7 +233,7 @@ cdef void _sweep_slopes(
     rho = smaller(larger(rho, MIN_RHO), MAX_VALUE)
     d_rho = 2.0 * (r - theta.mu) * (d_r - move[2]) + d_part / beta - part * d_beta / beta / beta + move[3]
     ratio = bessel_ratio(rho)
-    out[1] = d_rho * (-0.5 / (rho * sqrt(rho)) if corrections & E3 else 0.5 * (ratio * ratio - 1.0 / rho))      # (232)
+    out[1] = d_rho * (-0.5 / (rho * sqrt(rho)) if corrections & E3 else 0.5 * (ratio * ratio - 1.0 / rho))      # (D.10)
     out[2] = by.by_r[0] * d_r + by.by_beta[0] * d_beta + by.by_epsilon[0] * move[9]
     out[3] = by.by_r[1] * d_r + by.by_beta[1] * d_beta + by.by_epsilon[1] * move[9]
 
@@ -266,7 +266,7 @@ cdef void _solve_linear(double[N_THETA][N_THETA] matrix, double[N_THETA][N_OMEGA
 cdef void _theta_slopes(
     const Theta* theta, const Surprise* seen, int corrections, double[N_OMEGA][3] inputs, double* out
 ) noexcept nogil:
-    """Derivatives of the fixed point, from those of s, k and e: equation (236)."""
+    """Derivatives of the fixed point, from those of s, k and e: equation (D.14)."""
     cdef double c = seen.e - theta.mu, h = seen.s + seen.n / theta.alpha
     cdef double r = seen.e - c * h / (h + seen.noise_unit / theta.beta)
     cdef NoiseMeanSlopes by = _noise_mean_slopes(r, theta.beta, seen.epsilon, corrections & E4)
@@ -322,8 +322,8 @@ cdef void follow_exactly(
         d_gain = (inputs[j][2] - slopes.theta[N_THETA * j + 2]) / (seen.scale * D) - gain * d_D / D
         for i in range(n):
             dp = moved[i] = moved[i] + d_q * x[i]
-            mean[i] = _tame(mean[i] + gain * dp + d_gain * p[i])                        # (237)
-        for i in range(n):                                                              # (238)
+            mean[i] = _tame(mean[i] + gain * dp + d_gain * p[i])                        # (D.15)
+        for i in range(n):                                                              # (D.16)
             for k in range(i + 1):
                 cov[k] = _tame(cov[k] - (moved[i] * p[k] + p[i] * moved[k] - p[i] * p[k] * d_D / D) / D)
             cov[i] = _tame(cov[i] + d_q)

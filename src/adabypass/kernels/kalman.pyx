@@ -1,4 +1,4 @@
-"""SKF, the paper's benchmark, in place on rows: equations (34)-(36)."""
+"""SKF, the paper's benchmark, in place on rows: equations (F.1)-(F.3)."""
 
 from libc.math cimport isnan, sqrt
 
@@ -28,7 +28,7 @@ cdef void forecast(StepContext* step) noexcept nogil:
     """mean = x @ m, var = x @ P @ x + R"""
     project(step, step.row + MEAN, step.row + MEAN + step.n)
     step.mean = step.product
-    step.var = saturate(                                                            # (34)
+    step.var = saturate(                                                            # (F.1)
         step.scale * (step.scale * (step.prior_var + step.row[DRIFT_VAR] * step.square)) + step.row[NOISE_VAR]
     )
 
@@ -44,14 +44,14 @@ cdef void learn(StepContext* step, double y) noexcept nogil:
     noise = R / step.scale / step.scale
     unexplained = error * error - step.prior_var
     if step.square > 0.0:
-        q = smaller(larger((unexplained - noise) / step.square, 0.0), MAX_DRIFT_VAR)                 # (35)
+        q = smaller(larger((unexplained - noise) / step.square, 0.0), MAX_DRIFT_VAR)                 # (F.2)
     D = step.prior_var + q * step.square + noise
     if D > MIN_VAR:        # else a known weight meets a huge feature, and there is nothing to learn
         condition(step, m, S, q, D, saturate(error / D), 1.0)
     step.row[DRIFT_VAR] = q
     if step.constants[ADAPT_NOISE]:
         unexplained = saturate(step.scale * saturate(step.scale * larger(unexplained, 0.0)))
-        step.row[NOISE_VAR] = R + (unexplained - R) / (step.row[N_SEEN] + 2.0)                      # (36)
+        step.row[NOISE_VAR] = R + (unexplained - R) / (step.row[N_SEEN] + 2.0)                      # (F.3)
     step.row[N_SEEN] += 1.0
 
 

@@ -1,9 +1,9 @@
 """Forecasts many steps ahead: the one-step forecast, iterated, with weights of lags that let no series explode.
 
-Equations (62)-(66) and (70). An observation depends on the values before it: y = d'b + w'r + noise, where b are those
-values and some of the regressors r are lags, A b. What is not known of b, because it lies ahead or was missing, is a
-Gaussian that is propagated from step to step, for each component of the mixture by itself. Values that no lag reaches
-any more leave their slot to a new one, so that a far horizon takes no more memory than a near one.
+Equations (K.7)-(K.12) and (K.10). An observation depends on the values before it: y = d'b + w'r + noise, where b are
+those values and some of the regressors r are lags, A b. What is not known of b, because it lies ahead or was missing,
+is a Gaussian that is propagated from step to step, for each component of the mixture by itself. Values that no lag
+reaches any more leave their slot to a new one, so that a far horizon takes no more memory than a near one.
 """
 
 from libc.math cimport INFINITY, NAN, exp, fabs, hypot, isnan, pow, sqrt
@@ -81,7 +81,7 @@ cdef double _certain_growth(
 
 
 cdef inline double _shrink(double growth, double sd, Py_ssize_t horizon) noexcept nogil:
-    """Return the factor of the lags' deviations from their mean weights, whose standard deviation is `sd`: (65)."""
+    """Return the factor of the lags' deviations from their mean weights, whose standard deviation is `sd`: (K.11)."""
     return smaller(larger((1.0 - growth) / 3.0, 0.7 / horizon) / sd, 1.0)
 
 
@@ -116,7 +116,7 @@ cdef void stabilised_gains(
     const Design* design, const Workspace* work, const StepContext* step, Weights weights_of, Py_ssize_t n_walks,
     Py_ssize_t horizon, Py_ssize_t n_touched, double base_var,
 ) noexcept nogil:
-    """Variance of each component's forecast because values are unknown, with weights that do not explode: (64)-(66).
+    """Variance of each component's forecast because values are unknown, with weights that do not explode: (K.9)-(K.12).
 
     `work.spread` and `work.crossed` hold the covariance of the lags made of unknown values, and theirs with the base.
     """
@@ -149,7 +149,7 @@ cdef void stabilised_gains(
         gain = base_var
         for a in range(n_touched):
             i = work.touched[a]
-            weight = work.weights[i * stride + k] * (1.0 if factor == 1.0 else pow(factor, design.lags[i]))    # (64)
+            weight = work.weights[i * stride + k] * (1.0 if factor == 1.0 else pow(factor, design.lags[i]))    # (K.9)
             gain += 2.0 * weight * work.crossed[a]
             for b in range(n_touched):
                 j = work.touched[b]
@@ -158,11 +158,11 @@ cdef void stabilised_gains(
                 if i == j:
                     cov += weight_drift(linear, bias + i)
                 gain += (weight * other + shrink * shrink * cov) * work.spread[a * n_touched + b]
-        work.extra[k] = MAX_VALUE if isnan(gain) else smaller(larger(gain, 0.0), MAX_VALUE)         # (66)
+        work.extra[k] = MAX_VALUE if isnan(gain) else smaller(larger(gain, 0.0), MAX_VALUE)         # (K.12)
 
 
 cdef void stabilise(MultistepForecaster ahead, const Past* past) noexcept nogil:
-    """Assume that the series does not explode: equations (64), (65) and (70).
+    """Assume that the series does not explode: equations (K.9)-(K.11).
 
     Writes the weights from the second step on to `stable`, and by what their deviations are multiplied to `shrink`.
     """
@@ -203,12 +203,12 @@ cdef void stabilise(MultistepForecaster ahead, const Past* past) noexcept nogil:
         for i in range(n_lags):
             at = ahead.lags_at + i
             old = belief.mean[k * W + at]
-            ahead.stable[k * W + at] = old * pow(factor, ahead.design.lags[i])                            # (64)
+            ahead.stable[k * W + at] = old * pow(factor, ahead.design.lags[i])                            # (K.9)
             moved += (old - ahead.stable[k * W + at]) * (recent - belief.x_center[at - ahead.intercept])
             at = packed(at, at)
             spread += belief.cov[k * T + at] + ahead.n_steps * belief.drift[k * T + at]
         if ahead.lags_at > 0:
-            ahead.stable[k * W] = finite(ahead.stable[k * W] + moved)                                     # (70)
+            ahead.stable[k * W] = finite(ahead.stable[k * W] + moved)                                     # (K.10)
         ahead.shrink[k] = _shrink(ahead.growth[k], sqrt(larger(spread, MIN_POSITIVE)), ahead.n_steps)
 
 
@@ -333,7 +333,7 @@ cdef class MultistepForecaster:
             at += n_each
 
     cdef void _write(self, Py_ssize_t k, const Component* whole, Component* out) noexcept nogil:
-        """Write the component of a linear model; of flexible noise, each of its normals: equation (107).
+        """Write the component of a linear model; of flexible noise, each of its normals: equation (H.31).
 
         Before a scale is known no noise is flexible: then the first stays what it is, and the others have no weight.
         """
@@ -388,7 +388,7 @@ cdef class MultistepForecaster:
             mean = finite(own + base)
             level = (finite(own) - belief.level_center) / belief.level_unit
             level = belief.level_slope[k] * larger(smaller(level, MAX_LEVEL_DISTANCE), -MAX_LEVEL_DISTANCE)
-            noise = scale                                                                               # (106), (113)
+            noise = scale                                                                               # (H.30), (H.37)
             if belief.level_linear[k] != 0.0:
                 noise *= hypot(1.0 + level, LEVEL_FLOOR) / hypot(1.0, LEVEL_FLOOR)
                 level = 0.0
@@ -408,7 +408,7 @@ cdef class MultistepForecaster:
             self._write(k, &whole, out + t * self.n_components)
 
     cdef void forecast_mean(self, Py_ssize_t k, const Past* past, Py_ssize_t n_steps) noexcept nogil:
-        """Write what one component expects of each of the first steps to `values`, without any uncertainty: (196).
+        """Write what one component expects of each of the first steps to `values`, without any uncertainty: (N.28).
 
         After `stabilise`; `belief` is not used up.
         """
@@ -481,7 +481,7 @@ cdef class MultistepForecaster:
         return base
 
     cdef void _explain(self, Py_ssize_t at, double* P, double var, double shrink) noexcept nogil:
-        """Let the weights move by the noise of variance `var` of the value in slot `at`: equation (122)."""
+        """Let the weights move by the noise of variance `var` of the value in slot `at`: equation (H.20)."""
         cdef Py_ssize_t i, j, W = self.belief.n_weights, first = self.lags_at, stop = first + self.design.n_lags
         cdef double* u = self.direction
         cdef double size, moved, total = 0.0
@@ -494,7 +494,7 @@ cdef class MultistepForecaster:
             total = larger(total, self.belief.min_mean_square * W)
             for i in range(W):
                 size = self.belief.feature_size[i]
-                u[i] = u[i] / size / total if size > 0.0 else 0.0                                       # (117)
+                u[i] = u[i] / size / total if size > 0.0 else 0.0                                       # (H.14)
         for i in range(W):
             moved = u[i] * var * (shrink if first <= i < stop else 1.0)
             self.cross[i * self.n_slots + at] = finite(self.cross[i * self.n_slots + at] + moved)
@@ -502,7 +502,7 @@ cdef class MultistepForecaster:
                 P[packed(i, j)] = finite(P[packed(i, j)] + u[i] * u[j] * var)
 
     cdef void _append(self, Py_ssize_t at, double shrink) noexcept nogil:
-        """Put a new value into slot `at`: its covariance with the others and with the weights, equation (63)."""
+        """Put a new value into slot `at`: its covariance with the others and with the weights, equation (K.8)."""
         cdef Py_ssize_t i, j, s, S = self.n_slots, first = self.lags_at, stop = first + self.design.n_lags
         cdef double total
         for s in range(S):
@@ -523,7 +523,7 @@ cdef class MultistepForecaster:
             self.cov[s * S + at] = self.cov[at * S + s] = self.along[s]
 
     cdef double _signal(self, const double* m, const double* P, double* own) noexcept nogil:
-        """Variance of d'b + w'r, exact if weights and values are jointly Gaussian: equation (62).
+        """Variance of d'b + w'r, exact if weights and values are jointly Gaussian: equation (K.7).
 
         Writes the mean of w'r to `own`, and P @ r, which the covariance with the weights begins with, to `Pr`.
         """

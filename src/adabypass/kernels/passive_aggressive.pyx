@@ -1,4 +1,4 @@
-"""Passive-aggressive regression, in place on rows: equations (7)-(11)."""
+"""Passive-aggressive regression, in place on rows: equations (B.1)-(B.5)."""
 
 from libc.math cimport NAN, copysign, fabs, isnan
 
@@ -39,18 +39,18 @@ cdef void learn(StepContext* step, double y) noexcept nogil:
     step.row[N_SEEN] += 1.0
     n = KERNELS.dot(step.n, step.x, step.x)
     error = saturate(y - step.mean)
-    loss = larger(fabs(error) - hyper[EPSILON], 0.0)                          # (7)
+    loss = larger(fabs(error) - hyper[EPSILON], 0.0)                          # (B.1)
     if n == 0.0 or loss == 0.0:
         return
     if hyper[VARIANT] == PA:                                                # step_length = tau * scale
-        step_length = loss / (n * step.scale)                               # (8)
+        step_length = loss / (n * step.scale)                               # (B.2)
     elif hyper[VARIANT] == PA_I:
-        step_length = smaller(hyper[C] * step.scale, loss / (n * step.scale))  # (9)
+        step_length = smaller(hyper[C] * step.scale, loss / (n * step.scale))  # (B.3)
     else:
-        step_length = loss / (n * step.scale + 0.5 / (hyper[C] * step.scale))   # (10)
+        step_length = loss / (n * step.scale + 0.5 / (hyper[C] * step.scale))   # (B.4)
     step_length = copysign(saturate(step_length), error)
     for i in range(step.n):
-        w[i] = saturate_weight(w[i] + step_length * step.x[i])              # (11)
+        w[i] = saturate_weight(w[i] + step_length * step.x[i])              # (B.5)
 
 
 cdef void weights(const StepContext* step, WeightsView* out) noexcept nogil:

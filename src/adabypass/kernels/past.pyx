@@ -1,4 +1,4 @@
-"""The past of a series as state, in place on its row: equations (66) and (91)-(95)."""
+"""The past of a series as state, in place on its row: equations (K.2)-(K.6) and (K.12)."""
 
 from libc.math cimport fabs, isnan
 from libc.string cimport memmove, memset
@@ -86,7 +86,7 @@ cdef void fill_exog(Past* past, const Design* design, double* exog, bint by_mean
 
 
 cdef void features(const Past* past, const Design* design, const double* exog, double* x) noexcept nogil:
-    """x = (1 if there is a bias, lags of the differenced series, exogenous values): equation (91)."""
+    """x = (1 if there is a bias, lags of the differenced series, exogenous values): equation (K.2)."""
     cdef Py_ssize_t i, j
     cdef double total
     if design.bias:
@@ -147,7 +147,7 @@ cdef void extra_var(
     const Past* past, const Design* design, const Workspace* work, const StepContext* step, Weights weights_of,
     Py_ssize_t n_walks,
 ) noexcept nogil:
-    """Write into `work.extra` the variance that each walk's forecast gains because values are not known: (66)."""
+    """Write into `work.extra` the variance that each walk's forecast gains because values are not known: (K.12)."""
     cdef Py_ssize_t i, j, u, a, b, n_touched = 0, n_unknown = <Py_ssize_t>past.head[N_UNKNOWN]
     cdef double base_var = 0.0, total
     for i in range(design.n_lags):
@@ -180,7 +180,7 @@ cdef void extra_var(
 cdef void observe(
     Past* past, const Design* design, const Workspace* work, double y, double mean, double var
 ) noexcept nogil:
-    """Let y be the newest value, or its forecast if it is missing: equations (92)-(95).
+    """Let y be the newest value, or its forecast if it is missing: equations (K.3)-(K.6).
 
     After `extra_var`, which has left the mixture's mean weights of the lags in `work.typical`.
     """
@@ -200,7 +200,7 @@ cdef void observe(
             u = _find(past, design.lags[i] - 1 + j)
             if u >= 0:
                 work.slope[u] += work.typical[i] * design.taps[j]
-    for u in range(n_unknown):                                                              # (92)
+    for u in range(n_unknown):                                                              # (K.3)
         work.along[u] = 0.0
         for v in range(n_unknown):
             work.along[u] += _cov(past, u, v) * work.slope[v]
@@ -224,8 +224,8 @@ cdef void observe(
         for u in range(n_unknown):
             move = saturate(work.along[u] / var * (y - mean))
             i = <Py_ssize_t>past.positions[u]
-            past.values[i] = saturate(past.values[i] + move)                                # (94)
-            for v in range(u + 1):                                                          # (95)
+            past.values[i] = saturate(past.values[i] + move)                                # (K.5)
+            for v in range(u + 1):                                                          # (K.6)
                 j = u * (u + 1) // 2 + v
                 past.cov[j] = saturate(past.cov[j] - work.along[u] * (work.along[v] / var))
             past.cov[u * (u + 1) // 2 + u] = larger(past.cov[u * (u + 1) // 2 + u], 0.0)
@@ -234,7 +234,7 @@ cdef void observe(
 
 
 cdef void _append_unknown(Past* past, const Design* design, const double* along, double var) noexcept nogil:
-    """Add a value that is not known, at the position before the newest: equation (93)."""
+    """Add a value that is not known, at the position before the newest: equation (K.4)."""
     cdef Py_ssize_t u, n_unknown = <Py_ssize_t>past.head[N_UNKNOWN], first = 0
     if design.capacity == 0:
         return

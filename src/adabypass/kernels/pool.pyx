@@ -171,7 +171,7 @@ cdef class PoolRunner(Runner):
         self.first.describe(record + 1 + self.n_regressions)
 
     cdef void learn(self, double y) noexcept nogil:
-        """Learn from `y`; log scores are added to the evidence: equation (215)."""
+        """Learn from `y`; log scores are added to the evidence: equation (N.25)."""
         cdef double[MAX_MEMBERS] scores
         self._fill_exog(True)
         self.structures.learn(y)
@@ -204,7 +204,7 @@ cdef class PoolRunner(Runner):
                 last[i] = self.exog[i]
 
     cdef void _fill_shares(self, double* out) noexcept nogil:
-        """Write the shares: equation (216). While structures do not count, they are alone."""
+        """Write the shares: equation (N.26). While structures do not count, they are alone."""
         cdef bint[MAX_MEMBERS] is_awake
         cdef bint counts = is_counted(&self.structures.bank)
         cdef Py_ssize_t k

@@ -1,4 +1,4 @@
-"""Discounted evidence and the shares that follow from it: equations (139), (140), (192)-(195) and (197)-(199).
+"""Discounted evidence and the shares that follow from it: equations (N.10), (N.11), (N.19)-(N.22) and (N.29)-(N.31).
 
 Structures, the pool of structures and regressions, and both kinds of judged horizons use these functions; what a score
 is, and when it is due, is theirs.
@@ -21,7 +21,7 @@ cdef void add_log_scores(
     const double* scores,       # in     (n,)  nan of a member that made no forecast
     Py_ssize_t n, double discount, double power,
 ) noexcept nogil:
-    """Add log scores to the evidence: equation (139). A score that is nan is replaced by that of the mixture."""
+    """Add log scores to the evidence: equation (N.10). A score that is nan is replaced by that of the mixture."""
     cdef Py_ssize_t k
     cdef double best = -1e300, best_score = -1e300, total = 0.0, mixed = 0.0, share, score, largest = -1e300
     cdef bint is_complete = True
@@ -51,7 +51,7 @@ cdef void fill_shares(
     Py_ssize_t n,
     double* share,              # inout  (n,)  0 of a member without a share; then the shares, which add up to 1
 ) noexcept nogil:
-    """share = exp(evidence) / sum(exp(evidence)) over the members that have one: equation (140)."""
+    """share = exp(evidence) / sum(exp(evidence)) over the members that have one: equation (N.11)."""
     cdef Py_ssize_t k
     cdef double best = -1e300, total = 0.0
     for k in range(n):
@@ -71,7 +71,7 @@ cdef void judge_horizon(
     const double* squares,      # in  (n_members,)  their squared errors
     double discount, double power,
 ) noexcept nogil:
-    """Learn from the forecasts of horizon j: equations (192), (193), (197) and (198)."""
+    """Learn from the forecasts of horizon j: equations (N.19), (N.20), (N.29) and (N.30)."""
     cdef Py_ssize_t k, n = horizons.n_members
     cdef double* square_sum = horizons.square_sum + j * n
     if scores != NULL:
@@ -83,7 +83,7 @@ cdef void judge_horizon(
 
 
 cdef double horizon_row(const Horizons* horizons, double place, Py_ssize_t* row) noexcept nogil:
-    """Return the part of the way from one row of a table of horizons to the next at which a step is: equation (195).
+    """Return the part of the way from one row of a table of horizons to the next at which a step is: equation (N.22).
 
     `place` is the step's logarithm to the base of the ratio of the horizons. Row 0 is of one step; row j + 1 of
     horizon j.
@@ -101,5 +101,5 @@ cdef double evidence_at(
     cdef double own, last = one_step, here = one_step
     for j in range(row + 1):
         own = horizons.count[j] / (horizons.count[j] + PRIOR_COUNT)
-        last, here = here, own * horizons.evidence[j * horizons.n_members + k] + (1.0 - own) * here    # (194)
-    return (1.0 - part) * last + part * here    # (195)
+        last, here = here, own * horizons.evidence[j * horizons.n_members + k] + (1.0 - own) * here    # (N.21)
+    return (1.0 - part) * last + part * here    # (N.22)

@@ -2,7 +2,7 @@
 
 The weights of the features that are given are gathered into a short row, on which the kernel works as on any other with
 a diagonal covariance, and put back. Drift widens all weights alike, so it is added to one number, `common_var`, which
-every variance is less: equation (172). In a bank there is one such sum for every walk: equations (183)-(186).
+every variance is less: equation (M.3). In a bank there is one such sum for every walk: equations (M.7)-(M.10).
 """
 
 from libc.math cimport NAN, exp, fabs, isfinite, isnan, log
@@ -204,7 +204,7 @@ cdef class SparseRunner(Runner):
         cdef double smallest = MAX_VALUE
         self.kernel.learn(&self.newest, y)
         self.kernel.weights(&self.newest, &linear)
-        common[0] = smaller(common[0] + linear.drift_var, MAX_VALUE)                          # (172)
+        common[0] = smaller(common[0] + linear.drift_var, MAX_VALUE)                          # (M.3)
         memcpy(row, self.compact, self.n_head * sizeof(double))
         for j in range(self.n_vectors):
             for k in range(n):
@@ -239,7 +239,7 @@ cdef class SparseBankRunner(SparseRunner):
 
     cdef StepContext without_features
     cdef Bank bank                      # of the features that are given
-    cdef double* log_new_slope_sd                # ν of (183), and how much was seen of it
+    cdef double* log_new_slope_sd                # ν of (M.7), and how much was seen of it
     cdef double* x_scale                # (features,)   0 of one that was never other than 0
     cdef double* x_count
     cdef double* x_square               # running mean square of a feature where it is given, in units of x_scale²
@@ -296,7 +296,7 @@ cdef class SparseBankRunner(SparseRunner):
         cdef Bank* bank = &self.bank
         cdef Py_ssize_t i, k, walk, at, n = self.n_given, most = self.short_capacity
         cdef const double* anchored
-        cdef double x, new_var = exp(2.0 * self.log_new_slope_sd[0]) / n                                 # (183)
+        cdef double x, new_var = exp(2.0 * self.log_new_slope_sd[0]) / n                                 # (M.7)
         open_bank(&self.without_features, bank)
         self.intercept_mean, self.intercept_var = bank.walk_mean, bank.walk_cov
         anchored = setting(bank, ANCHORED)
@@ -332,7 +332,7 @@ cdef class SparseBankRunner(SparseRunner):
                 bank.z[k + bank.intercept] = smaller(larger(x / bank.x_scale[k], -LARGE_FEATURE), LARGE_FEATURE)
 
     cdef double _variance(self, const double* anchored, Py_ssize_t i, Py_ssize_t walk) noexcept nogil:
-        """Variance of a slope: what is kept of it, and what drift has added to it since: equation (185)."""
+        """Variance of a slope: what is kept of it, and what drift has added to it since: equation (M.9)."""
         cdef double drifted = self.drift_sum[walk]
         if anchored[walk] != 0.0:
             drifted /= self.x_square[i]
@@ -378,7 +378,7 @@ cdef class SparseBankRunner(SparseRunner):
         bank.row[SEASON_STEP] = bank.row[SEASON_STEP] + 1.0 if bank.row[SEASON_STEP] + 1.0 < bank.period else 0.0
 
     cdef void _learn_prior(self) noexcept nogil:
-        """Move the deviation of new slopes along the evidence: equations (188) and (189)."""
+        """Move the deviation of new slopes along the evidence: equations (M.12) and (M.13)."""
         cdef Bank* bank = &self.bank
         cdef Py_ssize_t k, walk
         cdef double new_var = exp(2.0 * self.log_new_slope_sd[0]) / self.n_given
@@ -410,7 +410,7 @@ cdef class SparseBankRunner(SparseRunner):
         for walk in range(LANES):
             least[walk] = MAX_VALUE
             self.drift_sum[walk] = (
-                smaller(self.drift_sum[walk] + bank.drift_var[walk] * moves[walk], MAX_VALUE)  # (184)
+                smaller(self.drift_sum[walk] + bank.drift_var[walk] * moves[walk], MAX_VALUE)  # (M.8)
             )
         if bank.intercept:
             memcpy(self.intercept_mean, bank.walk_mean, LANES * sizeof(double))
@@ -429,7 +429,7 @@ cdef class SparseBankRunner(SparseRunner):
                 self._settle_drift(anchored, walk)
 
     cdef void _see(self, Py_ssize_t k, double scale, bint was_seen) noexcept nogil:
-        """Follow the size of a feature that is given: equation (186); `scale` is its unit, if it is new."""
+        """Follow the size of a feature that is given: equation (M.10); `scale` is its unit, if it is new."""
         cdef Py_ssize_t i = self.indices[k]
         cdef double z = self.bank.z[k + self.bank.intercept], rate
         if z == 0.0:
@@ -454,7 +454,7 @@ cdef class SparseBankRunner(SparseRunner):
                 self.slope_var[self.indices[k] * LANES + walk] = self.bank.walk_cov[at]
 
     cdef void _restart_walks(self, const double* counts) noexcept nogil:
-        """Let all slopes of a walk that has given up, which had these counts, go on from the best: equation (59)."""
+        """Let all slopes of a walk that has given up, which had these counts, go on from the best: equation (H.46)."""
         cdef Bank* bank = &self.bank
         cdef double most = bank.constants[MAX_UNDERPERFORMANCE_COUNT]
         cdef Py_ssize_t walk, best = 0
@@ -476,7 +476,7 @@ cdef class SparseBankRunner(SparseRunner):
                 self._keep_variance(anchored, i, walk, self._variance(anchored, i, best))
 
     cdef void _set_units(self) noexcept nogil:
-        """Set centre and scale of y by the targets of the warm-up; what was learned is told in the new ones: (187)."""
+        """Set centre and scale of y by the targets of the warm-up; what was learned is told in the new ones: (M.11)."""
         cdef Bank* bank = &self.bank
         cdef double* row = bank.row
         cdef Py_ssize_t k, count = <Py_ssize_t>row[N_WARM]
@@ -504,7 +504,7 @@ cdef class SparseBankRunner(SparseRunner):
         self._rescale(ratio, move)
 
     cdef void _rescale(self, double ratio, double move) noexcept nogil:
-        """Tell the weights in other units of y: equation (187)."""
+        """Tell the weights in other units of y: equation (M.11)."""
         cdef Py_ssize_t i, walk
         for walk in range(LANES):
             if self.bank.intercept:

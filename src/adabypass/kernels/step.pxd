@@ -108,7 +108,7 @@ cdef class Kernel:
     cdef Weigh weigh            # NULL unless the forecast is a mixture
     cdef MayMix may_mix         # whether a forecast may yet be mixed; NULL if it never is
     cdef bint scale_up          # whether tiny features are scaled as well as huge ones
-    cdef bint learns_extra      # whether `extra` goes into what is learned (66), not only into the forecast
+    cdef bint learns_extra      # whether `extra` goes into what is learned (K.12), not only into the forecast
 
     @staticmethod
     cdef Kernel of(

@@ -101,7 +101,7 @@ cdef void project(StepContext* step, const double* m, double* S) noexcept nogil:
 cdef void condition(
     StepContext* step, double* m, double* S, double drift_var, double D, double move, double explained
 ) noexcept nogil:
-    """Condition the weights on one observation: equations (25)-(28).
+    """Condition the weights on one observation: equations (C.28)-(C.31).
 
     On entry the scratch memory is as `project` left it; on exit it begins with p = P @ x. The mean moves by `move` p,
     and `explained` p p' / D is taken off P; all in the units in which x stands.
@@ -121,7 +121,7 @@ cdef double squared_projection(StepContext* step) noexcept nogil:
 
 
 cdef void _project_diagonal(StepContext* step, const double* m, const double* S) noexcept nogil:
-    """The same of a covariance that is kept as its diagonal: equation (170)."""
+    """The same of a covariance that is kept as its diagonal: equation (M.1)."""
     cdef Py_ssize_t i, n = step.n
     cdef double product = 0.0
     step.prior_var = step.square = 0.0
@@ -136,7 +136,7 @@ cdef void _project_diagonal(StepContext* step, const double* m, const double* S)
 cdef void _condition_diagonal(
     StepContext* step, double* m, double* S, double drift_var, double D, double move, double explained
 ) noexcept nogil:
-    """The same of a covariance that is kept as its diagonal: equations (26) and (171)."""
+    """The same of a covariance that is kept as its diagonal: equations (C.29) and (M.2)."""
     cdef Py_ssize_t i, n = step.n
     cdef double P, p
     for i in range(n):
@@ -147,7 +147,7 @@ cdef void _condition_diagonal(
 
 
 cdef void scale_features(StepContext* step, const double* x, bint scale_up) noexcept nogil:
-    """Point the step at x, divided by a power of two where its squares could overflow (or, if asked, vanish): (37)."""
+    """Point the step at x, divided by a power of two if its squares could overflow (or, if asked, vanish): (C.33)."""
     cdef Py_ssize_t i
     cdef double largest = 0.0
     cdef double* scaled = step.scaled
@@ -195,7 +195,7 @@ cdef void export_single(
 
 
 cdef double season_effect(const LinearMixture* belief, Py_ssize_t step) noexcept nogil:
-    """What a step of the season adds to the log of noise_scale: equation (113)."""
+    """What a step of the season adds to the log of noise_scale: equation (H.37)."""
     cdef double angle
     if belief.season_wave[0] == 0.0 and belief.season_wave[1] == 0.0:
         return belief.season_log[step]

@@ -149,7 +149,7 @@ cdef class StructureRunner(Runner):
     def components(self, const double[::1] exog):
         """Return shares, means, scales and degrees of freedom of the next forecast, as evidence judges it: unlimited.
 
-        What is shown stays near the data: equations (226) and (229).
+        What is shown stays near the data: equations (N.14) and (N.16).
         """
         cdef Table table
         tables = [np.empty(self.bank.n_structures) for _ in range(4)]

@@ -1,8 +1,8 @@
 """All structures on one row: units, observations, shares, and evidence many steps ahead.
 
-Equations (130), (139), (140), (143) and (190)-(195). Forecasts h steps ahead are made at every multiple of h steps, and
-judged when their time has come: a structure costs a horizon about one forecast every h steps. Only regressions on lags
-are carried ahead step by step.
+Equations (N.1), (N.10), (N.11), (N.23) and (N.17)-(N.22). Forecasts h steps ahead are made at every multiple of h
+steps, and judged when their time has come: a structure costs a horizon about one forecast every h steps. Only
+regressions on lags are carried ahead step by step.
 """
 
 from libc.math cimport M_PI, M_SQRT2, NAN, cos, exp, fabs, fmod, isnan, lgamma, log, log1p, log2, sin, sqrt
@@ -48,7 +48,7 @@ assert LAYOUT.position("log_lowest") == LOG_LOWEST
 
 
 cdef Limits limits_of(const StructureBank* bank, const StructuralFilter* f) noexcept nogil:
-    """Return limits `RANGES_BEYOND` ranges beyond the values seen: equation (226)."""
+    """Return limits `RANGES_BEYOND` ranges beyond the values seen: equation (N.14)."""
     cdef Limits out
     cdef const double* head = bank.head
     cdef double beyond = RANGES_BEYOND * (head[HIGHEST] - head[LOWEST])
@@ -97,7 +97,7 @@ cdef void describe(StructureBank* bank, const double* exog, bint is_limited, con
         if is_limited:
             limits = limits_of(bank, f)
             known = fabs(exog_part(f, f.mean, bank.x))
-            found.mean = larger(limits.low - known, smaller(found.mean, limits.high + known))  # (226)
+            found.mean = larger(limits.low - known, smaller(found.mean, limits.high + known))  # (N.14)
         out.scales[k] = saturate(unit * sqrt(larger(scale_var(f) * (found.var + _step_var(f, bank.x)), 0.0)))
         out.means[k] = saturate(bank.head[LOG_CENTER if f.is_log else CENTER] + unit * found.mean)
         if is_limited:
@@ -107,16 +107,16 @@ cdef void describe(StructureBank* bank, const double* exog, bint is_limited, con
 cdef void keep_near(
     const StructureBank* bank, const StructuralFilter* f, double* mean, double* scale, double* dof
 ) noexcept nogil:
-    """Limit the forecast of a log, whose quantiles would be out of all proportion, and its mean too: (226), (229)."""
+    """Limit the forecast of a log, whose quantiles would be out of all proportion, and its mean too: (N.14), (N.16)."""
     cdef double beyond, var
     if not f.is_log or not bank.head[HIGHEST] > 0.0:
         return
-    scale[0], dof[0] = smaller(scale[0], MAX_LOG_SCALE), larger(dof[0], MIN_LOG_DOF)    # (229)
+    scale[0], dof[0] = smaller(scale[0], MAX_LOG_SCALE), larger(dof[0], MIN_LOG_DOF)    # (N.16)
     if bank.n_exog > 0:         # which may lead anywhere
         return
     beyond = RANGES_BEYOND * (bank.head[HIGHEST] - bank.head[LOWEST])
     var = smaller(scale[0] * scale[0] * dof[0] / (dof[0] - 2.0), MAX_LOG_VAR)
-    mean[0] = smaller(mean[0], log(bank.head[HIGHEST] + beyond) - 0.5 * var)            # (226)
+    mean[0] = smaller(mean[0], log(bank.head[HIGHEST] + beyond) - 0.5 * var)            # (N.14)
 
 
 cdef double _step_var(const StructuralFilter* f, const double* x) noexcept nogil:
@@ -134,7 +134,7 @@ cdef double _step_var(const StructuralFilter* f, const double* x) noexcept nogil
 
 
 cdef double zero_share(const StructureBank* bank) noexcept nogil:
-    """Probability that the next observation is exactly 0; 0 where that is rare: equation (143)."""
+    """Probability that the next observation is exactly 0; 0 where that is rare: equation (N.23)."""
     cdef double share = bank.head[N_ZERO] / larger(bank.head[N_COUNTED], 1e-300)
     return smaller(share, MAX_ZERO_SHARE) if share >= ZERO_SHARE_FROM else 0.0
 
@@ -145,7 +145,7 @@ cdef bint is_counted(const StructureBank* bank) noexcept nogil:
 
 
 cdef double observe(StructureBank* bank, double y, const double* exog) noexcept nogil:
-    """Learn the next observation, nan if it is missing, and return its log density in the forecast: equation (214).
+    """Learn the next observation, nan if it is missing, and return its log density in the forecast: equation (N.24).
 
     Zeros of a series with many count by themselves. Where the density does not count, nan is returned.
     """
@@ -373,7 +373,7 @@ cdef bint has_share(const StructureBank* bank, const StructuralFilter* f) noexce
 
 
 cdef void structure_shares(const StructureBank* bank, const double* evidence, double* out) noexcept nogil:
-    """Write the shares of the structures that have one: equation (140)."""
+    """Write the shares of the structures that have one: equation (N.11)."""
     cdef Py_ssize_t k
     for k in range(bank.n_structures):
         out[k] = has_share(bank, bank.filters + k)
@@ -391,7 +391,7 @@ cdef void forget(StructureBank* bank) noexcept nogil:
 
 
 cdef double _scale(const StructureBank* bank, Py_ssize_t j, Py_ssize_t k, double one_step, double* dof) noexcept nogil:
-    """Return the squared scale of structure k at horizon j, and write its degrees of freedom: equation (190)."""
+    """Return the squared scale of structure k at horizon j, and write its degrees of freedom: equation (N.17)."""
     cdef double prior = smaller(HORIZON_PRIOR_DOF, bank.filters[k].dof[0])
     cdef double total = bank.horizons.square_sum[j * bank.n_structures + k] + prior * one_step
     dof[0] = bank.horizons.dof[j] + prior
@@ -399,7 +399,7 @@ cdef double _scale(const StructureBank* bank, Py_ssize_t j, Py_ssize_t k, double
 
 
 cdef void judge(StructureBank* bank, double z, double log_z, double t) noexcept nogil:
-    """Learn from the forecasts of time t, whose value came: equations (191)-(193)."""
+    """Learn from the forecasts of time t, whose value came: equations (N.18)-(N.20)."""
     cdef Py_ssize_t j
     for j in range(bank.horizons.n):
         if fmod(t + 1.0, <double>horizon_steps(RATIO, j)) == 0.0:
@@ -427,7 +427,7 @@ cdef void _judge_horizon(StructureBank* bank, Py_ssize_t j, double z, double log
             bank.scores[k] = (
                 constant - 0.5 * log(scale * bank.pending_var[at + k])
                 - 0.5 * (dof + 1.0) * log1p(square / (dof * scale)) - (jacobian if f.is_log else 0.0)
-            )  # (191)
+            )  # (N.18)
             square = smaller(square, MAX_SURPRISE * scale)
             is_judged = True
         bank.future_scratch[k] = square
@@ -482,7 +482,7 @@ cdef inline double _row_ahead(const StructureBank* bank, Py_ssize_t step, Py_ssi
 
 
 cdef void evidence_ahead(const StructureBank* bank, Py_ssize_t step, double* out) noexcept nogil:
-    """Write the evidence of every structure `step` steps ahead: equations (194) and (195)."""
+    """Write the evidence of every structure `step` steps ahead: equations (N.21) and (N.22)."""
     cdef Py_ssize_t k, row = 0
     cdef double part = _row_ahead(bank, step, &row)
     for k in range(bank.n_structures):

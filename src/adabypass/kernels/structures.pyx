@@ -1,9 +1,9 @@
 """One structure: its filter on its part of a row, and its forecasts many steps ahead.
 
-Equations (130)-(138), (141) and (142). A structure without lags is linear in its state, so that its moments many steps
-ahead are exact. The lags of a regression reach values that lie ahead: their covariance, and that with the state, are
-carried along to first order. That cannot explode where the weights do not. Products of two unknowns, which equation
-(62) in multistep.pyx counts, can: the two propagations differ in mathematics, and stay two.
+Equations (N.1)-(N.9), (N.12) and (N.13). A structure without lags is linear in its state, so that its moments many
+steps ahead are exact. The lags of a regression reach values that lie ahead: their covariance, and that with the state,
+are carried along to first order. That cannot explode where the weights do not. Products of two unknowns, which equation
+(K.7) in multistep.pyx counts, can: the two propagations differ in mathematics, and stay two.
 """
 
 from libc.math cimport M_PI, fabs, lgamma, log, log1p, pow
@@ -82,7 +82,7 @@ cdef void advance(StructuralFilter* f) noexcept nogil:
 
 
 cdef void advance_state(const StructuralFilter* f, double* mean, double* cov) noexcept nogil:
-    """m = T m, P = T P T' + Q: equations (131) and (132)."""
+    """m = T m, P = T P T' + Q: equations (N.2) and (N.3)."""
     cdef Py_ssize_t i, at = 1 + f.has_slope
     cdef double phi = f.damping
     cdef double* row
@@ -109,7 +109,7 @@ cdef void advance_state(const StructuralFilter* f, double* mean, double* cov) no
 cdef void fill_regressors(
     const StructuralFilter* f, const double* season, const double* exog, const double* values, double* x
 ) noexcept nogil:
-    """Write what the state is multiplied with: equation (130)."""
+    """Write what the state is multiplied with: equation (N.1)."""
     cdef Py_ssize_t i, at = 1 + f.has_slope
     x[0] = 1.0
     if f.has_slope:
@@ -153,14 +153,14 @@ cdef double times_cov(const double* cov, const double* x, Py_ssize_t n, double* 
 
 
 cdef double scale_var(const StructuralFilter* f) noexcept nogil:
-    """Squared scale of the noise: equation (134)."""
+    """Squared scale of the noise: equation (N.5)."""
     return larger(f.square_sum[0] / f.dof[0], MIN_SCALE_VAR)
 
 
 cdef void forecast(
     const StructuralFilter* f, const double* x, const double* values, double* cov_x, Surprise* out
 ) noexcept nogil:
-    """Forecast the next value: equation (133)."""
+    """Forecast the next value: equation (N.4)."""
     cdef Py_ssize_t i
     out.var = f.noise_var + times_cov(f.cov, x, f.n, cov_x)
     out.mean = values[0] if f.is_difference else 0.0
@@ -169,22 +169,22 @@ cdef void forecast(
 
 
 cdef void learn(StructuralFilter* f, const double* cov_x, double z, Surprise* out) noexcept nogil:
-    """Score the value z, then condition on it: equations (135)-(138)."""
+    """Score the value z, then condition on it: equations (N.6)-(N.9)."""
     cdef Py_ssize_t i, j
     cdef double error = z - out.mean, dof = f.dof[0], scale = scale_var(f), square = error * error / out.var, gain
     cdef double* row = f.cov
     out.log_density = (
         lgamma(0.5 * (dof + 1.0)) - lgamma(0.5 * dof) - 0.5 * log(dof * M_PI * scale * out.var)
         - 0.5 * (dof + 1.0) * log1p(square / (dof * scale))
-    )  # (135)
+    )  # (N.6)
     for i in range(f.n):
         gain = cov_x[i] / out.var
-        f.mean[i] += gain * error  # (136)
+        f.mean[i] += gain * error  # (N.7)
         for j in range(i + 1):
-            row[j] -= gain * cov_x[j]  # (137)
+            row[j] -= gain * cov_x[j]  # (N.8)
         row[i] = larger(row[i], MIN_STATE_VAR)
         row += i + 1
-    f.square_sum[0] = SCALE_DISCOUNT * dof * scale + smaller(square, MAX_SURPRISE * scale)  # (138)
+    f.square_sum[0] = SCALE_DISCOUNT * dof * scale + smaller(square, MAX_SURPRISE * scale)  # (N.9)
     f.dof[0] = SCALE_DISCOUNT * dof + 1.0
 
 
@@ -198,7 +198,7 @@ cdef inline double bounded(double value) noexcept nogil:
 
 
 cdef void _stabilise(const StructuralFilter* f, const double* values, double* mean, double* response) noexcept nogil:
-    """Damp lag weights under which the series would explode, about its recent mean: equations (64) and (70)."""
+    """Damp lag weights under which the series would explode, about its recent mean: equations (K.9) and (K.10)."""
     cdef Py_ssize_t i, n_steps = max(MIN_RESPONSE, RESPONSE_LAGS * f.lags[f.n_lags - 1])
     cdef double growth, early, damped, recent = 0.0, size = 0.0
     cdef double* weights = mean + f.n - f.n_lags
@@ -222,7 +222,7 @@ cdef double _carry(
     const StructuralFilter* f, Unknown* u, Py_ssize_t h, const double* mean, const double* x, const double* cov_x,
     double signal, double most,
 ) noexcept nogil:
-    """Add what is not known of the values that lags reach, to first order; return the variance: equation (141).
+    """Add what is not known of the values that lags reach, to first order; return the variance: equation (N.12).
 
     It is `most` at most.
     """
@@ -299,10 +299,10 @@ cdef void forecast_ahead(
         if longest > 0:
             if h > 0:
                 most = MAX_LAG_SPREAD * MAX_LAG_SPREAD * (h + 1) * variances[0]
-                most = larger(most, ranges * ranges / scale_var(f))                             # (227)
+                most = larger(most, ranges * ranges / scale_var(f))                             # (N.15)
             signal = _carry(f, &u, h, mean, x, cov_x, signal, smaller(most, BOUND))
         known = larger(fabs(exog_part(f, mean, x)), known)
-        value = larger(future.limits.low - known, smaller(value, future.limits.high + known))   # (226)
+        value = larger(future.limits.low - known, smaller(value, future.limits.high + known))   # (N.14)
         if longest > 0:
             for v in range(longest - 1, 0, -1):
                 values[v] = values[v - 1]
@@ -336,4 +336,4 @@ cdef void forecast_step(
     ) + f.noise_var
     for i in range(f.n):
         value += f.mean[i] * x[i]
-    mean[0] = larger(limits.low, smaller(value, limits.high))   # (226)
+    mean[0] = larger(limits.low, smaller(value, limits.high))   # (N.14)

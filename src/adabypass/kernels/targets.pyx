@@ -1,4 +1,4 @@
-"""AutoBypass: the bank of y itself and, while y is positive, those of its log and its root: equations (218)-(222).
+"""AutoBypass: the bank of y itself and, while y is positive, those of its log and its root: equations (J.1)-(J.5).
 
 The three are rows of their own within one row. The others follow the first as long as every value of y is positive, and
 have shares in the forecast by evidence once their units are settled; after a value that is not, the first is alone.
@@ -102,7 +102,7 @@ cdef inline double over_unit(double value, double unit, int target) noexcept nog
 
 
 cdef bint transform_features(const Targets* targets, const StepContext* step, int target, double* out) noexcept nogil:
-    """Write h(x): equation (218). Return whether every feature that is transformed has kept its sign."""
+    """Write h(x): equation (J.1). Return whether every feature that is transformed has kept its sign."""
     cdef Py_ssize_t i
     cdef double value
     cdef const double* unit = targets.unit + 1
@@ -135,7 +135,7 @@ cdef void forecast(StepContext* step) noexcept nogil:
 
 
 cdef void mix_banks(StepContext* step, Targets* targets) noexcept nogil:
-    """Forecast with the other banks too, and mix what they say of y: equations (220) and (221)."""
+    """Forecast with the other banks too, and mix what they say of y: equations (J.3) and (J.4)."""
     cdef double[N_TARGETS] mean, var
     cdef double best = 0.0, total = 0.0, center = 0.0, spread = 0.0
     cdef double* x
@@ -177,7 +177,7 @@ cdef void mix_banks(StepContext* step, Targets* targets) noexcept nogil:
 
 
 cdef void keep_near(double center, double spread_var, double* mean, double* var) noexcept nogil:
-    """Let no bank count as farther from the likeliest one, or as wider, than (228) says."""
+    """Let no bank count as farther from the likeliest one, or as wider, than (J.6) says."""
     cdef double spread = MAX_SPREAD * sqrt(spread_var)
     cdef int target
     for target in range(N_TARGETS):
@@ -186,7 +186,7 @@ cdef void keep_near(double center, double spread_var, double* mean, double* var)
 
 
 cdef void bring_back(int target, double unit, double* mean, double* var) noexcept nogil:
-    """From mean and variance of the log or the root over its unit to those of y: equation (221)."""
+    """From mean and variance of the log or the root over its unit to those of y: equation (J.4)."""
     if fabs(mean[0]) < FEW_UNITS:       # which keeps most digits of a y that is far from 0
         back_moments(target, mean[0], var[0], mean, var)
         mean[0], var[0] = saturate(unit * mean[0]), smaller(unit * var[0] * unit, MAX_VALUE)
@@ -218,7 +218,7 @@ cdef bint may_mix(StepContext* step, const double* y, Py_ssize_t n) noexcept nog
 
 
 cdef bint spread_extra(StepContext* step, Targets* targets, int target) noexcept nogil:
-    """Write what unknown features add to the variance of the log or the root: equation (222). Return whether it can be.
+    """Write what unknown features add to the variance of the log or the root: equation (J.5). Return whether it can be.
     """
     cdef double* extra = targets.extra + (target - 1) * LANES
     cdef double slope
@@ -273,7 +273,7 @@ cdef void start_again(Targets* targets, int target) noexcept nogil:
 
 
 cdef void follow(StepContext* step, Targets* targets, double y) noexcept nogil:
-    """Let the banks of the log and the root learn, and weigh all by what they said of y: equations (219) and (220)."""
+    """Let the banks of the log and the root learn, and weigh all by what they said of y: equations (J.2) and (J.3)."""
     cdef double[N_TARGETS] score
     cdef double* log_score = targets.bank[IDENTITY].row + LOG_SCORE
     cdef double* x
@@ -329,7 +329,7 @@ cdef double log_mixture(const double* share, const double* score) noexcept nogil
 
 
 cdef void weigh_targets(Targets* targets, const double* score, double mixture) noexcept nogil:
-    """Add the scores to the evidence: equation (220). One without a share gets that of the mixture."""
+    """Add the scores to the evidence: equation (J.3). One without a share gets that of the mixture."""
     cdef const double* constants = targets.bank[IDENTITY].constants
     cdef double best = -INFINITY
     cdef int target

@@ -21,7 +21,7 @@ MAX_HYPERPARAMETER = 1e100
 """Upper end of the hyperparameters a, b, epsilon and C, given by the user or adapted."""
 
 MIN_RHO = 1e-300
-"""Lower end of ρ, the expected squared residual of equation (22), which keeps β finite."""
+"""Lower end of ρ, the expected squared residual of equation (C.17), which keeps β finite."""
 
 LARGE_FEATURE = 1e30
 """Absolute value above which features are divided by a power of two, so that their squares cannot overflow."""

@@ -1,4 +1,4 @@
-"""Noise families: insensitive (a flat top of half-width ε with Laplace tails, equations (1) and (4)-(6)) and others.
+"""Noise families: insensitive (a flat top of half-width ε with Laplace tails, (A.1) and (A.4)-(A.8)) and others.
 
 Every family is described at scale 1.
 """
@@ -47,7 +47,7 @@ class Normals(NamedTuple):
 
 NORMALS = {
     Family.GAUSSIAN: Normals((1.0,), (1.0,)),
-    # Close to Student's t with 6 and, the widest aside, with 3 degrees of freedom: equation (67).
+    # Close to Student's t with 6 and, the widest aside, with 3 degrees of freedom: equation (G.8).
     Family.MODERATE: Normals((0.3811, 0.5253, 0.0909, 0.0027), (0.7743, 1.2348, 2.1323, 4.477)),
     Family.HEAVY: Normals((0.5251, 0.4112, 0.0614, 0.0022, 0.0001), (0.8126, 1.6481, 3.9717, 15.338, 100.0)),
 }
@@ -55,7 +55,7 @@ NORMALS = {
 
 
 class FlexibleNormals(NamedTuple):
-    """Normals of which flexible noise is a mixture, before its mean is subtracted: equation (107)."""
+    """Normals of which flexible noise is a mixture, before its mean is subtracted: equation (H.31)."""
 
     centers: Floats
     sds: Floats
@@ -91,17 +91,17 @@ START_SCALE = {
 
 def pdf(eta: float, epsilon: float) -> float:
     """Return the density of insensitive noise at `eta`: p(η | ε)."""
-    return exp(-max(abs(eta) - epsilon, 0.0)) / (2.0 * (1.0 + epsilon))  # (1)
+    return exp(-max(abs(eta) - epsilon, 0.0)) / (2.0 * (1.0 + epsilon))  # (A.1)
 
 
 def var(epsilon: Number) -> Number:
     """Return the variance of insensitive noise."""
-    return (epsilon**3 / 3.0 + epsilon**2 + 2.0 * epsilon + 2.0) / (1.0 + epsilon)  # (5)
+    return (epsilon**3 / 3.0 + epsilon**2 + 2.0 * epsilon + 2.0) / (1.0 + epsilon)  # (A.7)
 
 
 def mean_var(epsilon: float) -> float:
     """Return the prior variance of μ, the mean of the Gaussian in the noise's mixture representation."""
-    return epsilon * (epsilon * (1.0 + epsilon / 3.0) / (1.0 + epsilon))  # (6)
+    return epsilon * (epsilon * (1.0 + epsilon / 3.0) / (1.0 + epsilon))  # (A.8)
 
 
 def mean_var_slope(epsilon: float) -> float:

@@ -15,7 +15,7 @@ cdef double EULER_GAMMA = np.euler_gamma
 cdef double SQRT_HALF = sqrt(0.5)
 cdef double SQRT_HALF_PI = sqrt(0.5 * M_PI)
 
-# K0(z) and z K1(z) for z <= 1 as power series in t = z²/4, equation (23b):
+# K0(z) and z K1(z) for z <= 1 as power series in t = z²/4, equation (C.24):
 #   K0 = sum_k (H_k - L) t^k / k!²,    z K1 = 1 + sum_k (2L - H_k - H_{k+1}) t^{k+1} / (k! (k+1)!),    L = log(z/2) + γ
 cdef double[SERIES_TERMS] K0_PLAIN, K0_LOG, K1_PLAIN, K1_LOG
 
@@ -57,7 +57,7 @@ _fill_tables()
 
 
 cpdef double bessel_ratio(double rho) noexcept nogil:
-    """Return k0e(z) / (z * k1e(z)), z = sqrt(rho): equation (23)."""
+    """Return k0e(z) / (z * k1e(z)), z = sqrt(rho): equation (C.18)."""
     cdef double z, t, L, k0_plain, k0_log, k1_plain, k1_log, above, below
     cdef Py_ssize_t k
     if rho < 1.0:
@@ -79,7 +79,7 @@ cpdef double bessel_ratio(double rho) noexcept nogil:
 
 
 cdef Moments truncated_moments(double location, double prec, double half_width) noexcept nogil:
-    """Return mean and variance of N(location, 1/prec) truncated to [-half_width, half_width]: equation (24)."""
+    """Return mean and variance of N(location, 1/prec) truncated to [-half_width, half_width]: equation (C.19)."""
     cdef Moments result
     cdef double scale = sqrt(prec)
     cdef Piece d = flat_piece(scale * (fabs(location) - half_width), 2.0 * scale * half_width)
@@ -90,7 +90,7 @@ cdef Moments truncated_moments(double location, double prec, double half_width) 
 
 
 cdef Moments atom_moments(double location, double prec, double half_width) noexcept nogil:
-    """Return `truncated_moments` with an atom at each end, whose weight is the density there: equation (231)."""
+    """Return `truncated_moments` with an atom at each end, whose weight is the density there: equation (D.9)."""
     cdef Moments result
     cdef double scale = sqrt(prec)
     cdef double near = scale * (fabs(location) - half_width), width = 2.0 * scale * half_width

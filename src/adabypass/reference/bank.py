@@ -108,7 +108,7 @@ def standardise(bank: Bank, x: Floats, spec: AutoBypassSpec) -> Floats:
     units = bank.units
     deviation = x - units.x_center
     first_move = np.where(np.abs(deviation) > RESOLUTION * np.abs(units.x_center), np.sign(deviation), 0.0)
-    z = np.divide(deviation, units.x_scale, out=first_move, where=units.x_scale > 0)  # (49)
+    z = np.divide(deviation, units.x_scale, out=first_move, where=units.x_scale > 0)  # (H.4)
     return np.concatenate([[1.0], z]) if spec.intercept else z
 
 
@@ -116,7 +116,7 @@ def drifted(bank: Bank, spec: AutoBypassSpec) -> list[Weights]:
     """Return the weights of every walk at the next step."""
     slow = np.array([each.slow for each in bank.filters])
     return [
-        walks.drifted(each, setting, bank.of_walk(k, slow, bank.shares), bank.anchor, spec)  # (52)
+        walks.drifted(each, setting, bank.of_walk(k, slow, bank.shares), bank.anchor, spec)  # (H.7)
         for k, (each, setting) in enumerate(zip(bank.walks, spec.filters()[: spec.n_walks], strict=True))
     ]
 
@@ -136,14 +136,14 @@ def moments(bank: Bank, x: Floats, spec: AutoBypassSpec) -> tuple[float, float]:
     parts, shared = np.array(forecast(bank, x, spec)), bank.shared
     noise = [each.unit_var(setting, shared) for each, setting in zip(bank.filters, spec.filters(), strict=True)]
     center, spread = _likeliest_walk(bank.shares, parts[:, 0], parts[:, 1], parts[:, 2] ** 2 * noise, spec.n_walks)
-    means = np.clip(parts[:, 0], center - spread, center + spread)  # (228)
+    means = np.clip(parts[:, 0], center - spread, center + spread)  # (J.6)
     walks = np.arange(len(means)) % spec.n_walks
     own = parts[:, 1] + parts[:, 2] ** 2 * noise
     for walk in range(spec.n_walks):
         of_walk = walks == walk
         total = bank.shares[of_walk].sum()
         if total > 0:
-            own[of_walk] *= min(1.0, spread**2 / (bank.shares[of_walk] @ own[of_walk] / total))  # (228)
+            own[of_walk] *= min(1.0, spread**2 / (bank.shares[of_walk] @ own[of_walk] / total))  # (J.6)
     mean = inner(bank.shares, means)
     return mean, inner(bank.shares, own + (means - mean) ** 2)
 
@@ -153,7 +153,7 @@ def _likeliest_walk(share: Floats, mean: Floats, var: Floats, noise: Floats, n_w
     of_walks = share.reshape(-1, n_walks)
     best = int(of_walks.sum(axis=0).argmax())
     own = of_walks[:, best] / of_walks[:, best].sum()
-    return mean[best], MAX_SPREAD * float(np.sqrt(var[best] + own @ noise.reshape(-1, n_walks)[:, best]))  # (228)
+    return mean[best], MAX_SPREAD * float(np.sqrt(var[best] + own @ noise.reshape(-1, n_walks)[:, best]))  # (J.6)
 
 
 def level_of(bank: Bank, mean: float, setting: Setting, spec: AutoBypassSpec) -> float:
@@ -215,7 +215,7 @@ def learn_walks(
         if spec.filters()[k].differenced:
             posterior = walks.explain(posterior, z, y, walks.direction(z, bank.anchor, spec))
         error = abs(y - mean) / sqrt(signal_var + float(noise[k :: spec.n_walks].min()))
-        consecutive_outliers = walk.consecutive_outliers + 1 if error > spec.jump_distance else 0  # (115)
+        consecutive_outliers = walk.consecutive_outliers + 1 if error > spec.jump_distance else 0  # (H.9)
         moved.append(walk._replace(weights=posterior, consecutive_outliers=consecutive_outliers))
     return tuple(moved)
 
@@ -227,7 +227,7 @@ def matched(bank: Bank, says: list[Seen], spec: AutoBypassSpec) -> list[tuple[fl
     """
     logs = np.array([seen.log_density for seen in says])
     moves, lefts = np.array([seen.move for seen in says]), np.array([seen.left for seen in says])
-    weights, n = bank.shares * (np.exp(logs - logs.max()) + MIN_DENSITY), spec.n_walks  # (123)
+    weights, n = bank.shares * (np.exp(logs - logs.max()) + MIN_DENSITY), spec.n_walks  # (H.11)
     return [walks.matched(weights[k::n] / weights[k::n].sum(), moves[k::n], lefts[k::n]) for k in range(n)]
 
 
@@ -247,8 +247,8 @@ def _let_time_pass(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:
     for k, prior in enumerate(priors):
         weights = prior
         if spec.filters()[k].differenced:
-            u, var = walks.direction(z, bank.anchor, spec), bank.of_walk(k, noise, bank.shares)  # (126)
-            weights = Weights(prior.mean, prior.cov + var * np.outer(u, u))  # (119)
+            u, var = walks.direction(z, bank.anchor, spec), bank.of_walk(k, noise, bank.shares)  # (H.17)
+            weights = Weights(prior.mean, prior.cov + var * np.outer(u, u))  # (H.16)
         passed.append(bank.walks[k]._replace(weights=weights, consecutive_outliers=0))
     faded = (
         filters.move_fast(each, bank.volatilities[k // spec.n_walks].decay(setting, spec), 0.0, 0.0, 0.0)
@@ -269,7 +269,7 @@ def widen_after_shocks(
     shocks = bank.shocks + 1.0 if is_shock else max(bank.shocks - spec.shock_decay, 0.0)
     if is_shock and shocks >= spec.max_shocks:
         more = log(distance / spec.distance_after_shocks)
-        shocks, learned = 0.0, [f._replace(slow=f.slow + more, fast=0.0) for f in learned]  # (60)
+        shocks, learned = 0.0, [f._replace(slow=f.slow + more, fast=0.0) for f in learned]  # (H.47)
     return bank._replace(filters=tuple(learned), shocks=shocks)
 
 
@@ -300,9 +300,9 @@ def learn_season(bank: Bank, says: list[Seen], newest: Newest, spec: AutoBypassS
     rate = max(spec.season_rate, 1 / (1 + spec.season_prior + bank.n_seen / spec.period))
     logs, most, slope = bank.season.logs.copy(), spec.max_season_log, inner(bank.shares, slopes)
     moved = float(logs[bank.season.step]) + rate * slope
-    logs[bank.season.step] = min(max(moved, -most), most)  # (114)
+    logs[bank.season.step] = min(max(moved, -most), most)  # (H.38)
     cosine, sine = (
-        wave.moved(slope * basis, basis**2, -most, most, spec)  # (100)
+        wave.moved(slope * basis, basis**2, -most, most, spec)  # (H.24)
         for wave, basis in zip(bank.season.waves, bank.season.basis, strict=True)
     )
     return bank.season._replace(logs=logs, waves=(cosine, sine)).passed()
@@ -321,7 +321,7 @@ def learn_shape(bank: Bank, logs: Floats, responsibilities: list[Floats | None],
     rate = max(spec.normal_share_rate, speed / (n + 1 + speed * prior))
     pull = max(spec.normal_share_pull, prior / (n + 1 + prior))
     aim = (1 - pull) * seen + pull * FLEXIBLE_NORMALS.start
-    return bank._replace(normal_shares=bank.normal_shares + rate * (aim - bank.normal_shares))  # (112)
+    return bank._replace(normal_shares=bank.normal_shares + rate * (aim - bank.normal_shares))  # (H.36)
 
 
 def reweigh(bank: Bank, logs: Floats, spec: AutoBypassSpec) -> tuple[Bank, float]:
@@ -331,8 +331,8 @@ def reweigh(bank: Bank, logs: Floats, spec: AutoBypassSpec) -> tuple[Bank, float
     totals = bank.rated_shares @ densities
     total = inner(bank.rate_shares, totals)
     rates, hyper_rate = np.array(spec.rates(bank.n_seen))[:, None], spec.hyper_switching_rate
-    rated_shares = (1 - rates) * bank.rated_shares * densities / totals[:, None] + rates * prior  # (57)
-    rate_shares = (1 - hyper_rate) * bank.rate_shares * totals / total + hyper_rate / spec.n_rates  # (58)
+    rated_shares = (1 - rates) * bank.rated_shares * densities / totals[:, None] + rates * prior  # (H.44)
+    rate_shares = (1 - hyper_rate) * bank.rate_shares * totals / total + hyper_rate / spec.n_rates  # (H.45)
     log_density = float(logs.max()) + log(total) - log(bank.units.y_scale)
     return bank._replace(rated_shares=rated_shares, rate_shares=rate_shares), log_density
 
@@ -349,7 +349,7 @@ def restart_failing(bank: Bank, spec: AutoBypassSpec) -> Bank:
         elif each.underperformance_count + 1 < spec.max_underperformance_count:
             restarted[k] = each._replace(underperformance_count=each.underperformance_count + 1)
         else:
-            restarted[k] = each._replace(underperformance_count=0, weights=bank.walks[best].weights)  # (59)
+            restarted[k] = each._replace(underperformance_count=0, weights=bank.walks[best].weights)  # (H.46)
     return bank._replace(walks=tuple(restarted))
 
 
@@ -357,17 +357,17 @@ def move_level(bank: Bank, y: float, spec: AutoBypassSpec) -> Bank:
     """Update the running mean and variance of y."""
     rate, deviation = max(spec.level_rate, 1 / (bank.n_seen + 2)), y - bank.level.mean
     var = max((1 - rate) * (bank.level.var + rate * deviation**2), spec.min_anchor_var)
-    return bank._replace(level=Level(bank.level.mean + rate * deviation, var))  # (105)
+    return bank._replace(level=Level(bank.level.mean + rate * deviation, var))  # (H.29)
 
 
 def move_anchor(bank: Bank, z: Floats, spec: AutoBypassSpec) -> Bank:
     """Update the running mean and variance of the features, their newest values and their moves."""
     rate, (center, var, newest, move_var) = max(spec.anchor_rate, 1 / (bank.n_seen + 2)), bank.anchor
     new_center = center + rate * (z - center) * spec.intercept
-    new_var = (1 - rate) * (var + rate * (z - center) ** 2)  # (51)
+    new_var = (1 - rate) * (var + rate * (z - center) ** 2)  # (H.6)
     if not spec.intercept:
         new_var = var + rate * (z**2 - var)
-    new_move_var = move_var + rate * ((z - newest) ** 2 - move_var) * (bank.n_seen > 1)  # (121)
+    new_move_var = move_var + rate * ((z - newest) ** 2 - move_var) * (bank.n_seen > 1)  # (H.19)
     moves = bank.units.x_scale > 0
     new_var, new_move_var = (np.maximum(each, spec.min_anchor_var) for each in (new_var, new_move_var))
     kept = ((new_center, center), (new_var, var), (z * spec.intercept, newest), (new_move_var, move_var))

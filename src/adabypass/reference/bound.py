@@ -44,7 +44,7 @@ class NoisePrec(NamedTuple):
     def mean(self) -> float:
         """Mean of β."""
         z = sqrt(self.rho)
-        return float(kve(self.order + 1, z) / (z * kve(self.order, z)))  # (23)
+        return float(kve(self.order + 1, z) / (z * kve(self.order, z)))  # (C.18)
 
     def divergence_less_half_log(self) -> float:
         """Return the Kullback-Leibler divergence from the prior, InvGamma(1, 1/2), minus half the mean of log β."""
@@ -53,7 +53,7 @@ class NoisePrec(NamedTuple):
         known = -self.rho * self.mean / 2 - log_norm + log(2)
         if self.order == -0.5:
             return known  # the means of log β cancel
-        return known + (self.mean + log(z)) / 2  # (243)
+        return known + (self.mean + log(z)) / 2  # (C.35)
 
 
 class Factors(NamedTuple):
@@ -101,11 +101,11 @@ def lower_bound(q: Factors, omega: Omega, seen: Surprise) -> float:
     fit = -(log(2 * pi * D) + (seen.e - mu) ** 2 / D) / 2
     spread = -(log(beta) + beta * V) / 2 + seen.n_features / 2 * (q.drift_prec.mean_log - log(alpha))
     divergence = q.drift_prec.divergence(omega) + q.noise_prec.divergence_less_half_log()
-    return fit + spread - divergence - _noise_mean_divergence(q, omega.epsilon)  # (242)
+    return fit + spread - divergence - _noise_mean_divergence(q, omega.epsilon)  # (C.34)
 
 
 def _noise_mean_divergence(q: Factors, epsilon: float) -> float:
     """Return the Kullback-Leibler divergence of q(μ) from its prior, which has the same base measure."""
     mean, var = q.noise_mean.mean, q.noise_mean.central(2)
     fall = q.prec / 2 * (var + (mean - q.location) ** 2)
-    return -fall - q.noise_mean.log_mass + log(2 * (1 + epsilon))  # (244)
+    return -fall - q.noise_mean.log_mass + log(2 * (1 + epsilon))  # (C.36)

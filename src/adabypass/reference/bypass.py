@@ -80,14 +80,16 @@ def surprise(weights: Weights, x: Floats, y: float) -> Surprise:
     """Compute the scalars that the sweeps need for an observation."""
     m, S = weights
     u = S @ x
-    return Surprise(s=max(inner(x, u), 0.0), n=inner(x, x), k=inner(u, u), e=y - inner(x, m), n_features=len(x))  # (15)
+    return Surprise(
+        s=max(inner(x, u), 0.0), n=inner(x, x), k=inner(u, u), e=y - inner(x, m), n_features=len(x)
+    )  # (C.10)
 
 
 def predict(belief: Belief, x: Floats) -> tuple[float, float]:
     """Return the predictive mean and variance of the observation at `x`."""
     (m, S), theta = belief.weights, belief.theta
-    mean = inner(x, m) + theta.noise_mean  # (13)
-    var = inner(x, S @ x) + inner(x, x) / theta.drift_prec + 1 / theta.noise_prec  # (14)
+    mean = inner(x, m) + theta.noise_mean  # (C.8)
+    var = inner(x, S @ x) + inner(x, x) / theta.drift_prec + 1 / theta.noise_prec  # (C.9)
     return mean, var
 
 
@@ -95,18 +97,18 @@ def sweep(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[st
     """Update every variational mean from the old ones, as in the paper except for the `corrections`."""
     alpha, beta, mu, V = theta
     s, n, k, e, n_features = seen
-    h = s + n / alpha  # (16)
-    D = h + 1 / beta  # (17)
-    c = e - mu  # (18)
-    p2 = n / alpha**2 if "E1" in corrections else k + 2 * s / alpha + n / alpha**2  # (19); E1: (230)
-    r = e - c * h / D  # (20)
+    h = s + n / alpha  # (C.11)
+    D = h + 1 / beta  # (C.12)
+    c = e - mu  # (C.13)
+    p2 = n / alpha**2 if "E1" in corrections else k + 2 * s / alpha + n / alpha**2  # (C.14); E1: (D.8)
+    r = e - c * h / D  # (C.15)
     spread = 2 * omega.b + p2 * c**2 / D**2 + n_features / alpha - p2 / D
     shape = 2 * omega.a + (n_features if "E2" in corrections else 0)
-    rho = max((r - mu) ** 2 + h / (D * beta) + V, MIN_RHO)  # (22)
+    rho = max((r - mu) ** 2 + h / (D * beta) + V, MIN_RHO)  # (C.17)
     return Theta(
-        min(max(shape / spread, MIN_PREC), MAX_PREC) if spread > 0 else MAX_PREC,  # (21)
-        rho**-0.5 if "E3" in corrections else bessel_ratio(rho),  # (23)
-        *truncated_moments(r, beta, omega.epsilon, atoms="E4" in corrections),  # (24); E4: (231)
+        min(max(shape / spread, MIN_PREC), MAX_PREC) if spread > 0 else MAX_PREC,  # (C.16)
+        rho**-0.5 if "E3" in corrections else bessel_ratio(rho),  # (C.18)
+        *truncated_moments(r, beta, omega.epsilon, atoms="E4" in corrections),  # (C.19); E4: (D.9)
     )
 
 
@@ -163,8 +165,8 @@ def learn(
 def _adapt(belief: Belief, x: Floats, e: float, spec: AdaBypassSpec) -> Omega:
     """Move a, b and ε by the same amount along the gradient of the squared error."""
     theta = belief.theta
-    d = spec.aggressiveness * theta.noise_prec * inner(x, belief.gradient.mean) * (e - theta.noise_mean)  # (30)
-    return Omega(*(min(max(value + d, spec.omega_min), MAX_HYPERPARAMETER) for value in belief.omega))  # (31)
+    d = spec.aggressiveness * theta.noise_prec * inner(x, belief.gradient.mean) * (e - theta.noise_mean)  # (D.3)
+    return Omega(*(min(max(value + d, spec.omega_min), MAX_HYPERPARAMETER) for value in belief.omega))  # (D.4)
 
 
 def _follow(gradient: Gradient, x: Floats, gain: Floats, left: float, pull: float) -> Gradient:
@@ -172,9 +174,9 @@ def _follow(gradient: Gradient, x: Floats, gain: Floats, left: float, pull: floa
     psi, G = gradient
     A = np.eye(len(x)) - np.outer(gain, x)
     Gx = left * A @ (G @ x)  # the new G times x, since A'x = (1 - x'g) x
-    return Gradient(A @ psi + pull * Gx, A @ G @ A.T)  # (32), (33)
+    return Gradient(A @ psi + pull * Gx, A @ G @ A.T)  # (D.5), (D.6)
 
 
 def _narrow(before: Gradient, after: Gradient) -> Gradient:
     """Keep only the diagonal of the gradient of the covariance, at most as large as before the step."""
-    return after._replace(cov=np.diag(np.minimum(before.cov.diagonal(), after.cov.diagonal())))  # (210)
+    return after._replace(cov=np.diag(np.minimum(before.cov.diagonal(), after.cov.diagonal())))  # (M.14)

@@ -1,4 +1,4 @@
-"""Drift rates judged by their forecasts many steps ahead: equations (196)-(199)."""
+"""Drift rates judged by their forecasts many steps ahead: equations (N.28)-(N.31)."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ def _mean(mixture: LinearMixture, k: int, design: Design, past: Past, damping: F
         here = n_weights + n_values + step
         _, r = regressors(mixture, design, features, joint, n_weights, here)
         base = sum(-design.taps[j + 1] * joint[here - 1 - j] for j in range(design.difference))
-        joint[here] = mixture.y_center + base + weights @ r  # (196)
+        joint[here] = mixture.y_center + base + weights @ r  # (N.28)
     return float(joint[-1])
 
 
@@ -48,7 +48,7 @@ def judge(horizon: Horizon, expected: Floats, y: float) -> Horizon:
     if dof >= design_of.MIN_SQUARES:
         scale = horizon.square_sum / dof
         score, square = log_density(error, scale, dof), np.minimum(square, structures.MAX_SURPRISE * scale)
-    return judge_horizon(horizon, score, square, design_of.EVIDENCE_DISCOUNT)  # (197), (198)
+    return judge_horizon(horizon, score, square, design_of.EVIDENCE_DISCOUNT)  # (N.29), (N.30)
 
 
 def filter_shares(horizons: Sequence[Horizon], share: Floats, groups: Sequence[int], step: int) -> Floats:
@@ -57,4 +57,4 @@ def filter_shares(horizons: Sequence[Horizon], share: Floats, groups: Sequence[i
     table = evidence_table(horizons, np.log(np.maximum(total, design_of.MIN_SHARE)))
     weight = shares(at_step(table, design_of.HORIZONS, step), total > 0)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.nan_to_num(weight[list(groups)] * share / total[list(groups)]))  # (199)
+        return np.asarray(np.nan_to_num(weight[list(groups)] * share / total[list(groups)]))  # (N.31)

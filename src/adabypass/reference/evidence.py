@@ -62,26 +62,26 @@ def insensitive(d: float, v: float, epsilon: float) -> Evidence:
             p.log_mass - (p.nearest - d) ** 2 / (2 * v) - max(abs(p.nearest) - epsilon, 0.0) - log(2 * pi) / 2
             for p in (left, flat, right)
         ]
-    )  # (39)
+    )  # (G.2)
     shares = np.exp(logs - logs.max())
     log_total = float(logs.max()) + log(shares.sum())
     shares /= shares.sum()
     base = flat.nearest  # means are measured from here, to keep the precision of small differences
     means = np.array([p.nearest - base + p.offset for p in (left, flat, right)])
     mean = inner(shares, means)
-    var = inner(shares, np.array([left.var, flat.var, right.var]) + (means - mean) ** 2)  # (41)
+    var = inner(shares, np.array([left.var, flat.var, right.var]) + (means - mean) ** 2)  # (G.4)
     # Either form of the shift cancels where the other does not.
     apart = float(shares[0] - shares[2])
-    shift = v * apart if v <= 1.0 or abs(apart) > 0.5 else base - d + mean  # (40)
+    shift = v * apart if v <= 1.0 or abs(apart) > 0.5 else base - d + mean  # (G.3)
     tail = float(shares[0] + shares[2])
     beyond = inner(shares, np.array([-(left.nearest + left.offset), 0.0, right.nearest + right.offset]))
     return Evidence(
-        log_density=log_total - log(2 * (1 + epsilon)),  # (38)
+        log_density=log_total - log(2 * (1 + epsilon)),  # (G.1)
         shift=shift,
         var=var,
         tail=tail,
-        scale_slope=beyond - 1.0,  # (42)
-        epsilon_slope=tail - 1 / (1 + epsilon),  # (43)
+        scale_slope=beyond - 1.0,  # (G.5)
+        epsilon_slope=tail - 1 / (1 + epsilon),  # (G.6)
     )
 
 
@@ -95,18 +95,18 @@ def normals(d: float, v: float, noise: Normals) -> Evidence:
     centers = tau_sq * d / D  # of η, under each normal
     mean = inner(posterior, centers)
     return Evidence(
-        log_density=float(logs.max()) + log(np.exp(logs - logs.max()).sum()),  # (44), (68)
+        log_density=float(logs.max()) + log(np.exp(logs - logs.max()).sum()),  # (G.7), (G.9)
         shift=-v * inner(posterior, d / D),
         var=inner(posterior, tau_sq * v / D + (centers - mean) ** 2),
         tail=0.0,
-        scale_slope=inner(posterior, centers**2 / tau_sq + v / D) - 1.0,  # (69)
+        scale_slope=inner(posterior, centers**2 / tau_sq + v / D) - 1.0,  # (G.10)
         epsilon_slope=0.0,
     )
 
 
 def flexible(d: float, v: float, shares: Floats) -> Evidence:
     """Return the evidence of an observation under a mixture of normals with different means, centred."""
-    centers, tau_sq = FLEXIBLE_NORMALS.centers - FLEXIBLE_NORMALS.mean(shares), FLEXIBLE_NORMALS.sds**2  # (107)
+    centers, tau_sq = FLEXIBLE_NORMALS.centers - FLEXIBLE_NORMALS.mean(shares), FLEXIBLE_NORMALS.sds**2  # (H.31)
     D, error = tau_sq + v, d - centers
     logs = np.log(shares) - 0.5 * (np.log(2 * pi * D) + error**2 / D)
     responsibilities = np.exp(logs - logs.max())
@@ -115,11 +115,11 @@ def flexible(d: float, v: float, shares: Floats) -> Evidence:
     means = centers + tau_sq * error / D  # of η, under each normal
     mean = inner(responsibilities, means)
     return Evidence(
-        log_density=float(logs.max()) + log(total),  # (108)
-        shift=-v * inner(responsibilities, error / D),  # (109)
-        var=inner(responsibilities, tau_sq * v / D + (means - mean) ** 2),  # (110)
+        log_density=float(logs.max()) + log(total),  # (H.32)
+        shift=-v * inner(responsibilities, error / D),  # (H.33)
+        var=inner(responsibilities, tau_sq * v / D + (means - mean) ** 2),  # (H.34)
         tail=0.0,
-        scale_slope=inner(responsibilities, means * error / D + v / D) - 1.0,  # (111)
+        scale_slope=inner(responsibilities, means * error / D + v / D) - 1.0,  # (H.35)
         epsilon_slope=0.0,
         responsibilities=responsibilities,
     )
@@ -164,7 +164,7 @@ def move_weights(prior: Weights, x: Floats, move: float, left: float) -> Weights
     h = inner(x, Px)
     if h <= MIN_SIGNAL:  # x'w is known exactly: there is nothing to learn
         return prior
-    guarded, floor = guard(prior.cov, x, h)  # (28)
+    guarded, floor = guard(prior.cov, x, h)  # (C.31)
     shrink = max(1.0 - left / h, 0.0) / max(h, floor)
-    mean = prior.mean + Px * (move / h)  # (45)
-    return Weights(mean, guarded - shrink * np.outer(Px, Px))  # (46)
+    mean = prior.mean + Px * (move / h)  # (G.11)
+    return Weights(mean, guarded - shrink * np.outer(Px, Px))  # (G.12)

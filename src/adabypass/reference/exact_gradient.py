@@ -29,7 +29,7 @@ class Slopes(NamedTuple):
 
 
 def start(omega: Omega, n_features: int) -> Slopes:
-    """Return the derivatives of the prior belief: α = a/b, and V of (6)."""
+    """Return the derivatives of the prior belief: α = a/b, and V of (A.8)."""
     a, b, epsilon = omega
     theta = np.zeros((3, 4))
     theta[0, 0], theta[1, 0] = 1 / b, -a / b**2
@@ -53,12 +53,12 @@ def update(belief: Belief, slopes: Slopes, x: Floats, y: float, spec: AdaBypassS
 def adapt(belief: Belief, slopes: Slopes, x: Floats, e: float, spec: AdaBypassSpec) -> Omega:
     """Move a, b and ε, each along its own derivative of the loss."""
     error, var = e - belief.theta.noise_mean, bypass.predict(belief, x)[1]
-    d = belief.theta.noise_prec * (slopes.mean @ x) * error  # (239)
+    d = belief.theta.noise_prec * (slopes.mean @ x) * error  # (D.17)
     if "E8" in spec.corrections:
         mean_slope, var_slope = forecast_slopes(slopes, belief, x)
-        d = mean_slope * error / var + var_slope * (error**2 / var - 1) / (2 * var)  # (240)
+        d = mean_slope * error / var + var_slope * (error**2 / var - 1) / (2 * var)  # (D.18)
     moved = np.array(belief.omega) + spec.aggressiveness * d
-    return Omega(*(float(v) for v in np.clip(moved, spec.omega_min, MAX_HYPERPARAMETER)))  # (31)
+    return Omega(*(float(v) for v in np.clip(moved, spec.omega_min, MAX_HYPERPARAMETER)))  # (D.4)
 
 
 def sweep_slopes(
@@ -79,24 +79,24 @@ def sweep_slopes(
     s, n, k, e, n_features = seen
     d_alpha, d_beta, d_mu, d_V, d_s, d_k, d_e, d_a, d_b, d_epsilon = inputs
     q, d_q = 1 / alpha, -d_alpha / alpha**2
-    h, d_h = s + n * q, d_s + n * d_q  # (16)
-    D, d_D = h + 1 / beta, d_h - d_beta / beta**2  # (17)
-    c, d_c = e - mu, d_e - d_mu  # (18)
+    h, d_h = s + n * q, d_s + n * d_q  # (C.11)
+    D, d_D = h + 1 / beta, d_h - d_beta / beta**2  # (C.12)
+    c, d_c = e - mu, d_e - d_mu  # (C.13)
     if "E1" in corrections:
-        p2, d_p2 = n * q**2, 2 * n * q * d_q  # (230)
+        p2, d_p2 = n * q**2, 2 * n * q * d_q  # (D.8)
     else:
-        p2, d_p2 = k + 2 * s * q + n * q**2, d_k + 2 * q * d_s + 2 * h * d_q  # (19)
+        p2, d_p2 = k + 2 * s * q + n * q**2, d_k + 2 * q * d_s + 2 * h * d_q  # (C.14)
     part, d_part = h / D, (d_h - h / D * d_D) / D
-    r, d_r = e - c * part, d_e - d_c * part - c * d_part  # (20)
+    r, d_r = e - c * part, d_e - d_c * part - c * d_part  # (C.15)
     spread = 2 * omega.b + p2 * c**2 / D**2 + n_features * q - p2 / D
     d_spread = 2 * d_b + (c**2 / D**2 - 1 / D) * d_p2 + 2 * p2 * c / D**2 * d_c + n_features * d_q
     d_spread += (p2 / D**2 - 2 * p2 * c**2 / D**3) * d_D
     shape = 2 * omega.a + (n_features if "E2" in corrections else 0)
     is_free = spread > 0 and MIN_PREC < shape / spread < MAX_PREC
-    new_alpha = (2 * d_a - shape / spread * d_spread) / spread if is_free else 0 * d_a  # of (21)
+    new_alpha = (2 * d_a - shape / spread * d_spread) / spread if is_free else 0 * d_a  # of (C.16)
     rho = max((r - mu) ** 2 + part / beta + V, MIN_RHO)
     d_rho = 2 * (r - mu) * (d_r - d_mu) + d_part / beta - part * d_beta / beta**2 + d_V
-    new_beta = (-0.5 * rho**-1.5 if "E3" in corrections else bessel_ratio_slope(rho)) * d_rho  # of (23)
+    new_beta = (-0.5 * rho**-1.5 if "E3" in corrections else bessel_ratio_slope(rho)) * d_rho  # of (C.18)
     q_mu = noise_mean(r, beta, omega.epsilon, atoms="E4" in corrections)
     by_r, by_beta, by_epsilon = noise_mean_slopes(q_mu, r, beta, omega.epsilon, "E4" in corrections)
     new_mu, new_V = (by_r[i] * d_r + by_beta[i] * d_beta + by_epsilon[i] * d_epsilon for i in (0, 1))
@@ -108,13 +108,13 @@ def noise_mean_slopes(
 ) -> tuple[tuple[float, float], tuple[float, float], tuple[float, float]]:
     """Return the derivatives of the mean and variance of q(μ) by r, β and ε."""
     mean, var, third, fourth = q.mean, q.central(2), q.central(3), q.central(4)
-    by_r = beta * var, beta * third  # (233)
-    by_beta = (r - mean) * var - third / 2, (r - mean) * third - (fourth - var**2) / 2  # (234)
+    by_r = beta * var, beta * third  # (D.11)
+    by_beta = (r - mean) * var - third / 2, (r - mean) * third - (fourth - var**2) / 2  # (D.12)
     by_mean = by_var = 0.0
     for end, share in zip((-epsilon, epsilon), q.ends, strict=True):
         off = end - mean
         weight = 1 + (np.sign(end) * beta * (r - end) if atoms else 0.0)
-        by_mean += share * (weight * off + (np.sign(end) if atoms else 0.0))  # (235)
+        by_mean += share * (weight * off + (np.sign(end) if atoms else 0.0))  # (D.13)
         by_var += share * (weight * (off**2 - var) + (2 * np.sign(end) * off if atoms else 0.0))
     return by_r, by_beta, (by_mean, by_var)
 
@@ -130,22 +130,22 @@ def follow(
     J = sweep_slopes(theta, omega, seen, here, corrections)
     inputs = np.concatenate([np.zeros((4, 3)), [d_s, d_k, d_e], np.eye(3)])
     right = sweep_slopes(theta, omega, seen, inputs, corrections)
-    d_theta = np.asarray(np.linalg.solve(np.eye(4) - J, right).T, dtype=np.float64)  # (236)
+    d_theta = np.asarray(np.linalg.solve(np.eye(4) - J, right).T, dtype=np.float64)  # (D.14)
     d_alpha, d_beta, d_mu, _ = d_theta.T
     q, d_q = 1 / theta.drift_prec, -d_alpha / theta.drift_prec**2
     p, d_p = u + q * x, d_u + np.outer(d_q, x)
     D = seen.s + q * seen.n + 1 / theta.noise_prec
     d_D = d_s + seen.n * d_q - d_beta / theta.noise_prec**2
     c, d_c = seen.e - theta.noise_mean, d_e - d_mu
-    mean = slopes.mean + d_p * c / D + np.outer(d_c / D - c * d_D / D**2, p)  # (237)
+    mean = slopes.mean + d_p * c / D + np.outer(d_c / D - c * d_D / D**2, p)  # (D.15)
     both = d_p[:, :, None] * p
     cov = slopes.cov + d_q[:, None, None] * np.eye(len(x)) - (both + both.transpose(0, 2, 1)) / D
-    cov += d_D[:, None, None] / D**2 * np.outer(p, p)  # (238)
+    cov += d_D[:, None, None] / D**2 * np.outer(p, p)  # (D.16)
     return Slopes(d_theta, mean, cov)
 
 
 def forecast_slopes(slopes: Slopes, belief: Belief, x: Floats) -> tuple[Floats, Floats]:
-    """Return the derivatives of the predictive mean (13) and variance (14)."""
+    """Return the derivatives of the predictive mean (C.8) and variance (C.9)."""
     d_alpha, d_beta, d_mu, _ = slopes.theta.T
     mean = slopes.mean @ x + d_mu
     var = (slopes.cov @ x) @ x - inner(x, x) * d_alpha / belief.theta.drift_prec**2

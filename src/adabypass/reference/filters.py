@@ -42,7 +42,7 @@ class Newest(NamedTuple):
 
     def min_scale(self, units: Units) -> float:
         """Return the minimum noise scale, given that the last digits of the newest observation are rounded."""
-        return RESOLUTION * abs(self.y) / units.y_scale  # (85)
+        return RESOLUTION * abs(self.y) / units.y_scale  # (H.43)
 
 
 class Level(NamedTuple):
@@ -55,13 +55,13 @@ class Level(NamedTuple):
         """Return the distance of a forecast from the running mean of y, in running standard deviations."""
         return min(
             max((forecast - self.mean) / sqrt(self.var), -spec.max_level_distance), spec.max_level_distance
-        )  # (105)
+        )  # (H.29)
 
 
 def level_log(slope: float, level: float, law: LevelLaw) -> float:
     """Return the log of the noise scale at a level, relative to that at level 0."""
     if law is LevelLaw.LINEAR:
-        return 0.5 * log(((1 + slope * level) ** 2 + LEVEL_FLOOR**2) / (1 + LEVEL_FLOOR**2))  # (106)
+        return 0.5 * log(((1 + slope * level) ** 2 + LEVEL_FLOOR**2) / (1 + LEVEL_FLOOR**2))  # (H.30)
     return slope * level
 
 
@@ -81,7 +81,7 @@ class Learned(NamedTuple):
     def moved(self, slope: float, information: float, low: float, high: float, spec: AutoBypassSpec) -> "Learned":
         """Update the parameter by the slope of the evidence and the information of one observation."""
         prec = self.prec + information - spec.prec_decay * (self.prec - spec.prior_prec)
-        return Learned(min(max(self.value + slope / prec, low), high), prec)  # (100)
+        return Learned(min(max(self.value + slope / prec, low), high), prec)  # (H.24)
 
 
 class Volatility(NamedTuple):
@@ -94,7 +94,7 @@ class Volatility(NamedTuple):
     def decay(self, setting: Setting, spec: AutoBypassSpec) -> float:
         """Return the factor by which the fast component decays at each step."""
         decay = 1 - (1 - setting.fast_decay) * exp(self.log_decay_ratio.value)
-        return min(max(decay, 0.0), spec.max_fast_decay)  # (102)
+        return min(max(decay, 0.0), spec.max_fast_decay)  # (H.26)
 
 
 class Effects(NamedTuple):
@@ -145,7 +145,7 @@ class Shifts(NamedTuple):
     def share(self) -> float:
         """Return the shrinkage factor: the fraction of the variance of the shifts that is not noise."""
         size = float(np.var(self.values))
-        return max(0.0, 1 - self.noise * float(np.mean(self.variances)) / size) if size > 0 else 0.0  # (225)
+        return max(0.0, 1 - self.noise * float(np.mean(self.variances)) / size) if size > 0 else 0.0  # (H.41)
 
     def added(self, step: int) -> float:
         """Return the shift of the forecast at a step."""
@@ -158,10 +158,10 @@ class Shifts(NamedTuple):
             error = min(max(error, -largest), largest)
         rate = max(spec.shift_rate, 1 / (spec.shift_prior + n_seen / spec.period))
         values, variances = self.values.copy(), self.variances.copy()
-        values[step] += rate * (error + self.added(step) - values[step])  # (223)
+        values[step] += rate * (error + self.added(step) - values[step])  # (H.39)
         variances[step] = (1 - rate) ** 2 * variances[step] + rate**2
         noise_rate = max(spec.level_rate, 1 / (n_seen + 2)) if self.noise > 0 else 1.0
-        return Shifts(values, variances, self.noise + noise_rate * (error**2 - self.noise))  # (224)
+        return Shifts(values, variances, self.noise + noise_rate * (error**2 - self.noise))  # (H.40)
 
 
 class Shared(NamedTuple):
@@ -186,7 +186,7 @@ class Filter(NamedTuple):
     def noise_scale(self, level: float, setting: Setting, shared: Shared) -> float:
         """Return the noise scale, in standard units."""
         of_level = level_log(self.level_slope.value, level, setting.level_law)
-        return max(exp(self.slow + self.fast + of_level + shared.season_log), shared.min_scale)  # (85), (106), (113)
+        return max(exp(self.slow + self.fast + of_level + shared.season_log), shared.min_scale)  # (H.37), (H.43)
 
     def unit_var(self, setting: Setting, shared: Shared) -> float:
         """Return the variance of the noise, in units of the squared noise scale."""
@@ -224,8 +224,8 @@ def normalised_slope(
     """
     rate, slope = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence.scale_slope
     square = each.scale_slope_sq + rate * (slope**2 - each.scale_slope_sq)
-    slope = _bounded(slope / sqrt(square + 1e-12), setting.max_slope)  # (54)
-    return max(slope, 0.0) if newest.n_repeats > spec.max_repeats else slope, square  # (84)
+    slope = _bounded(slope / sqrt(square + 1e-12), setting.max_slope)  # (H.21)
+    return max(slope, 0.0) if newest.n_repeats > spec.max_repeats else slope, square  # (H.42)
 
 
 def learn_noise(
@@ -241,11 +241,11 @@ def learn_noise(
     """Update the scale and shape of the noise along the evidence; after many equal values the scale cannot fall."""
     rate, says = max(spec.slope_rate, 1 / (n_seen + 2)), seen.evidence
     slope, scale_sq = normalised_slope(each, setting, seen, n_seen, newest, spec)
-    slow = each.slow + max(setting.slow_rate, 1 / (n_seen + 3)) * slope  # (55)
+    slow = each.slow + max(setting.slow_rate, 1 / (n_seen + 3)) * slope  # (H.22)
     steepest = spec.max_level_slope
     by_slope = level_log_slope(each.level_slope.value, seen.level, setting.level_law)
     learned = follow_volatility(each, setting, volatility, slope, seen.error, spec)._replace(
-        slow=max(slow, log(least)) if least > 0 else slow,  # (85)
+        slow=max(slow, log(least)) if least > 0 else slow,  # (H.43)
         scale_slope_sq=scale_sq,
         level_slope=each.level_slope.moved(slope * by_slope, by_slope**2, -steepest, steepest, spec),
     )
@@ -253,7 +253,7 @@ def learn_noise(
         return learned
     epsilon_sq = each.epsilon_slope_sq + rate * (says.epsilon_slope**2 - each.epsilon_slope_sq)
     slope = _bounded(says.epsilon_slope / sqrt(epsilon_sq + 1e-12), spec.max_epsilon_slope)
-    epsilon = each.epsilon * exp(spec.epsilon_rate * slope)  # (56)
+    epsilon = each.epsilon * exp(spec.epsilon_rate * slope)  # (H.23)
     epsilon = min(max(epsilon, spec.min_epsilon), spec.max_epsilon)
     return learned._replace(epsilon=epsilon, epsilon_slope_sq=epsilon_sq)
 
@@ -263,7 +263,7 @@ def learn_volatility(
 ) -> Volatility:
     """Update the parameters of a noise model by the mean over its filters, weighted by `weights`."""
     weights, effects = weights / weights.sum(), np.array([each.effects for each in filters])
-    along, information = (weights * slopes) @ effects, weights @ effects**2  # means, in (100)
+    along, information = (weights * slopes) @ effects, weights @ effects**2  # means, in (H.24)
     most = spec.max_leverage
     bounds = (
         (-most, most),
@@ -280,7 +280,7 @@ def follow_volatility(
     """Update the fast component of the scale along the slope, with leverage: more after errors of one sign."""
     if setting.fast_rate == 0:
         return each
-    error = -_bounded(error, spec.max_error)  # (101)
+    error = -_bounded(error, spec.max_error)  # (H.25)
     rate, news = setting.fast_rate * exp(volatility.fast_log.value), slope + volatility.leverage.value * error
     return move_fast(each, volatility.decay(setting, spec), rate, news, error)
 
@@ -289,8 +289,8 @@ def move_fast(each: Filter, decay: float, rate: float, news: float, error: float
     """Decay the fast component and add the news; propagate its derivatives by the learned parameters."""
     kept, effects = max(decay - rate, 0.0), each.effects
     return each._replace(
-        fast=decay * each.fast + rate * news,  # (103)
-        effects=Effects(  # (104)
+        fast=decay * each.fast + rate * news,  # (H.27)
+        effects=Effects(  # (H.28)
             leverage=kept * effects.leverage + rate * error,
             fast_log=kept * effects.fast_log + rate * news,
             log_decay_ratio=kept * effects.log_decay_ratio - (1 - decay) * each.fast,

@@ -27,7 +27,7 @@ def start(spec: SequentialKalmanSpec, n_features: int) -> Belief:
 def predict(belief: Belief, x: Floats) -> tuple[float, float]:
     """Return the predictive mean and variance of the observation at `x`."""
     prior = drift(belief.weights, belief.drift_var)
-    return inner(x, prior.mean), inner(x, prior.cov @ x) + belief.noise_var  # (34)
+    return inner(x, prior.mean), inner(x, prior.cov @ x) + belief.noise_var  # (F.1)
 
 
 def update(belief: Belief, x: Floats, y: float, spec: SequentialKalmanSpec) -> Belief:
@@ -38,8 +38,8 @@ def update(belief: Belief, x: Floats, y: float, spec: SequentialKalmanSpec) -> B
     error = y - inner(x, weights.mean)
     n = inner(x, x)
     unexplained = error**2 - inner(x, weights.cov @ x)
-    drift_var = min(max((unexplained - noise_var) / n, 0.0), 1 / MIN_PREC) if n > 0.0 else 0.0  # (35)
+    drift_var = min(max((unexplained - noise_var) / n, 0.0), 1 / MIN_PREC) if n > 0.0 else 0.0  # (F.2)
     posterior, _, _ = condition(drift(weights, drift_var), x, error, noise_var)
     if spec.adapt_noise:
-        noise_var += (max(unexplained, 0.0) - noise_var) / (n_seen + 2)  # (36)
+        noise_var += (max(unexplained, 0.0) - noise_var) / (n_seen + 2)  # (F.3)
     return Belief(posterior, drift_var, noise_var, n_seen + 1)

@@ -1,4 +1,4 @@
-"""Forecasts many steps ahead: equations (62)-(65) and (70), one component at a time, with every covariance in full."""
+"""Forecasts many steps ahead: equations (K.7)-(K.11), one component at a time, with every covariance in full."""
 
 from typing import NamedTuple
 
@@ -59,9 +59,9 @@ def _component(
         CR = R @ cov @ R.T  # of the regressors
         WR = S @ R.T  # of the weights with them
         gradient = np.concatenate([r, np.zeros(len(mean) - n_weights)]) + R.T @ w + d
-        value = mixture.y_center + d @ mean + w @ r + np.trace(WR)  # (62)
+        value = mixture.y_center + d @ mean + w @ r + np.trace(WR)  # (K.7)
         signal = gradient @ cov @ gradient + np.sum(S[:, :n_weights] * CR) + np.sum(WR * WR.T)
-        along = cov @ gradient  # (63)
+        along = cov @ gradient  # (K.8)
         here = n_weights + n_values + step
         mean[here] = value
         cov[here, :] = cov[:, here] = along
@@ -70,14 +70,14 @@ def _component(
         season_log = mixture.season_logs[step % len(mixture.season_logs)]
         is_linear = len(mixture.level_linear) and mixture.level_linear[k]
         law = LevelLaw.LINEAR if is_linear else LevelLaw.EXPONENTIAL
-        scale_here = scale * np.exp(level_log(mixture.level_slope[k], float(level), law) + season_log)  # (106), (113)
+        scale_here = scale * np.exp(level_log(mixture.level_slope[k], float(level), law) + season_log)  # (H.30), (H.37)
         noise_var = scale_here**2 * unit_var
         cov[here, here] = signal + noise_var
         if len(mixture.differenced) and mixture.differenced[k]:
             u = mixture.direction(r)
             cov[:n_weights, here] += u * noise_var
             cov[here, :n_weights] += u * noise_var
-            cov[:n_weights, :n_weights] += np.outer(u, u) * noise_var  # (122)
+            cov[:n_weights, :n_weights] += np.outer(u, u) * noise_var  # (H.20)
         means.append(value)
         signal_vars.append(signal)
         scales.append(scale_here)
@@ -103,7 +103,7 @@ def damped(
     mixture: LinearMixture, k: int, design: Design, past: Past, lags: "np.ndarray[tuple[int], np.dtype[np.int64]]",
     damping: Floats,
 ) -> Floats:  # fmt: skip
-    """Return the mean weights that do not let the series explode, turned about where the series is: (64), (70)."""
+    """Return the mean weights that do not let the series explode, turned about where the series is: (K.9), (K.10)."""
     mean: Floats = mixture.mean[k].copy()
     mean[lags] *= damping
     if len(lags) and (mixture.intercept or design.bias):

@@ -18,11 +18,11 @@ def update(weights: Floats, x: Floats, y: float, spec: PassiveAggressiveSpec) ->
     if isnan(y) or n == 0.0:
         return weights
     error = y - predict(weights, x)
-    loss = max(abs(error) - spec.epsilon, 0.0)  # (7)
+    loss = max(abs(error) - spec.epsilon, 0.0)  # (B.1)
     if spec.variant == "PA":
-        tau = loss / n  # (8)
+        tau = loss / n  # (B.2)
     elif spec.variant == "PA-I":
-        tau = min(spec.C, loss / n)  # (9)
+        tau = min(spec.C, loss / n)  # (B.3)
     else:
-        tau = loss / (n + 1 / (2 * spec.C))  # (10)
-    return weights + copysign(tau, error) * x  # (11)
+        tau = loss / (n + 1 / (2 * spec.C))  # (B.4)
+    return weights + copysign(tau, error) * x  # (B.5)

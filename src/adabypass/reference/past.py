@@ -1,4 +1,4 @@
-"""The past of a series as state: equations (66) and (91)-(95).
+"""The past of a series as state: equations (K.2)-(K.6) and (K.12).
 
 Pure functions, for one component at a time where the kernel has all: the past in, the past out.
 """
@@ -19,7 +19,7 @@ def features(past: Past, design: Design, exog: Floats) -> tuple[Floats, float]:
     taps = [float(tap) for tap in design.taps]
     x = [1.0] if design.bias else []
     for lag in design.lags:
-        x.append(sum(tap * float(past.values[lag - 1 + j]) for j, tap in enumerate(taps)))  # (91)
+        x.append(sum(tap * float(past.values[lag - 1 + j]) for j, tap in enumerate(taps)))  # (K.2)
     base = -sum(tap * float(past.values[j]) for j, tap in enumerate(taps[1:]))
     return np.array([*x, *exog]), base
 
@@ -36,7 +36,7 @@ def extra_var(past: Past, design: Design, mixture: LinearMixture) -> Floats:
     for k, (damping, shrink) in enumerate(stabilisation(mixture, design, horizon)):
         slope = A.T @ (damping * mixture.mean[k][at]) + d
         cov = shrink**2 * (mixture.cov[k] + mixture.drift[k])[np.ix_(at, at)]
-        gains.append(slope @ past.cov @ slope + np.trace(cov @ A @ past.cov @ A.T))  # (66)
+        gains.append(slope @ past.cov @ slope + np.trace(cov @ A @ past.cov @ A.T))  # (K.12)
     return np.asarray(np.clip(gains, 0.0, MAX_VALUE))
 
 
@@ -48,7 +48,7 @@ def observe(past: Past, design: Design, y: float, mean: float, var: float, lag_w
     A = np.array([[_tap(design, int(u) - (lag - 1)) for u in past.unknown] for lag in design.lags])
     d = np.array([-_tap(design, int(u) + 1) if u < design.difference else 0.0 for u in past.unknown])
     slope = A.reshape(len(design.lags), len(past.unknown)).T @ lag_weights + d
-    along = past.cov @ slope  # (92)  covariance of the forecast with the unknown values
+    along = past.cov @ slope  # (K.3)  covariance of the forecast with the unknown values
     due, seen_var = float(slope @ along), min(past.largest**2, MAX_VALUE)
     says_nothing = not max(var, due) <= KNOWS_NOTHING * seen_var and len(past.values) > 0
     if says_nothing:
@@ -57,14 +57,14 @@ def observe(past: Past, design: Design, y: float, mean: float, var: float, lag_w
         if says_nothing:
             along, due = np.zeros_like(along), 0.0
         var = max(var, due)
-        wide = np.block([[past.cov, along[:, None]], [along[None, :], np.array([[var]])]])  # (93)
+        wide = np.block([[past.cov, along[:, None]], [along[None, :], np.array([[var]])]])  # (K.4)
         first = int(len(wide) > MAX_UNKNOWN)  # then the oldest is taken as known
         return _shifted(past._replace(unknown=np.append(past.unknown, -1)[first:], cov=wide[first:, first:]), mean)
     var = max(var, due)
     values, cov = past.values.copy(), past.cov
     if len(past.unknown) and var > 0:
-        values[past.unknown] += along / var * (y - mean)  # (94)
-        cov = cov - np.outer(along, along) / var  # (95)
+        values[past.unknown] += along / var * (y - mean)  # (K.5)
+        cov = cov - np.outer(along, along) / var  # (K.6)
         cov[np.diag_indices(len(cov))] = np.maximum(cov.diagonal(), 0.0)
     return _shifted(past._replace(values=values, cov=cov, largest=max(past.largest, abs(y))), y)
 

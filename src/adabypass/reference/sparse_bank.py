@@ -27,7 +27,7 @@ class SparseState(NamedTuple):
     n_seen: int
     n_steps: int  # number of observations, missing ones included
     bank: Bank | None  # None while the scale of y is unknown
-    log_new_slope_sd: Learned  # log of the prior standard deviation of new slopes, relative to (183)
+    log_new_slope_sd: Learned  # log of the prior standard deviation of new slopes, relative to (M.7)
 
 
 def nothing_seen(n_features: int) -> SparseState:
@@ -45,7 +45,7 @@ def opened(state: SparseState, x: Floats, spec: AutoBypassSpec) -> Bank:
     here, moved = _of_weights(is_new, spec), []
     for walk in bank.walks:
         mean, own = np.where(here, 0.0, walk.weights.mean), walk.weights.cov.diagonal()
-        own = np.where(here, exp(2 * state.log_new_slope_sd.value) / max(int(np.count_nonzero(x)), 1), own)  # (183)
+        own = np.where(here, exp(2 * state.log_new_slope_sd.value) / max(int(np.count_nonzero(x)), 1), own)  # (M.7)
         cov = np.where(np.eye(len(own), dtype=bool), np.diag(own), walk.weights.cov)
         moved.append(walk._replace(weights=Weights(mean, cov)))
     units, anchor = bank.units._replace(x_scale=x_scale), bank.anchor._replace(var=var)
@@ -86,7 +86,7 @@ def _step(state: SparseState, before: Bank, x: Floats, y: float, spec: AutoBypas
         counts = counts + is_seen
         rate = np.maximum(spec.anchor_rate, 1 / (counts + 1))
         moved = sizes + rate * (z[int(spec.intercept) :] ** 2 - sizes)
-        sizes = np.where(is_seen, np.maximum(moved, spec.min_anchor_var), sizes)  # (186)
+        sizes = np.where(is_seen, np.maximum(moved, spec.min_anchor_var), sizes)  # (M.10)
     zeros, ones = np.zeros_like(sizes), np.ones_like(sizes)
     anchor = Anchor(zeros, sizes, zeros, ones)
     return state._replace(bank=learned._replace(anchor=anchor), counts=counts, sizes=sizes), log_density
@@ -107,10 +107,10 @@ def learn_prior(
     for k, ((_, h), (move, left)) in enumerate(zip(signals, posteriors, strict=True)):
         new_var = exp(2 * log_new_slope_sd.value) / np.count_nonzero(x) * float(np.sum(z[here] ** 2))
         part = min(new_var / h, 1.0)
-        slope += shares[k] * part * ((min(left, h) - h) / h + move**2 / h)  # (188)
+        slope += shares[k] * part * ((min(left, h) - h) / h + move**2 / h)  # (M.12)
         effect += shares[k] * 2 * (part * h / (h + bank.of_walk(k, noise, bank.shares))) ** 2
     slope = min(max(slope, -spec.max_error), spec.max_error)
-    return log_new_slope_sd.moved(slope, effect, MIN_LOG_NEW_SLOPE_SD, 0.0, spec)  # (189)
+    return log_new_slope_sd.moved(slope, effect, MIN_LOG_NEW_SLOPE_SD, 0.0, spec)  # (M.13)
 
 
 def _of_weights(of_features: Any, spec: AutoBypassSpec) -> Any:
@@ -145,7 +145,7 @@ def _in_units(bank: Bank, y_center: float, y_scale: float, spec: AutoBypassSpec)
         mean = walk.weights.mean * ratio
         if spec.intercept:
             mean[0] += move
-        moved.append(walk._replace(weights=Weights(mean, walk.weights.cov * ratio**2)))  # (187)
+        moved.append(walk._replace(weights=Weights(mean, walk.weights.cov * ratio**2)))  # (M.11)
     return bank._replace(
         units=bank.units._replace(y_center=y_center, y_scale=y_scale),
         walks=tuple(moved),

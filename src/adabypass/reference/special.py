@@ -15,12 +15,12 @@ NEGLIGIBLE_LOG = 40.0  # 1 + exp(-40) equals 1 in double precision
 def bessel_ratio(rho: float) -> float:
     """Return the mean of the generalised inverse Gaussian GIG(-1, 1, ρ): K0(√ρ) / (√ρ K1(√ρ))."""
     z = sqrt(rho)
-    return float(k0e(z) / (z * k1e(z)))  # (23)
+    return float(k0e(z) / (z * k1e(z)))  # (C.18)
 
 
 def bessel_ratio_slope(rho: float) -> float:
     """Return the derivative of `bessel_ratio`: K0' = -K1 and (z K1)' = -z K0."""
-    return (bessel_ratio(rho) ** 2 - 1 / rho) / 2  # (232)
+    return (bessel_ratio(rho) ** 2 - 1 / rho) / 2  # (D.10)
 
 
 class NoiseMean(NamedTuple):
@@ -69,7 +69,7 @@ def noise_mean(location: float, prec: float, half_width: float, atoms: bool = Fa
     total = mass.sum() + (ends.sum() if atoms else 0.0)
     share = mass / total
     if atoms:
-        d, share = np.append(d, [near_end, far_end]), np.append(share, ends / total)  # (231)
+        d, share = np.append(d, [near_end, far_end]), np.append(share, ends / total)  # (D.9)
     near, far = (float(each) for each in ends / total)
     sign = copysign(1.0, location)
     ends_in_order = (far, near) if sign > 0 else (near, far)
@@ -79,4 +79,4 @@ def noise_mean(location: float, prec: float, half_width: float, atoms: bool = Fa
 def truncated_moments(location: float, prec: float, half_width: float, atoms: bool = False) -> tuple[float, float]:
     """Return mean and variance of N(location, 1/prec) on [-half_width, half_width], with or without two atoms."""
     q = noise_mean(location, prec, half_width, atoms)
-    return q.mean, q.central(2)  # (24)
+    return q.mean, q.central(2)  # (C.19)

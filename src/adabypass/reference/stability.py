@@ -1,4 +1,4 @@
-"""Weights of lags that do not let a series explode: equations (64), (65) and (70)."""
+"""Weights of lags that do not let a series explode: equations (K.9)-(K.11)."""
 
 from math import sqrt
 
@@ -29,10 +29,10 @@ def stabilisation(mixture: LinearMixture, design: Design, horizon: int) -> list[
     answers = []
     for mean, cov, drift in zip(means, mixture.cov, mixture.drift, strict=True):
         rho = growth(mean, design.lags, n_steps)
-        damping = np.array([min(bound / rho, 1.0) ** lag for lag in design.lags])  # (64)
+        damping = np.array([min(bound / rho, 1.0) ** lag for lag in design.lags])  # (K.9)
         spread = float(np.trace((cov + horizon * drift)[np.ix_(at, at)]))
         room = max((1 - rho) / 3, 0.7 / horizon)
-        answers.append((damping, min(room / sqrt(max(spread, 1e-300)), 1.0)))  # (65)
+        answers.append((damping, min(room / sqrt(max(spread, 1e-300)), 1.0)))  # (K.11)
     return answers
 
 

@@ -1,4 +1,4 @@
-"""Structures: equations (130)-(138), (141) and (142), one structure at a time, with every covariance in full."""
+"""Structures: equations (N.1)-(N.9), (N.12) and (N.13), one structure at a time, with every covariance in full."""
 
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ def regressors(structure: Structure, season: Floats, exog: Floats, values: Float
     """Return x, with the next value = base + x @ state + noise, from past values, newest first."""
     lags = [values[lag - 1] - (values[lag] if structure.difference else 0.0) for lag in structure.lags]
     slope = [0.0] if structure.slope != "none" else []
-    return np.concatenate([[1.0], slope, season if structure.has_season else [], exog, lags])  # (130)
+    return np.concatenate([[1.0], slope, season if structure.has_season else [], exog, lags])  # (N.1)
 
 
 def _group_sizes(structure: Structure, n_season: int, n_exog: int) -> list[int]:
@@ -69,7 +69,7 @@ def dynamics(structure: Structure, n_season: int, n_exog: int) -> tuple[Floats, 
     slope = least * design.SLOPE_PRIOR_VAR
     if structure.slope != "none":
         damping = design.DAMPING if structure.slope == "damped" else 1.0
-        transition[0, 1] = transition[1, 1] = damping  # (131)
+        transition[0, 1] = transition[1, 1] = damping  # (N.2)
     if structure.slope == "damped":
         slope = (design.DAMPED_SLOPE_GAIN * gain) ** 2
     if structure.lags:
@@ -83,18 +83,18 @@ def dynamics(structure: Structure, n_season: int, n_exog: int) -> tuple[Floats, 
 def advance(belief: Belief, transition: Floats, step_cov: Floats) -> Belief:
     """Carry the state a step on."""
     mean = transition @ belief.mean
-    return belief._replace(mean=mean, cov=transition @ belief.cov @ transition.T + step_cov)  # (132)
+    return belief._replace(mean=mean, cov=transition @ belief.cov @ transition.T + step_cov)  # (N.3)
 
 
 def forecast(belief: Belief, x: Floats, base: float, noise_var: float) -> Expected:
     """Forecast the next value, of a state that has been carried on to its time."""
-    return Expected(float(base + x @ belief.mean), float(x @ belief.cov @ x + noise_var))  # (133)
+    return Expected(float(base + x @ belief.mean), float(x @ belief.cov @ x + noise_var))  # (N.4)
 
 
 def log_density(belief: Belief, expected: Expected, z: float) -> float:
     """Return the log density of Student's t at z."""
-    scale = belief.square_sum / belief.dof  # (134)
-    return float(shares.log_density(z - expected.mean, scale * expected.var, belief.dof))  # (135)
+    scale = belief.square_sum / belief.dof  # (N.5)
+    return float(shares.log_density(z - expected.mean, scale * expected.var, belief.dof))  # (N.6)
 
 
 def update(belief: Belief, x: Floats, expected: Expected, z: float) -> Belief:
@@ -103,9 +103,9 @@ def update(belief: Belief, x: Floats, expected: Expected, z: float) -> Belief:
     scale = belief.square_sum / belief.dof
     square = min(error**2 / expected.var, design.MAX_SURPRISE * scale)
     return Belief(
-        mean=belief.mean + gain * error,  # (136)
-        cov=belief.cov - expected.var * np.outer(gain, gain),  # (137)
-        square_sum=design.SCALE_DISCOUNT * belief.square_sum + square,  # (138)
+        mean=belief.mean + gain * error,  # (N.7)
+        cov=belief.cov - expected.var * np.outer(gain, gain),  # (N.8)
+        square_sum=design.SCALE_DISCOUNT * belief.square_sum + square,  # (N.9)
         dof=design.SCALE_DISCOUNT * belief.dof + 1,
     )
 
@@ -113,13 +113,13 @@ def update(belief: Belief, x: Floats, expected: Expected, z: float) -> Belief:
 def limits(lowest: float, highest: float) -> tuple[float, float]:
     """Return the limits of a structure's means, from the lowest and the highest value seen."""
     beyond = design.RANGES_BEYOND * (highest - lowest)
-    return lowest - beyond, highest + beyond  # (226)
+    return lowest - beyond, highest + beyond  # (N.14)
 
 
 def log_limits(lowest: float, highest: float, least: float) -> tuple[float, float]:
     """Return those of the log's means; `least` is the least value above 0."""
     beyond = design.RANGES_BEYOND * (np.log(highest) - np.log(least))
-    return float(np.log(least) - beyond), float(np.log(limits(lowest, highest)[1]))  # (226)
+    return float(np.log(least) - beyond), float(np.log(limits(lowest, highest)[1]))  # (N.14)
 
 
 def ahead(
@@ -171,14 +171,14 @@ def ahead(
         if structure.difference:
             slopes[at - 1] += 1.0
         base = past[0] if structure.difference else 0.0
-        variances[step] = slopes @ cov @ slopes + noise_var  # (141)
+        variances[step] = slopes @ cov @ slopes + noise_var  # (N.12)
         if structure.lags and step > 0:
             most = max(design.MAX_LAG_SPREAD**2 * (step + 1) * variances[0], max_var) + noise_var
-            variances[step] = min(variances[step], most)  # (227)
+            variances[step] = min(variances[step], most)  # (N.15)
         along = cov @ slopes
         of_exog = slice(first - exog.shape[1], first)
         reach = max(reach, abs(mean[of_exog] @ exog[step]))
-        mean[at] = np.clip(base + mean[:n] @ x, bounds[0] - reach, bounds[1] + reach)  # (142), (226)
+        mean[at] = np.clip(base + mean[:n] @ x, bounds[0] - reach, bounds[1] + reach)  # (N.13), (N.14)
         cov[at], cov[:, at] = along, along
         cov[at, at] = variances[step]
     return mean[n + len(known) :], variances

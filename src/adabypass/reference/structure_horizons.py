@@ -1,4 +1,4 @@
-"""Structures judged by their forecasts many steps ahead: equations (190)-(193), of one horizon at a time."""
+"""Structures judged by their forecasts many steps ahead: equations (N.17)-(N.20), of one horizon at a time."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ class Pending(NamedTuple):
 def scale(horizon: Horizon, scale_var: Floats, dof: Floats) -> tuple[Floats, Floats]:
     """Return squared scales and degrees of freedom at the horizon, from those one step ahead."""
     prior = np.minimum(design.HORIZON_PRIOR_DOF, dof)
-    return (horizon.square_sum + prior * scale_var) / (horizon.dof + prior), horizon.dof + prior  # (190)
+    return (horizon.square_sum + prior * scale_var) / (horizon.dof + prior), horizon.dof + prior  # (N.17)
 
 
 def judge(horizon: Horizon, pending: Pending, dof: Floats, z: Floats, slope: Floats) -> Horizon:
@@ -41,6 +41,6 @@ def judge(horizon: Horizon, pending: Pending, dof: Floats, z: Floats, slope: Flo
     if not at.any():
         return horizon
     error, var = (z - pending.mean)[at], pending.var[at]
-    scores[at] = log_density(error, scale_var[at] * var, dofs[at]) + slope[at]  # (191)
+    scores[at] = log_density(error, scale_var[at] * var, dofs[at]) + slope[at]  # (N.18)
     squares[at] = np.minimum(error**2 / var, design.MAX_SURPRISE * scale_var[at])
-    return judge_horizon(horizon, scores, squares, design.EVIDENCE_DISCOUNT, design.EVIDENCE_POWER)  # (192), (193)
+    return judge_horizon(horizon, scores, squares, design.EVIDENCE_DISCOUNT, design.EVIDENCE_POWER)  # (N.19), (N.20)

@@ -1,4 +1,4 @@
-"""AutoBypass of y, its log and its square root, mixed by evidence: equations (218)-(221)."""
+"""AutoBypass of y, its log and its square root, mixed by evidence: equations (J.1)-(J.4)."""
 
 from math import erf, exp, expm1, inf, log, nan, pi, sqrt
 from typing import NamedTuple
@@ -35,14 +35,14 @@ def transform(target: Target, value: float) -> float:
     """Return g(value)."""
     if target is Target.IDENTITY:
         return value
-    return log(value) if target is Target.LOG else float(np.sign(value)) * sqrt(abs(value))  # (218)
+    return log(value) if target is Target.LOG else float(np.sign(value)) * sqrt(abs(value))  # (J.1)
 
 
 def slope(target: Target, value: float) -> float:
     """Return the derivative of g."""
     if target is Target.IDENTITY:
         return 1.0
-    return 1 / value if target is Target.LOG else 0.5 / sqrt(abs(value))  # (219)
+    return 1 / value if target is Target.LOG else 0.5 / sqrt(abs(value))  # (J.2)
 
 
 def features(target: Target, x: Floats, units: Floats) -> Floats | None:
@@ -51,7 +51,7 @@ def features(target: Target, x: Floats, units: Floats) -> Floats | None:
     for i in np.flatnonzero(units[1:]):
         if not x[i] / units[1 + i] > 0:
             return None
-        found[i] = transform(target, x[i] / units[1 + i])  # (218)
+        found[i] = transform(target, x[i] / units[1 + i])  # (J.1)
     return found
 
 
@@ -62,7 +62,7 @@ def shares(state: State, x: Floats) -> Floats:
         for target in (Target.LOG, Target.ROOT):
             has_share[target] = state.banks[target].is_settled and features(target, x, state.units) is not None
     weight = np.where(has_share, np.exp(state.evidence - state.evidence[has_share].max()), 0.0)
-    return np.asarray(weight / weight.sum())  # (220)
+    return np.asarray(weight / weight.sum())  # (J.3)
 
 
 def moments(target: Target, mean: float, var: float) -> tuple[float, float]:
@@ -74,7 +74,7 @@ def moments(target: Target, mean: float, var: float) -> tuple[float, float]:
         return exp(mean + var / 2), expm1(var) * exp(2 * mean + var)
     ratio = mean / sqrt(var)
     first = (mean**2 + var) * erf(ratio / sqrt(2)) + 2 * mean * sqrt(var) * exp(-(ratio**2) / 2) / sqrt(2 * pi)
-    return first, mean**4 + 6 * mean**2 * var + 3 * var**2 - first**2  # (221)
+    return first, mean**4 + 6 * mean**2 * var + 3 * var**2 - first**2  # (J.4)
 
 
 def update(state: State, x: Floats, y: float, spec: AutoBypassSpec) -> tuple[State, float]:
@@ -120,7 +120,7 @@ def _learn(
         return bank, -inf
     unit = units[0]
     bank, score = warm_up.update(bank, z, transform(target, y / unit), spec.transformed)
-    return bank, score + log(slope(target, y / unit) / unit)  # (219)
+    return bank, score + log(slope(target, y / unit) / unit)  # (J.2)
 
 
 def _log_mixture(share: Floats, scores: Floats) -> float:
@@ -131,4 +131,4 @@ def _log_mixture(share: Floats, scores: Floats) -> float:
 def _weigh(evidence: Floats, share: Floats, scores: Floats, mixture: float, spec: AutoBypassSpec) -> Floats:
     """Add the log scores to the evidence; a bank without a share gets the log score of the mixture."""
     moved = spec.target_discount * evidence + np.where(share > 0, scores, mixture)
-    return np.asarray(np.maximum(moved - moved.max(), spec.min_evidence))  # (220)
+    return np.asarray(np.maximum(moved - moved.max(), spec.min_evidence))  # (J.3)

@@ -62,8 +62,8 @@ def start_forecast(state: State, spec: AutoBypassSpec) -> Start | None:
     changes = 2.0 ** (-spec.change_tail * j)
     return Start(
         mean=c,
-        shares=np.array([n, *(changes / changes.sum())]) / (n + 1),  # (81), (82)
-        noise_scales=np.array([size / n, *(size * 2.0**j)]),  # (83)
+        shares=np.array([n, *(changes / changes.sum())]) / (n + 1),  # (H.1), (H.2)
+        noise_scales=np.array([size / n, *(size * 2.0**j)]),  # (H.3)
     )
 
 
@@ -116,7 +116,7 @@ def standard_units(X: Floats, y: Floats, intercept: bool) -> Units:
         least = RESOLUTION * float(np.abs(values).max())
         if quartiles > least and intercept:
             scale = min(scale, quartiles)
-        return center, scale if scale > least else 0.0  # (49)
+        return center, scale if scale > least else 0.0  # (H.4)
 
     centers, scales = zip(*(center_and_scale(column) for column in X.T), strict=True)
     return Units(np.array(centers), np.array(scales), *center_and_scale(y))
@@ -144,7 +144,7 @@ def _set_units(state: State, spec: AutoBypassSpec) -> State:
         return state._replace(bank=None)
     widening = 1 + spec.warm_up_widening / n if n < spec.n_warm_up else 1.0
     bank = bank_of_filters.start(units, float(state.y[0]), widening, spec)
-    for x, y in zip(state.X, state.y, strict=True):  # (50)
+    for x, y in zip(state.X, state.y, strict=True):  # (H.5)
         bank, _ = bank_of_filters.update(bank, x, float(y), spec)
     season = state.bank.season if state.bank is not None else None
     if season is None and spec.period > 1:

@@ -156,7 +156,7 @@ class Bypass(Regressor):
     def lower_bound(self, x: object, y: object) -> float:
         """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
 
-        Equation (242) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
+        Equation (C.34) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
         nothing is learned.
         """
         return _lower_bound(self, x, y)
@@ -183,7 +183,7 @@ class AdaBypass(Regressor):
         gradients, "E8" those of the whole log likelihood besides: both take a full covariance, whatever the number of
         features, and sweeps to convergence.
     covariance
-        As of `SequentialKalman`. If it is "diagonal", so is its gradient: (210) in docs/equations.md.
+        As of `SequentialKalman`. If it is "diagonal", so is its gradient: (M.14) in docs/equations.md.
 
     Examples
     --------
@@ -225,7 +225,7 @@ class AdaBypass(Regressor):
     def lower_bound(self, x: object, y: object) -> float:
         """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
 
-        Equation (242) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
+        Equation (C.34) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
         nothing is learned.
         """
         return _lower_bound(self, x, y)
@@ -235,7 +235,7 @@ class AdaBypass(Regressor):
 
 
 def _lower_bound(model: Bypass | AdaBypass, x: object, y: object) -> float:
-    """Return the bound (242) of the step that `y` at `x` would be."""
+    """Return the bound (C.34) of the step that `y` at `x` would be."""
     spec, learned, (mean, cov) = model._spec, model.parameters, model.weights
     assert isinstance(spec, BypassSpec)
     if cov is None:

@@ -49,7 +49,7 @@ MAX_FULL_FEATURES = 200
 """Maximum number of features with which covariance="auto" means full covariances."""
 
 MIN_LOG_NEW_SLOPE_SD = -12.0
-"""Minimum log of the prior standard deviation of a new sparse slope, relative to (183)."""
+"""Minimum log of the prior standard deviation of a new sparse slope, relative to (M.7)."""
 
 LANES = 8
 """Number of random walks that the weights follow. Compiled code updates them together: numerics/c/kernels.h."""

@@ -60,7 +60,7 @@ def _slopes(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats,
     scale, square = (spec.view(row, name, n_features) for name in ("slope_scale", "slope_square"))
     anchored = np.array([setting.anchored for setting in spec.filters()[: spec.n_walks]])
     divisor = np.where(anchored, np.where(scale > 0, square, 1.0)[:, None], 1.0)
-    within = spec.view(row, "slope_var", n_features) + spec.view(row, "drift_sum", n_features) / divisor  # (185)
+    within = spec.view(row, "slope_var", n_features) + spec.view(row, "drift_sum", n_features) / divisor  # (M.9)
     level = spec.view(row, "walk_mean", n_features)[0] if spec.intercept else np.zeros(spec.n_walks)
     return level, spec.view(row, "slope_mean", n_features), np.maximum(within, 0.0)
 
@@ -88,7 +88,7 @@ def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> Linear
         mean=mean,
         cov=cov,
         drift=drift,
-        noise_scale=np.maximum(y_scale * np.exp(slow + fast), floor),  # (85)
+        noise_scale=np.maximum(y_scale * np.exp(slow + fast), floor),  # (H.43)
         epsilon=np.where(family == Family.INSENSITIVE, epsilon, 0.0),
         family=family,
         fading=fast,
@@ -118,7 +118,7 @@ def _season_logs(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
     step, angle = int(spec.layout.scalar(row, "season_step")), 2 * np.pi * np.arange(spec.period) / spec.period
     cosine, sine = spec.view(row, "season_wave", n_features)
     waves = cosine * np.sqrt(2) * np.cos(angle) + sine * np.sqrt(2) * np.sin(angle)
-    return np.roll(spec.view(row, "season_log", n_features) + waves, -step)  # (113)
+    return np.roll(spec.view(row, "season_log", n_features) + waves, -step)  # (H.37)
 
 
 def _feature_size(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:
@@ -131,7 +131,7 @@ def _fade(spec: AutoBypassSpec, log_decay_ratio: Floats) -> Floats:
     """Return the share of each filter's fast part that is left a step later."""
     decay = np.array([setting.fast_decay for setting in spec.filters()])
     fading = (1.0 - decay) * np.repeat(np.exp(log_decay_ratio), spec.n_walks)[: spec.n_filters]
-    return np.asarray(np.clip(1.0 - fading, 0.0, spec.max_fast_decay))  # (102)
+    return np.asarray(np.clip(1.0 - fading, 0.0, spec.max_fast_decay))  # (H.26)
 
 
 def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, Floats]:
@@ -150,7 +150,7 @@ def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, 
     drift[:, slopes, slopes] = prec
     if spec.intercept:
         drift[:, 0, 0] = 1 - differenced[:, 0] + np.sum(center**2 * prec, axis=1)
-        drift[:, 0, 1:] = drift[:, 1:, 0] = -center * prec  # (53), (120)
+        drift[:, 0, 1:] = drift[:, 1:, 0] = -center * prec  # (H.8), (H.18)
     share, slow = (
         spec.view(row, name, n_features).reshape(-1, spec.n_walks) for name in ("filter_share", "filter_slow")
     )
@@ -158,7 +158,7 @@ def _drift(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats, 
     drift *= np.exp(2 * mean_slow)[:, None, None]
     q, jump_var = (np.array([getattr(setting, name) for setting in settings]) for name in ("drift_var", "jump_var"))
     jump_var[spec.view(row, "walk_consecutive_outliers", n_features) < spec.max_consecutive_outliers] = 0.0
-    return q[:, None, None] * drift, jump_var[:, None, None] * drift  # (52), (116)
+    return q[:, None, None] * drift, jump_var[:, None, None] * drift  # (H.7), (H.10)
 
 
 def _units(spec: AutoBypassSpec, row: Floats, n_features: int) -> Floats:

@@ -48,7 +48,7 @@ TRANSFORMED_LAYOUT = Layout(
 """Layout of the row of a model with transformed targets: the fields of the bank of y, then these.
 
 `target_evidence` is the log evidence for y, its log and its square root. `target_unit` is the unit of y and of every
-feature in (218): for y it is 0 before the first value, and -1 once a value was not positive; for a feature it is 0 if
+feature in (J.1): for y it is 0 before the first value, and -1 once a value was not positive; for a feature it is 0 if
 the feature is not transformed, as when its sign has changed. `log_bank` and `root_bank` are the rows of the other two
 banks, `before_log` and `before_root` the padding that aligns them."""
 
@@ -62,6 +62,6 @@ SPARSE_LAYOUT = Layout(
         Field("slope_var", lambda n_slopes, n_walks, **_: (n_slopes, n_walks)),
     )
 )
-"""Layout of the row of a sparse model: a bank whose only weight is the intercept, then the slopes of (183)-(189).
+"""Layout of the row of a sparse model: a bank whose only weight is the intercept, then the slopes of (M.7)-(M.13).
 
-`log_new_slope_sd` holds the log of the prior standard deviation of new slopes, relative to (183), and its precision."""
+`log_new_slope_sd` holds the log of the prior standard deviation of new slopes, relative to (M.7), and its precision."""

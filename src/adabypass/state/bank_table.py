@@ -325,7 +325,7 @@ class Sequences:
 
 
 class LevelLaw(IntEnum):
-    """How the noise scale follows the level of the forecast: equation (106)."""
+    """How the noise scale follows the level of the forecast: equation (H.30)."""
 
     NONE = 0
     """The scale does not depend on the level."""

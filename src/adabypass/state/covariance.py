@@ -1,4 +1,4 @@
-"""Full and diagonal covariances of the weights, and the layout of a diagonal one: equation (172)."""
+"""Full and diagonal covariances of the weights, and the layout of a diagonal one: equation (M.3)."""
 
 from functools import lru_cache
 from typing import Literal, get_args
@@ -10,7 +10,7 @@ from adabypass.validation import shown
 Covariance = Literal["auto", "full", "diagonal"]
 
 MAX_EXPLAINED = 1.0 - 1e-9
-"""Maximum of 1 - r in (182): the fraction of a weight's variance that an observation may explain."""
+"""Maximum of 1 - r in (M.6): the fraction of a weight's variance that an observation may explain."""
 MAX_FULL_FEATURES = 2000
 """Maximum number of features with which covariance="auto" means a full one: such a row takes 16 MB."""
 
@@ -29,5 +29,5 @@ def diagonal_layout(fields: tuple[Field, ...]) -> Layout:
 
 @lru_cache(maxsize=8)
 def with_gradient(layout: Layout) -> Layout:
-    """Return the layout of a row that also has the gradients of ADA-BYPASS: equations (210)-(212)."""
+    """Return the layout of a row that also has the gradients of ADA-BYPASS: equations (M.14)-(M.16)."""
     return Layout((*layout.fields, *vectors("var_gradient")))

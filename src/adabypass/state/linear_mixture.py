@@ -83,7 +83,7 @@ class LinearMixture(NamedTuple):
         if len(self.level_linear):
             proportional = np.hypot(1.0 + along, LEVEL_FLOOR) / np.hypot(1.0, LEVEL_FLOOR)
             rises = np.where(self.level_linear[chosen] > 0, proportional, rises)
-        return np.asarray(self.noise_scale[chosen] * rises * np.exp(self.season_logs[0]))  # (106), (113)
+        return np.asarray(self.noise_scale[chosen] * rises * np.exp(self.season_logs[0]))  # (H.30), (H.37)
 
     def regressors(self, x: Floats) -> Floats:
         """Return what the weights multiply, for features (..., n_features)."""
@@ -101,7 +101,7 @@ class LinearMixture(NamedTuple):
             size = np.where(self.feature_size > 0, 1 / self.feature_size, 0.0)
         along = r * size
         total = np.sum(along**2, axis=-1, keepdims=True)
-        return np.asarray(along * size / np.maximum(total, self.min_mean_square * r.shape[-1]))  # (117)
+        return np.asarray(along * size / np.maximum(total, self.min_mean_square * r.shape[-1]))  # (H.14)
 
     def advance(self) -> "LinearMixture":
         """Return the belief a step of time later, without an observation."""

@@ -1,5 +1,5 @@
 /* Drift of the weights about an anchor, and walks in differences, whose weights explain the newest observation:
-   equations (53) and (117)-(121). */
+   equations (H.8) and (H.14)-(H.19). */
 
 #ifndef ADABYPASS_DIFFERENCES_H
 #define ADABYPASS_DIFFERENCES_H
@@ -15,7 +15,7 @@ static inline void find_anchor(
     ptrdiff_t offset = bank->intercept;
     double square = level;
     for (ptrdiff_t i = 0; i < bank->n_features; i++) {
-        double center = bank->is_diagonal ? 0.0 : centers[i];                                   /* (181) */
+        double center = bank->is_diagonal ? 0.0 : centers[i];                                   /* (M.5) */
         double inverse = 1.0 / vars[i], along = (bank->z[offset + i] - center) * inverse;
         slope[offset + i] = along;                  /* (A z) of this feature */
         diagonal[offset + i] = inverse;
@@ -29,7 +29,7 @@ static inline void find_anchor(
     cross[0] = 0.0;
 }
 
-/* How an error moves the weights that are to explain an observation: the level alone, or all slopes: equation (117). */
+/* How an error moves the weights that are to explain an observation: the level alone, or all slopes: (H.14). */
 static inline void find_direction(Bank* bank)
 {
     double* u = bank->direction;
@@ -46,9 +46,9 @@ static inline void find_direction(Bank* bank)
 static inline void find_anchors(Bank* bank)
 {
     find_anchor(bank, bank->anchor_center, bank->anchor_var, 1.0, bank->anchored_slope, bank->anchored_diagonal,
-        bank->anchored_cross);                                                                  /* (53) */
+        bank->anchored_cross);                                                                  /* (H.8) */
     find_anchor(bank, bank->newest_center, bank->move_var, 0.0, bank->moved_slope, bank->moved_diagonal,
-        bank->moved_cross);                                                                     /* (120) */
+        bank->moved_cross);                                                                     /* (H.18) */
     find_direction(bank);
 }
 
@@ -61,8 +61,9 @@ static inline bool any_differenced(const Bank* bank, ptrdiff_t lane)
 /* Number of weights that an error moves. */
 static inline ptrdiff_t n_moved(const Bank* bank) { return bank->intercept ? 1 : bank->n_weights; }
 
-/* Let the weights of walks in differences, from `lane` on, explain the observation y that they have learned from: (118).
-   What was learned took `factor` outer(p, p) from the covariance; its rounding is at most `rounded` times u². */
+/* Let the weights of walks in differences, from `lane` on, explain the observation y that they have learned from:
+   (H.15). What was learned took `factor` outer(p, p) from the covariance; its rounding is at most `rounded` times
+   u². */
 INLINE void explain_newest(Bank* bank, ptrdiff_t lane, const ptrdiff_t size, double y, vec factor, vec rounded)
 {
     double most = bank->limits->max_weight;
@@ -88,7 +89,7 @@ INLINE void explain_newest(Bank* bank, ptrdiff_t lane, const ptrdiff_t size, dou
         }
 }
 
-/* Let the weights of walks in differences, from `lane` on, follow an observation that is missing: equation (119). */
+/* Let the weights of walks in differences, from `lane` on, follow an observation that is missing: equation (H.16). */
 static inline void pass_newest(Bank* bank, ptrdiff_t lane)
 {
     const double* u = bank->direction;
@@ -99,7 +100,7 @@ static inline void pass_newest(Bank* bank, ptrdiff_t lane)
             store(row + j * LANES, load(row + j * LANES) + (u[i] * u[j]) * var);
 }
 
-/* Follow the moves of feature i, whose newest value is z: equation (121). */
+/* Follow the moves of feature i, whose newest value is z: equation (H.19). */
 static inline void follow_move(Bank* bank, ptrdiff_t i, double z, double rate, double least)
 {
     double move = z - bank->newest_center[i], *var = bank->move_var + i;

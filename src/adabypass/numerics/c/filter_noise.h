@@ -1,5 +1,5 @@
 /* The noise of a bank's filters: its scale at the next observation, and what is learned of scale and shape: equations
-   (54)-(56), (84), (85), (100)-(106), (113) and (114). */
+   (H.21)-(H.30), (H.37), (H.38), (H.42) and (H.43). */
 
 #ifndef ADABYPASS_FILTER_NOISE_H
 #define ADABYPASS_FILTER_NOISE_H
@@ -9,7 +9,7 @@
 
 static inline const double* setting(const Bank* bank, int which) { return bank->settings + which * bank->n_filters; }
 
-/* Variance of a filter's noise, in units of its scale: that of the normals, or equation (5). */
+/* Variance of a filter's noise, in units of its scale: that of the normals, or equation (A.7). */
 static inline vec noise_var(const Bank* bank, ptrdiff_t k)
 {
     vec var = load(setting(bank, NOISE_VAR) + k);
@@ -20,7 +20,7 @@ static inline vec noise_var(const Bank* bank, ptrdiff_t k)
     return select(shaped, shaped_var, var);
 }
 
-/* The least noise scale that the newest observation lets through, whose last digits are rounded: equation (85). */
+/* The least noise scale that the newest observation lets through, whose last digits are rounded: equation (H.43). */
 static inline double min_scale(const Bank* bank)
 {
     return bank->limits->resolution * fabs(bank->row[LAST_Y]) / bank->row[Y_SCALE];
@@ -44,7 +44,7 @@ static inline void season_waves(const Bank* bank, double* wave)
     wave[1] = SQRT_2 * sin(angle);
 }
 
-/* What the season adds to the log of the noise's scale at the next observation: equation (113). */
+/* What the season adds to the log of the noise's scale at the next observation: equation (H.37). */
 static inline double season_effect(const Bank* bank)
 {
     double wave[2];
@@ -59,7 +59,7 @@ static inline mask is_linear(const Bank* bank, ptrdiff_t k)
     return equal(load(setting(bank, LEVEL_LAW) + k), fill(LEVEL_LAW_LINEAR));
 }
 
-/* The scale of such noise over that at level 0, squared, where slope times level is `along`: equation (106). */
+/* The scale of such noise over that at level 0, squared, where slope times level is `along`: equation (H.30). */
 static inline vec linear_square(const Bank* bank, vec along)
 {
     double least = bank->constants[LEVEL_FLOOR];
@@ -75,8 +75,8 @@ static inline void find_noise(Bank* bank, ptrdiff_t k, double least, double seas
         times = select(linear, root(linear_square(bank, along)), times);
         along = select(linear, fill(0.0), along);
     }
-    vec log_scale = load(bank->filter_slow + k) + load(bank->filter_fast + k) + (along + season);   /* (106), (113) */
-    store(bank->scale + k, larger(exponential(log_scale) * times, fill(least)));                /* (85) */
+    vec log_scale = load(bank->filter_slow + k) + load(bank->filter_fast + k) + (along + season);   /* (H.30), (H.37) */
+    store(bank->scale + k, larger(exponential(log_scale) * times, fill(least)));                /* (H.43) */
     store(bank->noise_var + k, noise_var(bank, k));
 }
 
@@ -85,7 +85,7 @@ typedef struct {
     double y;               /* in standard units; nan if it is missing */
     double observed;        /* in the user's */
     double rounded;         /* so narrow a noise shows the rounding of y */
-    double min_log_scale;       /* of the noise's scale: (85) */
+    double min_log_scale;       /* of the noise's scale: (H.43) */
     double slope_rate;      /* of the mean squares of slopes */
     double slow_rate;       /* least rate of the noise's scale */
     bool repeats;           /* whether its value has been repeated for long */
@@ -104,7 +104,7 @@ static inline Observation describe(const Bank* bank, double y, double observed)
     return seen;
 }
 
-/* The slopes over their running root mean square: equation (54). */
+/* The slopes over their running root mean square: equation (H.21). */
 static inline vec normalised(vec slope, double* mean_square, double rate)
 {
     vec square = load(mean_square);
@@ -113,7 +113,7 @@ static inline vec normalised(vec slope, double* mean_square, double rate)
     return slope / root(square + 1e-12);
 }
 
-/* Move what was learned along the evidence's slope by it, of which there is so much information: (100). */
+/* Move what was learned along the evidence's slope by it, of which there is so much information: (H.24). */
 static inline void learn(
     const Bank* bank, double* value, double* prec, vec slope, vec information, double low, double high)
 {
@@ -124,7 +124,7 @@ static inline void learn(
 }
 
 /* A number that every noise model learns, how much was seen of it, and how `filter_fast` of each of its filters depends on
-   it: equation (100). There is room for LANES noise models. */
+   it: equation (H.24). There is room for LANES noise models. */
 typedef struct {
     double* value;
     double* prec;
@@ -136,7 +136,7 @@ typedef struct {
     double rate[LANES], decay[LANES], lean[LANES];
 } Volatility;
 
-/* What was learned of it: equation (102). */
+/* What was learned of it: equation (H.26). */
 static inline Volatility volatility(const Bank* bank)
 {
     Volatility is = {{0.0}, {0.0}, {0.0}};
@@ -159,8 +159,8 @@ static inline Volatility volatility(const Bank* bank)
     return is;
 }
 
-/* Let what each noise model learns of the fast part move along the slopes of its filters: equation (100), of means over
-   the filters. */
+/* Let what each noise model learns of the fast part move along the slopes of its filters: equation (H.24), of means
+   over the filters. */
 static inline void learn_common(Bank* bank, const double* inverse_share, const Learned* learned, double low, double high)
 {
     double slope[LANES] = {0.0}, information[LANES] = {0.0};
@@ -183,7 +183,7 @@ static inline void learn_common(Bank* bank, const double* inverse_share, const L
     }
 }
 
-/* Let the fast part of the noise's scale fade, and move by `news` at a rate of `rate`: equations (103) and (104). */
+/* Let the fast part of the noise's scale fade, and move by `news` at a rate of `rate`: equations (H.27) and (H.28). */
 static inline void move_fast(Bank* bank, ptrdiff_t k, double decay, double rate, vec news, vec error)
 {
     double kept = decay > rate ? decay - rate : 0.0;
@@ -195,7 +195,7 @@ static inline void move_fast(Bank* bank, ptrdiff_t k, double decay, double rate,
 }
 
 /* Let the fast part of every noise's scale follow the slopes, which are in `term`, and errors of one sign more than of the
-   other; learn how much: equations (100)-(104). */
+   other; learn how much: equations (H.24)-(H.28). */
 static inline void learn_volatility(Bank* bank)
 {
     const double* constants = bank->constants;
@@ -213,7 +213,7 @@ static inline void learn_volatility(Bank* bank)
         double rate = is.rate[k / LANES], lean = is.lean[k / LANES];
         if (rate == 0.0) continue;
         vec sd = root(load(bank->v + k) + load(bank->noise_var + k));
-        vec error = clamp(-load(bank->d + k) / sd, -most, most);                                /* (101) */
+        vec error = clamp(-load(bank->d + k) / sd, -most, most);                                /* (H.25) */
         move_fast(bank, k, is.decay[k / LANES], rate, load(bank->term + k) + lean * error, error);
     }
 }
@@ -226,7 +226,7 @@ static inline void fade(Bank* bank)
         move_fast(bank, k, is.decay[k / LANES], 0.0, fill(0.0), fill(0.0));
 }
 
-/* Move the noise's scale along the evidence: equations (54), (55), (84) and (85). */
+/* Move the noise's scale along the evidence: equations (H.21), (H.22), (H.42) and (H.43). */
 static inline void learn_scale(Bank* bank, ptrdiff_t k, const Observation* seen)
 {
     vec slope = smaller(load(bank->scale_slope + k), fill(bank->limits->max_distance));
@@ -234,22 +234,22 @@ static inline void learn_scale(Bank* bank, ptrdiff_t k, const Observation* seen)
     double steepest = bank->constants[MAX_LEVEL_SLOPE];
     slope = normalised(slope, bank->filter_scale_slope_sq + k, seen->slope_rate);
     slope = smaller(larger(slope, -bound), bound);
-    if (seen->repeats) slope = larger(slope, fill(0.0));                                        /* (84) */
+    if (seen->repeats) slope = larger(slope, fill(0.0));                                        /* (H.42) */
     store(bank->term + k, slope);
-    slow += larger(load(setting(bank, SLOW_RATE) + k), fill(seen->slow_rate)) * slope;          /* (55) */
+    slow += larger(load(setting(bank, SLOW_RATE) + k), fill(seen->slow_rate)) * slope;          /* (H.22) */
     store(bank->filter_slow + k, clamp(slow, seen->min_log_scale, bank->limits->max_log_noise_scale));
     vec level = zero_unless(less(fill(LEVEL_LAW_NONE), load(setting(bank, LEVEL_LAW) + k)), load(bank->level + k % LANES));
     mask linear = is_linear(bank, k);
     if (any(linear)) {
         vec here = 1.0 + load(bank->filter_level_slope + k) * level;
         double least = bank->constants[LEVEL_FLOOR];
-        level = select(linear, level * here / (here * here + least * least), level);            /* slope of (106) */
+        level = select(linear, level * here / (here * here + least * least), level);            /* slope of (H.30) */
     }
     learn(bank, bank->filter_level_slope + k, bank->filter_level_prec + k, slope * level, level * level, -steepest,
         steepest);
 }
 
-/* Move the shape of insensitive noise along the evidence: equations (54) and (56). */
+/* Move the shape of insensitive noise along the evidence: equations (H.21) and (H.23). */
 static inline void learn_epsilon(Bank* bank, ptrdiff_t k, const Observation* seen)
 {
     const double* constants = bank->constants;
@@ -260,12 +260,12 @@ static inline void learn_epsilon(Bank* bank, ptrdiff_t k, const Observation* see
     double bound = constants[MAX_EPSILON_SLOPE];
     slope = clamp(normalised(slope, bank->filter_epsilon_slope_sq + k, seen->slope_rate), -bound, bound);
     store(bank->filter_epsilon_slope_sq + k, select(shaped, load(bank->filter_epsilon_slope_sq + k), square));
-    vec moved = epsilon * exponential_within(constants[EPSILON_RATE] * slope);                         /* (56) */
+    vec moved = epsilon * exponential_within(constants[EPSILON_RATE] * slope);                         /* (H.23) */
     moved = clamp(moved, constants[MIN_EPSILON], constants[MAX_EPSILON]);
     store(bank->filter_epsilon + k, select(shaped, moved, epsilon));
 }
 
-/* Move what the season adds to the log of the noise's scale along the slopes of the filters: equations (100) and (114). */
+/* Move what the season adds to the log of the noise's scale along the slopes of the filters: (H.24) and (H.38). */
 static inline void learn_season(Bank* bank)
 {
     const double* constants = bank->constants;

@@ -1,5 +1,5 @@
 /* The filters of a bank, each a walk with a noise model: their forecasts, and their evidence from an observation, in
-   standard units: equations (49)-(56). */
+   standard units: equations (H.4)-(H.8) and (H.21)-(H.23). */
 
 #ifndef ADABYPASS_FILTERS_H
 #define ADABYPASS_FILTERS_H
@@ -20,7 +20,7 @@ static void forecast_filters(Bank* bank)
             vec scale = load(bank->scale + k);
             noise += load(bank->filter_share + k) * (scale * scale * load(bank->noise_var + k));
         }
-        store(bank->walk_noise + lane, noise / load(bank->walk_share + lane));                  /* (126) */
+        store(bank->walk_noise + lane, noise / load(bank->walk_share + lane));                  /* (H.17) */
     }
 }
 

@@ -1,5 +1,5 @@
-/* What the filters of a bank forecast and learn together: their mixture weights, the anchor, shocks: equations (51),
-   (57)-(60). */
+/* What the filters of a bank forecast and learn together: their mixture weights, the anchor, shocks: equations (H.6),
+   (H.44)-(H.47). */
 
 #ifndef ADABYPASS_MIXING_H
 #define ADABYPASS_MIXING_H
@@ -22,9 +22,9 @@ static ptrdiff_t best_of(const double* share, ptrdiff_t n)
     return k;
 }
 
-/* Mean and variance of the mixture, in the user's units, after `bank->z` is set: equation (58). No walk, however small its
-   share, counts as farther from the likeliest one, or as wider, than (228) says. The square of a tiny unit is 0, but no
-   variance is. */
+/* Mean and variance of the mixture, in the user's units, after `bank->z` is set: equation (H.45). No walk, however
+   small its share, counts as farther from the likeliest one, or as wider, than (J.6) says. The square of a tiny unit is
+   0, but no variance is. */
 static void bank_forecast(Bank* bank, double* mean, double* var)
 {
     double unit = bank->row[Y_SCALE], most = bank->limits->max_value, center, spread, middle;
@@ -89,7 +89,8 @@ static inline double switching_rate(const Bank* bank, ptrdiff_t s)
     return s < bank->n_rates - 1 ? bank->switching_rates[s] : 1.0 / (bank->row[N_SEEN] + 2.0);
 }
 
-/* Move the shares of the normals of flexible noise to those that y came from, by the filters' posterior shares: (112). */
+/* Move the shares of the normals of flexible noise to those that y came from, by the filters' posterior shares:
+   (H.36). */
 static void learn_shape(Bank* bank)
 {
     const double* constants = bank->constants;
@@ -108,8 +109,8 @@ static void learn_shape(Bank* bank)
     }
 }
 
-/* Move the filters' shares to those that foresaw y, then a little to all of them: equations (57) and (58). Densities are
-   in units of exp(top). */
+/* Move the filters' shares to those that foresaw y, then a little to all of them: equations (H.44) and (H.45).
+   Densities are in units of exp(top). */
 static void reweigh(Bank* bank, double top)
 {
     ptrdiff_t K = bank->n_filters;
@@ -123,10 +124,10 @@ static void reweigh(Bank* bank, double top)
     for (ptrdiff_t s = 0; s < bank->n_rates; s++) {
         double* rated = bank->rated_share + s * K;
         double rate = switching_rate(bank, s), subtotal = dot(rated, density, K), kept = (1.0 - rate) / subtotal;
-        double weight = bank->rate_share[s] * (subtotal * inverse);                             /* (58) */
+        double weight = bank->rate_share[s] * (subtotal * inverse);                             /* (H.45) */
         bank->rate_share[s] = weight += hyper_rate * (even - weight);
         for (ptrdiff_t k = 0; k < K; k += WIDTH) {
-            vec share = kept * (load(rated + k) * load(density + k)) + rate * load(prior + k);  /* (57) */
+            vec share = kept * (load(rated + k) * load(density + k)) + rate * load(prior + k);  /* (H.44) */
             store(rated + k, share);
             store(bank->filter_share + k, s == 0 ? weight * share : load(bank->filter_share + k) + weight * share);
         }
@@ -140,7 +141,7 @@ static void copy_weights(Bank* bank, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t i = 0; i < bank->n_packed; i++) bank->walk_cov[i * LANES + to] = bank->walk_cov[i * LANES + from];
 }
 
-/* Let walks that keep failing go on from the weights of the best, which never fails: equation (59). */
+/* Let walks that keep failing go on from the weights of the best, which never fails: equation (H.46). */
 static void restart_failing(Bank* bank)
 {
     double margin = bank->constants[FAILURE_MARGIN], most = bank->constants[MAX_UNDERPERFORMANCE_COUNT], rate = 0.0;
@@ -209,7 +210,7 @@ static void summarise(Bank* bank)
     bank->row[DRIFT] = learned[1];
 }
 
-/* Follow the features' running mean and variance: equation (51). */
+/* Follow the features' running mean and variance: equation (H.6). */
 static void move_anchor(Bank* bank)
 {
     double slowest = 1.0 / (bank->row[N_SEEN] + 2.0), rate = bank->constants[ANCHOR_RATE];
@@ -232,7 +233,7 @@ static void move_anchor(Bank* bank)
     }
 }
 
-/* Follow the running mean and variance of y: equation (105). */
+/* Follow the running mean and variance of y: equation (H.29). */
 static void move_level(Bank* bank, double y)
 {
     double slowest = 1.0 / (bank->row[N_SEEN] + 2.0), rate = bank->constants[LEVEL_RATE];
@@ -245,7 +246,7 @@ static void move_level(Bank* bank, double y)
     *var = *var > least ? *var : least;
 }
 
-/* If observations keep being out of all proportion, widen every filter's noise to what is seen: equation (60). */
+/* If observations keep being out of all proportion, widen every filter's noise to what is seen: equation (H.47). */
 static void widen_after_shocks(Bank* bank, double y)
 {
     const double* constants = bank->constants;

@@ -1,4 +1,4 @@
-/* Evidence of one observation under each noise family: equations (38)-(44) and (67)-(69).
+/* Evidence of one observation under each noise family: equations (G.1)-(G.10).
 
    Everything is about η = (y - x'w)/σ, which is N(d, v) before y is seen. */
 
@@ -18,7 +18,7 @@ typedef struct {
     vec epsilon_slope;      /* d log density / d ε */
 } EvidenceLanes;
 
-/* Noise that is a mixture of n normals of mean 0: equations (44), (68) and (69). */
+/* Noise that is a mixture of n normals of mean 0: equations (G.7), (G.9) and (G.10). */
 static inline EvidenceLanes evidence_of_normals(const Normals* normals, const int n, vec d, vec v)
 {
     EvidenceLanes seen;
@@ -74,8 +74,8 @@ static inline double flexible_var(const FlexibleNormals* normals, const double* 
     return var;
 }
 
-/* Flexible noise, of shares whose normals have mean `mean`: equations (108)-(111). In `weight` the probability that the
-   observation came from each normal. */
+/* Flexible noise, of shares whose normals have mean `mean`: equations (H.32)-(H.35). In `weight` the probability that
+   the observation came from each normal. */
 static inline EvidenceLanes evidence_of_flexible(
     const FlexibleNormals* normals, const double* share, double mean, vec d, vec v, vec* weight)
 {
@@ -231,7 +231,7 @@ static inline Interval flat_interval(const Geometry* at, Tail near, Tail far)
     return part;
 }
 
-/* What the three pieces of the posterior, on the flat top and both tails of the noise, say together: (38)-(43). */
+/* What the three pieces of the posterior, on the flat top and both tails of the noise, say together: (G.1)-(G.6). */
 static inline EvidenceLanes join_pieces(
     const Geometry* at, Interval flat, Tail right, Tail left, vec d, vec v, vec epsilon)
 {
@@ -243,7 +243,7 @@ static inline EvidenceLanes join_pieces(
     vec right_mean = select(at->beyond, hazard - at->right_at, right.mean);
     vec right_var = select(at->beyond, 1.0 - hazard * right_mean, tail_var(right));
 
-    /* masses, in units of the density at ε, or of what lies nearest to |d|: (39) */
+    /* masses, in units of the density at ε, or of what lies nearest to |d|: (G.2) */
     vec unit = at->density * select(at->beyond, fill(INV_SQRT_2PI), fill(1.0));
     vec flat_share = flat.mass * select(at->inside, fill(1.0), unit);
     vec right_share = select(at->beyond, whole * INV_SQRT_2PI, unit * right.mass);
@@ -263,18 +263,18 @@ static inline EvidenceLanes join_pieces(
     to_left -= mean;
     vec apart = left_share - right_share;
     mask one_sided = less(v, fill(1.0)) | less(apart, fill(-0.5));
-    vec shift = select(one_sided, v * apart, base - distance + mean);                   /* (40) */
-    seen.mass = total * (0.5 * height);                                                 /* (38) */
+    vec shift = select(one_sided, v * apart, base - distance + mean);                   /* (G.3) */
+    seen.mass = total * (0.5 * height);                                                 /* (G.1) */
     seen.shift = times_sign_of(shift, d);
-    seen.var = flat_share * (v * flat.var + to_flat * to_flat)                          /* (41) */
+    seen.var = flat_share * (v * flat.var + to_flat * to_flat)                          /* (G.4) */
         + right_share * (v * right_var + to_right * to_right)
         + left_share * (v * tail_var(left) + to_left * to_left);
-    seen.scale_slope = right_share * (epsilon + beyond_right) + left_share * (epsilon + beyond_left) - 1.0;     /* (42) */
-    seen.epsilon_slope = right_share + left_share - height;                             /* (43) */
+    seen.scale_slope = right_share * (epsilon + beyond_right) + left_share * (epsilon + beyond_left) - 1.0;  /* (G.5) */
+    seen.epsilon_slope = right_share + left_share - height;                             /* (G.6) */
     return seen;
 }
 
-/* Noise with a flat top and Laplace tails: equations (38)-(43). */
+/* Noise with a flat top and Laplace tails: equations (G.1)-(G.6). */
 static inline EvidenceLanes insensitive_evidence(vec d, vec v, vec epsilon)
 {
     Tail none = {fill(0.0), fill(0.0), fill(0.0)};

@@ -1,4 +1,4 @@
-/* The distribution function of a mixture of normals and of smoothed insensitive noise: equation (47). */
+/* The distribution function of a mixture of normals and of smoothed insensitive noise: equation (G.13). */
 
 #ifndef ADABYPASS_TAILS_H
 #define ADABYPASS_TAILS_H

@@ -1,5 +1,5 @@
 /* Covariances of the weights of LANES walks: full, as the lower triangle row after row with LANES numbers for an element,
-   or as diagonals alone: equations (180)-(182). */
+   or as diagonals alone: equations (M.4)-(M.6). */
 
 #ifndef ADABYPASS_WALK_COVARIANCES_H
 #define ADABYPASS_WALK_COVARIANCES_H
@@ -104,7 +104,7 @@ typedef struct {
     vec first, fixed, anchored;
 } DiagonalDrift;
 
-/* That of the walks from `lane` on: equation (181). */
+/* That of the walks from `lane` on: equation (M.5). */
 INLINE DiagonalDrift diagonal_drift(const Bank* bank, ptrdiff_t lane)
 {
     vec q = load(bank->drift_var + lane);
@@ -128,7 +128,7 @@ INLINE void let_drift_diagonal(Bank* bank, ptrdiff_t lane)
     }
 }
 
-/* Let every walk learn; it gets the posterior mean and variance of z @ w: equations (45) and (182). */
+/* Let every walk learn; it gets the posterior mean and variance of z @ w: equations (G.11) and (M.6). */
 INLINE void learn_walks_diagonal(Bank* bank)
 {
     const Limits* limits = bank->limits;
@@ -147,8 +147,8 @@ INLINE void learn_walks_diagonal(Bank* bank)
             double* own = bank->walk_cov + i * LANES + lane;
             vec p = load(bank->p + i * LANES + lane), var = load(own);
             var += i == 0 ? by.first : by.fixed + by.anchored * drift[i];
-            store(weight, clamp(load(weight) + step * p, -most, most));                         /* (45) */
-            store(own, var / (1.0 + prec * (p * z[i])));                                        /* (182) */
+            store(weight, clamp(load(weight) + step * p, -most, most));                         /* (G.11) */
+            store(own, var / (1.0 + prec * (p * z[i])));                                        /* (M.6) */
         }
     }
 }

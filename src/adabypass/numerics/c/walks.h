@@ -1,5 +1,5 @@
 /* The random walks that a bank's weights follow. The filters of a walk, which differ in their noise alone, share its
-   weights: equations (45), (46), (52), (53) and (115)-(125). */
+   weights: equations (G.11), (G.12) and (H.7)-(H.20). */
 
 #ifndef ADABYPASS_WALKS_H
 #define ADABYPASS_WALKS_H
@@ -19,9 +19,9 @@ static inline void find_drift(Bank* bank, ptrdiff_t lane)
         slow += own * load(bank->filter_slow + k);
     }
     share = larger(share, fill(MIN_SHARE));
-    if (any(jumps)) q += zero_unless(jumps, load(setting(bank, JUMP_VAR) + lane));              /* (116) */
+    if (any(jumps)) q += zero_unless(jumps, load(setting(bank, JUMP_VAR) + lane));              /* (H.10) */
     store(bank->walk_share + lane, share);
-    store(bank->drift_var + lane, q * exponential(2.0 * (slow / share)));                       /* (52) */
+    store(bank->drift_var + lane, q * exponential(2.0 * (slow / share)));                       /* (H.7) */
 }
 
 /* p = P @ z, h = z @ p and mean = z @ m, for walks of `size` weights. */
@@ -42,7 +42,8 @@ INLINE void forecast_walks_of(Bank* bank, const ptrdiff_t size, const int is_dia
         vec fixed = q - anchored - newest;
         for (ptrdiff_t i = 0; i < size; i++) {
             double* along = p + i * LANES + lane;
-            vec moved = load(along) + (anchored * slope[i] + fixed * z[i] + newest * moved_slope[i]);  /* (53), (120) */
+            /* (H.8), (H.18) */
+            vec moved = load(along) + (anchored * slope[i] + fixed * z[i] + newest * moved_slope[i]);
             store(along, moved);
             h += z[i] * moved;
             mean += z[i] * load(m + i * LANES + lane);
@@ -79,15 +80,15 @@ static void forecast_walks(Bank* bank)
     double center = bank->row[Y_RUNNING_MEAN], inverse_sd = 1.0 / sqrt(bank->row[Y_RUNNING_VAR]);
     project_walks(bank);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH)
-        store(bank->level + lane, clamp((load(bank->mean + lane) - center) * inverse_sd, -most, most));     /* (105) */
+        store(bank->level + lane, clamp((load(bank->mean + lane) - center) * inverse_sd, -most, most));     /* (H.29) */
     if (bank->extra != NULL)
-        for (ptrdiff_t walk = 0; walk < LANES; walk++) {                                        /* (66) */
+        for (ptrdiff_t walk = 0; walk < LANES; walk++) {                                        /* (K.12) */
             double extra = bank->extra[walk] / unit / unit;
             bank->h[walk] += extra < bank->limits->max_distance ? extra : bank->limits->max_distance;
         }
 }
 
-/* P = S + Q, in place of S, for the walks from `lane` on: equations (53) and (120). Return the sum of √P_ii |z_i|. */
+/* P = S + Q, in place of S, for the walks from `lane` on: equations (H.8) and (H.18). Return the sum of √P_ii |z_i|. */
 INLINE vec let_drift(Bank* bank, ptrdiff_t lane, const ptrdiff_t size)
 {
     double* row = bank->walk_cov + lane;       /* of the triangle */
@@ -123,7 +124,7 @@ static inline void pass_walks(Bank* bank, ptrdiff_t lane)
 }
 
 /* Count how many times in a row the walks from `lane` on were far off, beside the narrowest noise of their filters, as an
-   observation that is far off makes wide noise likely: equation (115). */
+   observation that is far off makes wide noise likely: equation (H.9). */
 static inline void count_outliers(Bank* bank, ptrdiff_t lane, double y)
 {
     double far = bank->constants[JUMP_DISTANCE];
@@ -139,28 +140,28 @@ static inline void count_outliers(Bank* bank, ptrdiff_t lane, double y)
 }
 
 /* What the observation says of z @ w in the walks from `lane` on: mean and variance over their filters, which are weighed
-   by how well they foresaw it: equations (123)-(125). Densities are in place of `mass`. */
+   by how well they foresaw it: equations (H.11)-(H.13). Densities are in place of `mass`. */
 static inline void match_moments(Bank* bank, ptrdiff_t lane)
 {
     vec total = fill(0.0), move = fill(0.0), left = fill(0.0), h = load(bank->h + lane);
     for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
-        vec own = load(bank->filter_share + k) * (load(bank->mass + k) + MIN_DENSITY);            /* (123) */
+        vec own = load(bank->filter_share + k) * (load(bank->mass + k) + MIN_DENSITY);            /* (H.11) */
         store(bank->term + k, own);
         total += own;
         move -= own * (load(bank->shift + k) * load(bank->scale + k));
     }
     mask is_known = less(fill(0.0), total);
     vec inverse = zero_unless(is_known, 1.0 / total);
-    move *= inverse;                                                                            /* (124) */
+    move *= inverse;                                                                            /* (H.12) */
     for (ptrdiff_t k = lane; k < bank->n_filters; k += LANES) {
         vec scale = load(bank->scale + k), apart = load(bank->shift + k) * scale + move;
         left += load(bank->term + k) * (load(bank->posterior_var + k) * (scale * scale) + apart * apart);
     }
     store(bank->move + lane, move);
-    store(bank->left + lane, smaller(select(is_known, left * inverse, h), h));                  /* (125) */
+    store(bank->left + lane, smaller(select(is_known, left * inverse, h), h));                  /* (H.13) */
 }
 
-/* Let walks of `size` weights learn; they get the posterior mean and variance of z @ w: equations (28), (45) and (46). */
+/* Let walks of `size` weights learn; they get the posterior mean and variance of z @ w: (C.31), (G.11) and (G.12). */
 INLINE void learn_walks_of(Bank* bank, const ptrdiff_t size, double y)
 {
     const Limits* limits = bank->limits;
@@ -177,14 +178,14 @@ INLINE void learn_walks_of(Bank* bank, const ptrdiff_t size, double y)
         vec reach = reaches[part] = let_drift(bank, lane, size);
         for (ptrdiff_t i = 0; i < size; i++) {
             double* weight = bank->walk_mean + i * LANES + lane;
-            store(weight, clamp(load(weight) + step * load(p + i * LANES + lane), -most, most));        /* (45) */
+            store(weight, clamp(load(weight) + step * load(p + i * LANES + lane), -most, most));        /* (G.11) */
         }
-        growth[part] = 1.0 + zero_unless(moves, rounding * (1.0 + reach * root(inverse_h)));    /* (28) */
+        growth[part] = 1.0 + zero_unless(moves, rounding * (1.0 + reach * root(inverse_h)));    /* (C.31) */
         vec floor = rounding * reach * reach;
         if (any(less(fill(1.0), floor * inverse_h))) inverse_h = smaller(inverse_h, 1.0 / floor);
         factor[part] = shrink * inverse_h;
     }
-    subtract_outer(size, growth, factor, p, bank->walk_cov);                                           /* (46) */
+    subtract_outer(size, growth, factor, p, bank->walk_cov);                                           /* (G.12) */
     for (int part = 0; part < PARTS; part++)
         if (any_differenced(bank, part * WIDTH))
             explain_newest(bank, part * WIDTH, size, y, factor[part], rounding * reaches[part] * reaches[part]);

@@ -21,7 +21,7 @@ static Projection project(
 }
 
 /* Add `drift_var` to a covariance's diagonal, then room for the rounding of P - Px (Px)' / D, where one operation rounds
-   by `rounding`; return the least D that it lets through: equation (28). */
+   by `rounding`; return the least D that it lets through: equation (C.31). */
 INLINE double widen(ptrdiff_t n, double drift_var, double rounding, double D, const double* x, double* diagonal)
 {
     ptrdiff_t whole = n / LANES * LANES;
@@ -63,20 +63,20 @@ INLINE void move_mean(ptrdiff_t n, double drift_var, const double* x, double mov
     }
 }
 
-/* Condition the mean on one observation, and prepare the covariance for it: equations (25)-(28). On entry p and diagonal
-   are as `project` left them; on exit p = P @ x, and the covariance has still to change, by its new diagonal and
-   outer(p, p) times what is returned. */
+/* Condition the mean on one observation, and prepare the covariance for it: equations (C.28)-(C.31). On entry p and
+   diagonal are as `project` left them; on exit p = P @ x, and the covariance has still to change, by its new diagonal
+   and outer(p, p) times what is returned. */
 static double condition(
     ptrdiff_t n, const Conditioning* by, const double* x, double* p, double* diagonal, double* m
 )
 {
-    double floor = widen(n, by->drift_var, by->rounding, by->D, x, diagonal);       /* (25), (28) */
-    move_mean(n, by->drift_var, x, by->move, by->bound, p, m);                      /* (26) */
-    return -by->explained / (by->D > floor ? by->D : floor);                        /* (27) */
+    double floor = widen(n, by->drift_var, by->rounding, by->D, x, diagonal);       /* (C.28), (C.31) */
+    move_mean(n, by->drift_var, x, by->move, by->bound, p, m);                      /* (C.29) */
+    return -by->explained / (by->D > floor ? by->D : floor);                        /* (C.30) */
 }
 
-/* Carry the mean's gradient through an observation: equation (33). v = G @ x, where G is the covariance's gradient, which
-   has still to change, by -(outer(g, a) + outer(a, g)). Returns f = x @ v. */
+/* Carry the mean's gradient through an observation: equation (D.6). v = G @ x, where G is the covariance's gradient,
+   which has still to change, by -(outer(g, a) + outer(a, g)). Returns f = x @ v. */
 static double move_gradient(
     ptrdiff_t n, const GradientMove* by, const double* x, const double* p, const double* v, double* g, double* a,
     double* gradient
