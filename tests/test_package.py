@@ -49,7 +49,7 @@ def test_every_public_name_is_there() -> None:
 
 @pytest.mark.parametrize("name", COMPILED)
 def test_stubs_name_what_the_compiled_module_has(name: str) -> None:
-    """Whatever a stub declares is there, and every public function is declared; classes may be a module's own affair."""
+    """Whatever a stub declares is there, and every public function is declared; classes may be private to it."""
     module = import_module(name)
     room, _, file = name.rpartition(".")
     stub = ast.parse(Path(str(files(room).joinpath(f"{file}.pyi"))).read_text())
