@@ -61,7 +61,7 @@ class KeyedForecaster(NamedTuple):
     more than 1000 of them the series starts anew. None: each row is the next observation, whatever its time."""
     horizon: int | None = None
     """None: every row is answered with the forecast that was made before it. Else the newest row is answered with
-    forecasts of so many steps after it."""
+    forecasts of this many steps after it."""
 
     @property
     def names(self) -> list[str]:

@@ -10,7 +10,7 @@ from adabypass.cli import outputs, terminal
 from adabypass.experiments import wind as study
 
 MAX_ROWS = 12
-"""Of a table of many steps ahead, so many are shown, and the first."""
+"""Number of steps ahead that a table shows, besides the first."""
 
 
 @click.command()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 10_000
 SECONDS = 0.1
-"""Rows that came within so many seconds, and no more than so many of them, are answered in one transaction."""
+"""Number of rows, and seconds, after which the rows that came are answered in one transaction."""
 
 
 class MessageRows:

@@ -38,7 +38,7 @@ MAX_NAMED = 10
 """Series that are named one by one in a report."""
 EVERY = 10_000
 EVERY_OF_A_SERIES = 10
-"""Rows between two snapshots: so many, or so many for each series if that is more."""
+"""Rows between two snapshots: the first number, or the second for each series if that is more."""
 
 
 class StreamRunner:

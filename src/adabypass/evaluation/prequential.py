@@ -26,7 +26,7 @@ MAX_HORIZON = 100_000
 AFFORDABLE = 20_000
 """How many forecasts, each step ahead counted, are made by default: some 10 seconds and 50 MB for AutoBypass."""
 MIN_ORIGINS = 50
-"""From so many origins forecasts are made by default, even if they are not affordable."""
+"""Minimum number of origins from which forecasts are made by default, even if they are not affordable."""
 LOSSES: dict[str, Callable[[Trace], Any]] = {
     "log": lambda trace: -trace.log_score,
     "crps": lambda trace: trace.crps,
@@ -177,9 +177,9 @@ def evaluate(
     horizon : int
         Forecasts 1 to `horizon` steps ahead are scored.
     every : int, optional
-        A forecast is made after every so many observations. By default after each of them or, where that would be
-        more than 20,000 forecasts (observations times `horizon`), after so many that it is no more, but from 50
-        origins at least.
+        Number of observations between two forecasts. By default after each of them or, where that would be
+        more than 20,000 forecasts (observations times `horizon`), the smallest number that keeps to this limit; but
+        from 50 origins at least.
     skip : int
         How many forecasts are not scored, from the first.
     progress : function, optional

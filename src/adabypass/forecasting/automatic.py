@@ -264,8 +264,8 @@ class AutoForecaster(Forecaster):
         """Forecast `horizon` steps ahead.
 
         Every structure's distribution is carried ahead with all that is not known: the state, its drift, the scale of
-        the noise; of regressions, also the values that their lags reach. Shares and scales are those that forecasts so
-        many steps ahead have earned; with exogenous columns, those of one step. The first step is forecast as by
+        the noise; of regressions, also the values that their lags reach. Shares and scales are those that forecasts at
+        that horizon have earned; with exogenous columns, those of one step. The first step is forecast as by
         `predict`, with the regressions.
 
         Parameters
@@ -306,7 +306,7 @@ class AutoForecaster(Forecaster):
         level : number between 0 and 1
             Probability of the intervals.
         step : whole number from 1
-            The forecast so many steps ahead: what carries the next one need not carry those far ahead.
+            Which step ahead to explain: what carries the next one need not carry those far ahead.
         """
         steps = check_int(step, "step", minimum=1, maximum=MAX_HORIZON)
         runner = self._ready_runner()

@@ -9,7 +9,7 @@ from adabypass.state.layout import check_count
 from adabypass.validation import Floats
 
 GAP = 30
-"""How many rows are compared with as many before them; an alarm comes up to so many rows after the change."""
+"""Rows that are compared with the same number of rows before them: an alarm comes at most this many rows late."""
 THRESHOLD = 0.5
 """Change of the mean log that raises an alarm: in steps of the drift's grid, or of the log of the noise's scale."""
 KINDS = ("drift", "noise")

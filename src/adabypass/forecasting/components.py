@@ -65,7 +65,7 @@ class Explanation(NamedTuple):
 
 
 def explain(bank: StructureRunner, level: float, step: int, pool: dict[str, float]) -> Explanation:
-    """Return what the structures of a bank say, with their shares so many steps ahead.
+    """Return what the structures of a bank say, with their shares at a step ahead.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _slope_row(spec: StructureSpec, structure: Structure) -> tuple[Floats, bool]
 
 
 def _season_row(spec: StructureSpec, row: Floats, step: int) -> Any:
-    """Return the function that makes the regressors of the season so many steps after the next one."""
+    """Return the function that makes the regressors of the season at a number of steps after the next one."""
     t = LAYOUT.scalar(row, "n_steps") + step
     waves: list[float] = []
     for wave in spec.harmonics:

@@ -270,7 +270,7 @@ class Forecaster(Savable, metaclass=ByArguments):
         """Forecast `horizon` steps ahead.
 
         The uncertainty of the weights, their drift, the noise and the forecasts among the lags are all included. Drift
-        rates have the shares that forecasts so many steps ahead have earned, without exogenous columns and with up to
+        rates have the shares that forecasts at that horizon have earned, without exogenous columns and with up to
         16 lags; otherwise those of one step. From the second step on weights may not make the series explode.
         method="iterated" is the paper's way instead: the forecast of one step, again and again, each mean taking the
         place of the value among the lags as that of a missing one does.

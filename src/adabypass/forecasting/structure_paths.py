@@ -32,7 +32,7 @@ def draw_paths(
 
     Each path follows one structure, drawn by its share at the last step: its state and the scale of its noise are
     drawn, then the state drifts as it goes, and a regression's own values are among its lags. Its distance from the
-    structure's forecast is then stretched as the scale so many steps ahead is. With a probability of its own, a value
+    structure's forecast is then stretched as the scale at that step is. With a probability of its own, a value
     is 0.
     """
     horizon = len(exog)

@@ -136,7 +136,7 @@ class ModelRows(RowKind):
         return type(self.template).__name__
 
     def _sized(self, n_inputs: int) -> Regressor:
-        """Return the template for so many features, which choose its covariance."""
+        """Return the template for this number of features, which chooses its covariance."""
         spec = self.template._spec.for_features(n_inputs)
         if spec.is_sparse:
             raise ParameterError(

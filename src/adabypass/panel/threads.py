@@ -72,7 +72,7 @@ def work_through(
 
 
 def in_threads(work: Callable[[S], T], items: Iterable[S], n_threads: int) -> Iterator[T]:
-    """Return the results of `work` for each item, in their order, by so many threads.
+    """Return the results of `work` for each item, in their order, computed by `n_threads` threads.
 
     It pays where most of the time goes to compiled code without the interpreter's lock. After an error, or Ctrl-C, no
     more items are begun. A single item is left to this thread, the only one that Ctrl-C stops at once.

@@ -84,7 +84,7 @@ def coverage(trace: Trace, level: float = 0.9, window: int = 100, time: object =
         What `run` gave.
     level : number between 0 and 1
     window : whole number from 1
-        There is nothing to draw until so many observations were seen.
+        Number of observations that must be seen before there is anything to draw.
     time : array (n,), optional
         When each observation was made; their number if not given.
     ax

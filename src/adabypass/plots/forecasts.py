@@ -13,7 +13,7 @@ from adabypass.validation import Floats, check_array, check_int
 
 MAX_HISTORY = 1_000_000_000
 CROWDED = 1_000
-"""From so many observations on, lines are thinner."""
+"""Number of observations from which on lines are thinner."""
 
 
 class Ahead(Protocol):

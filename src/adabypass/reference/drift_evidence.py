@@ -15,7 +15,7 @@ from adabypass.validation import Floats
 
 
 def means(mixture: LinearMixture, design: Design, past: Past, groups: Sequence[int], horizon: int) -> Floats:
-    """Return what the likeliest filter of every group expects so many steps ahead."""
+    """Return what the likeliest filter of every group expects `horizon` steps ahead."""
     factors = stabilisation(mixture, design, max(design_of.HORIZONS))
     found = []
     for group in range(1 + max(groups)):

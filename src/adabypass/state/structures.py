@@ -41,7 +41,7 @@ EVIDENCE_DISCOUNT = 0.994
 POOL_DISCOUNT = 0.99
 """By this where the structures together are weighed against AutoBypass models."""
 HORIZONS = (2, 4, 8, 16, 32)
-"""Forecasts so many steps ahead are judged as well, each kind from every so many steps on."""
+"""Steps ahead at which forecasts are judged as well; a new forecast is made when the one before has been judged."""
 HORIZON_PRIOR_DOF = 10.0
 """Weight of the scale one step ahead in that at a horizon, in squared errors seen at the horizon."""
 HORIZON_PRIOR_COUNT = 100.0
@@ -49,19 +49,19 @@ HORIZON_PRIOR_COUNT = 100.0
 MIN_EVIDENCE = -50.0
 """No log score counts for less than this below the best one."""
 N_UNCOUNTED = 3
-"""So many first observations do not count as evidence."""
+"""Number of first observations that do not count as evidence."""
 N_START = 12
-"""The unit of a series is the mean size of the differences of so many first observations."""
+"""Number of first observations whose mean absolute difference is the unit of a series."""
 ZERO_SHARE_FROM = 0.2
 """From this share of zeros on, in the discounted past, 0 has a probability of its own."""
 SEASON_FROM = 1.5
-"""After so many periods a season has a share in the forecast."""
+"""Number of periods after which a season has a share in the forecast."""
 LAGS_FROM = 5
-"""After so many observations more than its longest lag a regression has a share in the forecast."""
+"""Observations beyond its longest lag after which a regression has a share in the forecast."""
 REGRESSION_LAGS = ((1,), (1, 2), (1, 2, 3, 4, 5, 6))
 """Lags of the AutoBypass models in the forecast one step ahead; with a season there is one more."""
 REGRESSION_FROM = 5
-"""After so many observations for each of its weights such a model has a share in the forecast."""
+"""Observations for each of its weights after which such a model has a share in the forecast."""
 RANGES_BEYOND = 2.0
 """No mean of a structure lies beyond the values seen by more than this many times their range."""
 MAX_LAG_SPREAD = 3.0

@@ -14,7 +14,7 @@ from adabypass.tables.zones import Times, ZonedTimes
 from adabypass.validation import Floats
 
 MAX_COMPARED = 1000
-"""Among so many names the one nearest to a misspelt name is looked for."""
+"""Maximum number of names among which the one nearest to a misspelt name is looked for."""
 Column: TypeAlias = Array | ZonedTimes
 """A column to be written, or put into a data frame."""
 

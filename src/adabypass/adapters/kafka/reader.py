@@ -74,7 +74,7 @@ class TopicReader(Client):
             self._consumer.assign(places)
 
     def read(self, most: int, seconds: float) -> list[Message]:
-        """Return the messages that came within so many seconds, no more than `most`; possibly none."""
+        """Return the messages that came within `seconds`, at most `most`; possibly none."""
         read = []
         with self._in_words("reading"):
             for message in self._consumer.consume(most, seconds):
