@@ -31,7 +31,6 @@ from adabypass.cli.stream_answers import Answerer
 from adabypass.cli.stream_input import parse_time
 from adabypass.cli.stream_output import AnswerFormat, encode_json
 from adabypass.errors import AdabypassError
-from adabypass.forecasting import AutoForecaster
 from adabypass.regressors import Regressor
 from adabypass.snapshots import container
 from adabypass.storage import folder, journal
@@ -52,9 +51,8 @@ class WrongError(Exception):
 
 def _n_exog(forecaster: Any) -> int:
     """Return how many exogenous values a forecaster expects."""
-    if isinstance(forecaster, AutoForecaster):
-        return forecaster._n_columns() or 2
-    return int(forecaster._runner.n_inputs) if forecaster._runner else 2
+    n_exog = forecaster._n_exog() if isinstance(forecaster, Forecaster) else forecaster._runner.n_inputs
+    return 2 if n_exog is None else int(n_exog)
 
 
 class Fuzzer:

@@ -23,7 +23,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.checks.regressors import assert_sound
 
 from adabypass import Forecaster
-from adabypass.forecasting.rows import with_row
 from adabypass.snapshots.container import Snapshot
 from adabypass.storage import folder
 
@@ -64,7 +63,7 @@ def send(to: IO[str], n: int) -> None:
 
 def check(snapshot: Snapshot) -> None:
     """Check the state after all rows, and compare its speed with that of a new one."""
-    forecaster = with_row(Forecaster(lags=1), snapshot.arrays["rows"][0].copy(), 0)
+    forecaster = Forecaster._of(Forecaster(lags=1)._engine, snapshot.arrays["rows"][0].copy())
     assert_sound(forecaster.model)
     n = snapshot.header["n_learned"]
     print(f"the state is of row {n:,}: every number finite, covariance positive semi-definite; {forecaster!r}")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adabypass.forecasting.automatic import AutoForecaster
+from adabypass.forecasting import Forecaster
 from adabypass.validation import Floats, Integers
 
 STEPS = (1, 5, 20)
@@ -97,7 +97,7 @@ def measure() -> dict[str, Any]:
         exact: dict[int, list[float]] = {step: [] for step in STEPS}
         for seed in range(N_SERIES):
             y = draw(law, int(origins[-1]) + max(STEPS), np.random.default_rng([number, seed]))
-            forecaster = AutoForecaster(period=PERIOD if name == "season" else [])
+            forecaster = Forecaster(period=PERIOD if name == "season" else [])
             for start, stop in zip([0, *origins[:-1]], origins, strict=True):
                 forecaster.learn(y[start:stop])
                 ahead = forecaster.forecast(max(STEPS)).predictive

@@ -12,7 +12,7 @@ from adabypass.distributions.predictive import (
     StudentT,
 )
 from adabypass.evaluation import compare, evaluate, evaluate_frame
-from adabypass.forecasting import AutoForecaster, Baseline, Drift, Forecaster, Naive, SeasonalNaive
+from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.numerics.config import show_config
 from adabypass.numerics.noise import Family
 from adabypass.panel.forecasts import forecast
@@ -33,7 +33,6 @@ from adabypass.storage import from_bytes, load
 __all__ = [
     "AdaBypass",
     "AutoBypass",
-    "AutoForecaster",
     "Baseline",
     "Bypass",
     "Change",

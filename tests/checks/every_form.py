@@ -41,9 +41,9 @@ FORECASTERS: dict[str, Make] = {
     "Forecaster, lags": lambda: Forecaster(lags=2),
     "Forecaster, exog": lambda: Forecaster(AdaBypass(), lags=1, exog=["a"], missing="mean"),
     "Forecaster, no lags": lambda: Forecaster(lags=0, exog=["a", "b"]),
-    "AutoForecaster": Forecaster,
-    "AutoForecaster, exog": lambda: Forecaster(exog=["a", "b"], missing="last"),
-    "AutoForecaster, period": lambda: Forecaster(period=4),
+    "Forecaster, automatic": Forecaster,
+    "Forecaster, automatic, exog": lambda: Forecaster(exog=["a", "b"], missing="last"),
+    "Forecaster, automatic, period": lambda: Forecaster(period=4),
     "Naive": Naive,
 }
 

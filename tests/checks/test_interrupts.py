@@ -20,7 +20,7 @@ MODELS: dict[str, Make] = {
     "AutoBypass, sparse": lambda: AutoBypass(sparse=True),
     "AdaBypass, diagonal": lambda: AdaBypass(covariance="diagonal"),
     "Forecaster": lambda: Forecaster(lags=1),
-    "AutoForecaster": Forecaster,
+    "Forecaster, automatic": Forecaster,
 }
 FORMS = MODELS | {f"{name}, trained": lambda make=make: trained(make()) for name, make in MODELS.items()}
 X, Y = np.random.default_rng(0).normal(size=(6, N_FEATURES)), np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])

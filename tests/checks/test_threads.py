@@ -234,7 +234,7 @@ FRESH: dict[str, tuple[Callable[[], Any], Callable[[Any, int], object], int]] = 
     ),
     "Forecaster": (lambda: Forecaster(lags=1), lambda model, i: model.update(float(i)), 1),
     "Forecaster, exog": (lambda: Forecaster(lags=1), lambda model, i: model.step(float(i), [1.0]), 1),
-    "AutoForecaster": (Forecaster, lambda model, i: model.update(float(i)), 0),
+    "Forecaster, automatic": (Forecaster, lambda model, i: model.update(float(i)), 0),
 }
 
 

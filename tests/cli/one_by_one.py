@@ -10,7 +10,6 @@ from scipy.special import ndtri
 from adabypass import Forecaster
 from adabypass.cli.stream_output import AnswerFormat
 from adabypass.forecasting.changes import ChangeMonitor
-from adabypass.forecasting.rows import learned_positions
 from adabypass.results.trace import surprise
 from adabypass.validation import Floats
 
@@ -29,7 +28,7 @@ class Alone:
         self._wanted, self.forecaster = wanted, template.copy()
         self.interval_starts, self.monitor = np.array([-1.0, 1.0]), ChangeMonitor()
         if "change" in wanted.fields:
-            self._positions = learned_positions(template, ("drift", "noise_scale"), n_exog)
+            self._positions = template._engine.learned_positions(("drift", "noise_scale"), n_exog)
 
     def values(self, y: float, exog: list[float] | None) -> list[Any]:
         """Learn a row; return the observation, and what was forecast of it."""

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from adabypass import AutoForecaster, Forecaster
+from adabypass import Forecaster
 from adabypass.adapters.named_models import ModelName, new_model
 from adabypass.cli import options
 from adabypass.errors import MissingExtraError
@@ -74,7 +74,7 @@ def test_a_period_without_a_use_is_refused(arguments: list[str], file: Path) -> 
 
 def test_an_evaluation_has_the_period_too(file: Path) -> None:
     made = options.forecaster("auto", None, None, 0, "raise", (), 11)
-    assert isinstance(made, AutoForecaster)
+    assert isinstance(made, Forecaster)
     assert made.period == (11,)
     given, read = (
         run("evaluate", str(file), "--models", "auto", "--every", "20", "--horizon", "5", "--out", "-", *more).out

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from adabypass import AutoForecaster, load_dataset
+from adabypass import Forecaster, load_dataset
 from adabypass.distributions.component import MixtureExtras
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.predictive import concatenate
@@ -91,7 +91,7 @@ def test_many_forecasts_answer_as_each_alone() -> None:
 
 def test_forecasts_of_one_forecaster_are_joined() -> None:
     y = load_dataset("nile").y[:60]
-    whole, single = AutoForecaster(period=[]), AutoForecaster(period=[])
+    whole, single = Forecaster(period=[]), Forecaster(period=[])
     trace = whole.run(y)
     steps = [single.step(each) for each in y]
     joined = concatenate([each for each in steps if each is not None])

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from adabypass import AutoForecaster
+from adabypass import Forecaster
 from adabypass.state.layout import triangle, unpack
 
 
 @pytest.mark.slow
 def test_ten_million_observations_stay_sound() -> None:
     rng = np.random.default_rng(12)
-    forecaster = AutoForecaster(period=4)
+    forecaster = Forecaster(period=4)
     level = 0.0
     for part in range(100):
         steps = rng.standard_t(2, 100_000)

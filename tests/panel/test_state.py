@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from adabypass.panel.kinds import kind_of
 
 from adabypass import AdaBypass, AutoBypass, Forecaster, Panel, PassiveAggressive, Regressor, from_bytes
 from adabypass.errors import NotReadyError, StateError
-from adabypass.panel.kinds import kind_of
 from adabypass.snapshots import container
 
 KINDS: list[Forecaster | Regressor] = [

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from adabypass import AutoForecaster, plots
+from adabypass import Forecaster, plots
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.forecasting.components import Explanation
 
 
 def explained(period: int) -> Explanation:
     rng = np.random.default_rng(0)
-    forecaster = AutoForecaster(period=period)
+    forecaster = Forecaster(period=period)
     forecaster.learn(rng.normal(size=60) + 3.0 * np.sin(2 * np.pi * np.arange(60) / 6))
     return forecaster.explain()
 

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from adabypass import AutoBypass, AutoForecaster, Bypass, plots
+from adabypass import AutoBypass, Bypass, Forecaster, plots
 from adabypass.errors import NotEnoughDataError, ShapeError
 from tests.plots.drawn import DAYS, Ahead, auto_trace, in_words
 
@@ -79,7 +79,7 @@ PNG = b"\x89PNG\r\n"
 
 
 def explained() -> Any:
-    forecaster = AutoForecaster(period=12)
+    forecaster = Forecaster(period=12)
     forecaster.run(10.0 + np.sin(np.arange(120) * np.pi / 6))
     return plots.components(forecaster.explain())
 

@@ -21,7 +21,7 @@ from tests.checks.regressors import REGRESSORS
 
 FORECASTERS: dict[str, Callable[[], Forecaster | Baseline]] = {
     "Forecaster": lambda: Forecaster(lags=1),
-    "AutoForecaster": lambda: Forecaster(period=7),
+    "Forecaster, automatic": lambda: Forecaster(period=7),
     "Forecaster, lags": lambda: Forecaster(AdaBypass(), lags=[1, 3, 7], bias=False),
     "Forecaster, differences": lambda: Forecaster(SequentialKalman(adapt_noise=True), lags=2, difference=2),
     "Forecaster, seasonal": lambda: Forecaster(Bypass(), lags=1, seasonal_lags=12),
@@ -31,7 +31,7 @@ FORECASTERS: dict[str, Callable[[], Forecaster | Baseline]] = {
 }
 WITH_EXOG: dict[str, Callable[[], Forecaster]] = {
     "Forecaster, exog": lambda: Forecaster(lags=1, exog=["rain", "wind"], missing="last"),
-    "AutoForecaster, exog": lambda: Forecaster(exog=["rain", "wind"], missing="last"),
+    "Forecaster, automatic, exog": lambda: Forecaster(exog=["rain", "wind"], missing="last"),
     "Forecaster, exog without names": lambda: Forecaster(SequentialKalman(), lags=0, missing="mean"),
 }
 EVERY: dict[str, Callable[[], Regressor | Forecaster | Baseline]] = {**REGRESSORS, **FORECASTERS, **WITH_EXOG}

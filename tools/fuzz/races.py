@@ -35,7 +35,7 @@ RACES: dict[str, Race] = {
     ),
     "AdaBypass": (AdaBypass, lambda model, i: model.step([1.0, i], float(i)), 0),
     "Forecaster": (lambda: Forecaster(lags=1), lambda model, i: model.update(float(i)), 1),
-    "AutoForecaster": (Forecaster, lambda model, i: model.update(float(i)), 0),
+    "Forecaster, automatic": (Forecaster, lambda model, i: model.update(float(i)), 0),
 }
 
 

@@ -13,14 +13,18 @@ from adabypass.panel.columns import Columns
 from adabypass.regressors.names import MODELS
 
 BASELINES: dict[str, type[Baseline]] = {"naive": Naive, "drift": Drift, "snaive": SeasonalNaive}
+LAG = "lag"
+"""The light model: AutoBypass on lag 1."""
 BASELINE_HELP = (
     "Baselines: naive repeats the last value, snaive that of a period before, drift adds the mean change so far."
 )
 FILL_MISSING = "choose --missing mean or --missing last"
 """What the commands advise about a missing exogenous value."""
 MODEL_HELP = (
-    "auto: AutoBypass, needs no tuning; ada, bypass: the paper's ADA-BYPASS and BYPASS; evidence: EvidenceBypass; skf: "
-    "a Kalman filter; pa, pa1, pa2: passive-aggressive regression (PA, PA-I, PA-II), forecasts without intervals."
+    "auto: level, trend, season and lags, weighed by evidence, or AutoBypass on the lags that are given: needs no "
+    "tuning; lag: AutoBypass on the last value, which takes a tenth of the time and of the memory; ada, bypass: the "
+    "paper's ADA-BYPASS and BYPASS; evidence: EvidenceBypass; skf: a Kalman filter; pa, pa1, pa2: passive-aggressive "
+    "regression (PA, PA-I, PA-II), forecasts without intervals."
 )
 
 Command = Callable[..., Any]
@@ -82,10 +86,10 @@ horizon_option = click.option(
 )  # fmt: skip
 
 model_option = click.option(
-    "--model", type=click.Choice(list(MODELS)), default="auto", show_default=True, help=MODEL_HELP
+    "--model", type=click.Choice([*MODELS, LAG]), default="auto", show_default=True, help=MODEL_HELP
 )
 model_or_baseline_option = click.option(
-    "--model", type=click.Choice([*MODELS, *BASELINES]), default="auto", show_default=True,
+    "--model", type=click.Choice([*MODELS, LAG, *BASELINES]), default="auto", show_default=True,
     help=f"{MODEL_HELP} {BASELINE_HELP}",
 )  # fmt: skip
 period_option = click.option(
@@ -183,7 +187,7 @@ def forecaster(
     if is_automatic(model, lags, seasonal_lags, difference):
         return Forecaster(missing=missing, exog=exog or None, period=period)
     return Forecaster(
-        MODELS[model](),
+        MODELS["auto" if model == LAG else model](),
         lags=1 if lags is None else lags,
         seasonal_lags=seasonal_lags,
         difference=difference,

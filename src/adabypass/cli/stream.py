@@ -2,7 +2,6 @@
 
 import gc
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +31,7 @@ class StreamOptions(NamedTuple):
     difference: int
     missing: str
     model: str
+    period: int | None
     fields: tuple[str, ...] | None
     level: float
     quantiles: tuple[float, ...]
@@ -65,8 +65,9 @@ class StreamOptions(NamedTuple):
     "--exog", type=options.Names(), default="", metavar="COL,...",
     help="Columns of other quantities, known with the row, from which the target is forecast as well.",
 )  # fmt: skip
-@partial(options.lag_options, default="1")
+@options.lag_options
 @options.model_option
+@options.period_option
 @click.option(
     "--fields", type=FieldNames(), metavar="NAME,...",
     help="What an answer holds: mean, sd, interval (its bounds), quantiles, log_score (log density of the value), "
@@ -143,9 +144,18 @@ def stream(**given: Any) -> int:
         outputs.check_stdout()
     if choices.source is None:
         outputs.check_not_input(choices.out)
-    lags = 1 if choices.lags is None else choices.lags
+    if choices.period is not None and not options.is_automatic(
+        choices.model, choices.lags, choices.seasonal_lags, choices.difference
+    ):
+        raise click.UsageError("--period is for --model auto without lags; leave it out.")
     template = options.forecaster(
-        choices.model, lags, choices.seasonal_lags, choices.difference, choices.missing, choices.exog
+        choices.model,
+        choices.lags,
+        choices.seasonal_lags,
+        choices.difference,
+        choices.missing,
+        choices.exog,
+        choices.period,
     )
     wanted = AnswerFormat(
         _fields(choices.fields, template), choices.level, choices.quantiles, choices.false_alarms, choices.key,
@@ -170,8 +180,10 @@ def _fields(fields: tuple[str, ...] | None, template: Forecaster) -> tuple[str, 
         return ("mean",) if template.is_point else DEFAULT_FIELDS
     if template.is_point and fields != ("mean",):
         raise click.UsageError("this model forecasts points: --fields can be mean, and nothing else.")
-    if "change" in fields and "drift" not in template._spec.model.learned:
-        raise click.UsageError("the field change needs --model auto: it is read off AutoBypass's bank of filters.")
+    if "change" in fields and not template._engine.learned_positions(("drift", "noise_scale"), 0):
+        raise click.UsageError(
+            "the field change needs --model lag, or --lags: it is read off the bank of filters of one AutoBypass model."
+        )
     return fields
 
 

@@ -34,9 +34,8 @@ class Answerer:
 
     def __init__(self, wanted: AnswerFormat, series: StreamPanel, encode: Encode) -> None:
         self._wanted, self._series, self._encode = wanted, series, encode
-        self._model = series.template._spec.model
-        is_packed = self._model.forecast_type is Mixture and "interval" in wanted.fields
-        self._record_layout: RecordLayout | None = self._model.record_layout if is_packed else None
+        self._engine = series.engine
+        self._record_layout: RecordLayout | None = self._engine.record_layout if "interval" in wanted.fields else None
         """Of forecasts whose intervals are searched for where that of the series' row before has ended."""
 
     def answer(self, rows: list[Row]) -> list[Any]:
@@ -47,10 +46,9 @@ class Answerer:
         record, numbers = self._series.learn(rows, y, finish)
         is_known = ~np.isnan(record.seen[:, 0])
         known: Any = slice(None) if is_known.all() else np.flatnonzero(is_known)
-        mean, var = record.seen[known, :2].T.copy()
         forecasts = Forecasts(
             self._wanted,
-            self._model.predictive(mean, var, record.records[known]),
+            self._engine.predictive(record.seen[known], record.records[known]),
             y[known],
             None if self._record_layout is None else bounds[known],
         )

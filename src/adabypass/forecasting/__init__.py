@@ -1,7 +1,6 @@
-"""Forecasts of a series from its own past: lags, exogenous features, missing values, many steps ahead; baselines."""
+"""Forecasts of a series from its own past, one step ahead and many; baselines."""
 
-from adabypass.forecasting.automatic import AutoForecaster
 from adabypass.forecasting.baselines import Baseline, Drift, Naive, SeasonalNaive
 from adabypass.forecasting.forecaster import Forecaster
 
-__all__ = ["AutoForecaster", "Baseline", "Drift", "Forecaster", "Naive", "SeasonalNaive"]
+__all__ = ["Baseline", "Drift", "Forecaster", "Naive", "SeasonalNaive"]

@@ -77,6 +77,10 @@ class Baseline(Savable):
         twin._row = self._row
         return twin
 
+    def _with_period(self, period: Any) -> Self:
+        """Return a copy: the period of a baseline is never another one's to choose."""
+        return self.copy()
+
     def __repr__(self) -> str:
         period = f"period={self.period}, " if self.period > 1 else ""
         return f"{type(self).__name__}({period}n_seen={self.n_seen})"

@@ -6,9 +6,7 @@ from libc.string cimport memcpy, memset
 
 cimport numpy as cnp
 
-from adabypass.kernels.runner cimport OneStepForecast, Runner
 from adabypass.kernels.shares cimport add_log_scores, fill_shares
-from adabypass.kernels.structure cimport StructureRunner
 from adabypass.kernels.structure_bank cimport is_counted
 
 import numpy as np
@@ -16,6 +14,7 @@ import numpy as np
 from adabypass.kernels.series import SeriesRunner
 from adabypass.kernels.targets import KERNEL
 from adabypass.state import structures as design
+from adabypass.state.pool import PoolState
 from adabypass.state.structure_row import LAYOUT
 
 cnp.import_array()
@@ -29,15 +28,6 @@ cdef enum:
 
 cdef class Regression:
     """A regression of a pool, and the next one: without the interpreter's lock no list can be gone through."""
-
-    cdef Runner runner
-    cdef Regression next
-    cdef Py_ssize_t start               # where its row begins in that of the pool,
-    cdef Py_ssize_t n_seen_at           # and the count of what it has learned from
-    cdef double min_seen                # the count from which on it has a share
-    cdef const double* n_seen
-    cdef OneStepForecast seen
-    cdef bint was_forecast, is_awake    # whether its newest forecast is there, and has a share
 
     cdef bint has_share(self) noexcept nogil:
         return self.n_seen[0] >= self.min_seen
@@ -96,12 +86,6 @@ cdef class PoolRunner(Runner):
         Converts and checks exogenous values: see `SeriesRunner`.
     """
 
-    cdef readonly StructureRunner structures
-    cdef Regression first
-    cdef Py_ssize_t n_regressions, evidence_at, exog_mean_at, exog_last_at, exog_count_at
-    cdef bint fills, by_mean            # whether missing exogenous values are filled, and by the mean of their column
-    cdef double* exog                   # exogenous values, the missing ones filled
-
     def __cinit__(self, spec, cnp.ndarray row not None, check=None):
         cdef Regression each
         if len(spec.regressions) >= MAX_MEMBERS:
@@ -140,16 +124,21 @@ cdef class PoolRunner(Runner):
         return found
 
     def freeze(self, exog):
-        """Return a copy of the structures' row and the record of the next forecast, both of the same moment.
+        """Return the state of the pool: its spec, a copy of the structures' row, and the record of the next forecast.
 
-        None instead of the record before anything was seen.
+        All are of the same moment. None instead of the record before anything was seen.
         """
         self.read(exog)
         record = np.empty(self.n_record)
         if not self.forecast_read():
-            return self.structures.row.copy(), None
+            return PoolState(self.spec, self._row[:self.structures.row_size].copy(), None)
         self.describe(<double*>cnp.PyArray_DATA(record))
-        return self.structures.row.copy(), record
+        return PoolState(self.spec, self._row[:self.structures.row_size].copy(), record)
+
+    @property
+    def current(self):
+        """The runner of the pool: this one."""
+        return self
 
     cdef void bind(self, double* row) noexcept nogil:
         self.is_current = False

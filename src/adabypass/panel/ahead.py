@@ -10,21 +10,23 @@ from adabypass.distributions import evaluate
 from adabypass.distributions.base import interval_tails
 from adabypass.distributions.component import COMPONENT
 from adabypass.distributions.mixture import Mixture
-from adabypass.distributions.predictive import Predictive
+from adabypass.distributions.predictive import Predictive, from_components
 from adabypass.errors import ParameterError
+from adabypass.forecasting.engine import SeriesEngine
 from adabypass.kernels.rows import RowStore, forecast_rows_ahead
 from adabypass.kernels.runner import Runner
-from adabypass.panel.kinds import RowKind
 from adabypass.panel.results import Id, PanelForecast
 from adabypass.panel.threads import work_through
 from adabypass.validation import Floats, as_tuple, shown
 
 PART_BYTES = 1 << 23
 """Bytes of the components that a thread holds at a time."""
+MAX_SINGLY = 16
+"""Series that are forecast one by one before progress is reported, where compiled code does not take all at once."""
 
 
 def forecast_ahead(
-    kind: RowKind,
+    engine: SeriesEngine,
     store: RowStore,
     which: "np.ndarray[Any, np.dtype[np.intp]]",
     X: Floats,
@@ -35,29 +37,39 @@ def forecast_ahead(
 ) -> PanelForecast:
     """Forecast the series of these rows as many steps as X (n_series, n_steps, n_inputs) has."""
     n, n_steps = X.shape[:2]
-    moments = np.empty((2, n, n_steps))
-    bounds = np.empty((len(levels), 2, n, n_steps))
-    is_point = np.zeros(1, bool)
+    moments = np.full((2, n, n_steps), np.nan)
+    bounds = np.full((len(levels), 2, n, n_steps), np.nan)
     n_parts = runners[0].n_components
-    size = max(1, min(PART_BYTES // (n_steps * n_parts * COMPONENT.itemsize), -(-n // len(runners))))
+
+    def keep(part: slice, found: Predictive) -> None:
+        n_here = part.stop - part.start
+        moments[0, part] = np.reshape(found.mean, (n_here, n_steps))
+        if engine.is_point:
+            return
+        moments[1, part] = np.reshape(found.sd, (n_here, n_steps))
+        for i, level in enumerate(levels):
+            bounds[i, :, part] = _interval(found, level, n_here, n_steps)
 
     def work(runner: Runner, part: slice) -> int:
         n_here = int(part.stop - part.start)
         parts = np.empty((n_here, n_steps, n_parts), COMPONENT)
         forecast_rows_ahead(runner, store, which[part], X[part], parts)
-        found = kind.predictive_ahead(parts.reshape(-1, n_parts))
-        moments[0, part] = np.reshape(found.mean, (n_here, n_steps))
-        if found.is_point:
-            is_point[0] = True
-            return n_here
-        moments[1, part] = np.reshape(found.sd, (n_here, n_steps))
-        for i, level in enumerate(levels):
-            bounds[i, :, part] = _interval(found, level, n_here, n_steps)
+        keep(part, from_components(parts.reshape(-1, n_parts), engine.name))
         return n_here
 
+    def work_singly(runner: Runner, part: slice) -> int:
+        for i in range(part.start, part.stop):
+            single = engine.new_runner(store.row(int(which[i])).copy(), runner.n_inputs)
+            if engine.is_ready(single):
+                found = engine.forecast(single, X[i], "moments", 0, np.random.default_rng(0))
+                keep(slice(i, i + 1), found.predictive)
+        return int(part.stop - part.start)
+
+    size = max(1, min(PART_BYTES // (n_steps * max(n_parts, 1) * COMPONENT.itemsize), -(-n // len(runners))))
+    size = size if n_parts else min(size, MAX_SINGLY)
     parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    work_through(parts, runners, work, progress)
-    if is_point[0]:
+    work_through(parts, runners, work if n_parts else work_singly, progress)
+    if engine.is_point:
         return PanelForecast(ids, moments[0], None, {})
     intervals = {level: (bounds[i, 0], bounds[i, 1]) for i, level in enumerate(levels)}
     return PanelForecast(ids, moments[0], moments[1], intervals)

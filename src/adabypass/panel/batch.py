@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.errors import AdabypassError
-from adabypass.forecasting import AutoForecaster, Baseline, Forecaster
+from adabypass.forecasting import Baseline, Forecaster
 from adabypass.forecasting.observations import too_short
 from adabypass.panel.panel import Panel
 from adabypass.panel.series import Series, SeriesTable
@@ -67,7 +67,7 @@ class Batch:
         self.first: tuple[Series, Forecast] | None = None
         """The first series that was forecast, and its forecast."""
         self._following: dict[tuple[int, int], Column] = {}
-        self._has_rows = isinstance(template, Forecaster) and not isinstance(template, AutoForecaster)
+        self._has_rows = isinstance(template, Forecaster) and template._engine.has_moments
 
     def forecast(self, table: SeriesTable, names: list[str]) -> list[Failure]:
         """Forecast these series; return those that could not be."""
@@ -112,7 +112,7 @@ class Batch:
             single = panel[int(done[0])]
             assert isinstance(single, Forecaster)
             self.first = first.series, single.forecast(self._horizon, first.exog_ahead)
-        n_needed = panel._kind.n_needed
+        n_needed = panel._engine.n_needed
         short = (ready[i].series for i in np.flatnonzero(n_forecast == 0).tolist())
         return {series.name: too_short(series.y, n_needed) for series in short}
 
@@ -153,8 +153,6 @@ class Batch:
 
 
 def copy_for(frequency: Frequency | None, template: Forecaster | Baseline) -> Forecaster | Baseline:
-    """Return a copy of the template; an automatic one that has seen nothing gets the periods that the times suggest."""
+    """Return a copy of the template; one that has seen nothing gets the periods that times suggest, where it may."""
     periods = periods_of(frequency)
-    if isinstance(template, AutoForecaster) and periods is not None and template.n_seen == 0:
-        return template.with_period(periods)
-    return template.copy()
+    return template.copy() if periods is None or template.n_seen else template._with_period(periods)

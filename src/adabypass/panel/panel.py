@@ -9,11 +9,12 @@ from adabypass import tables
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.files import FilePath
 from adabypass.forecasting import Forecaster
+from adabypass.forecasting.engine import SeriesEngine
 from adabypass.panel import learning
 from adabypass.panel.ahead import check_levels, forecast_ahead
 from adabypass.panel.columns import TARGET, Columns, as_names
+from adabypass.panel.engines import engine_of
 from adabypass.panel.ids import check_distinct, check_ids, find
-from adabypass.panel.kinds import kind_of
 from adabypass.panel.learning import Rows, StepOutput
 from adabypass.panel.pooling import pooled
 from adabypass.panel.results import Id, PanelForecast, PanelTrace
@@ -38,8 +39,8 @@ class Panel(SeriesStore):
     Parameters
     ----------
     forecaster : Forecaster or Regressor, optional
-        Its settings are used; what it has learned is not. `Forecaster(lags=1)` if not given. An automatic one, as
-        `Forecaster()` makes it, is refused: choose lags.
+        Its settings are used; what it has learned is not. `Forecaster()` if not given; `Forecaster(lags=1)` takes a
+        tenth of the memory and of the time.
     ids : list of text or whole numbers, optional
         Series to begin with.
     n_threads : int, optional
@@ -66,7 +67,7 @@ class Panel(SeriesStore):
         n_threads: int | None = None,
         rows_in: FilePath | None = None,
     ) -> None:
-        self._start(kind_of(forecaster), n_threads, rows_in)
+        self._start(engine_of(forecaster), n_threads, rows_in)
         if ids is not None:
             self.add(ids)
 
@@ -85,12 +86,12 @@ class Panel(SeriesStore):
             Many forecasts, in the order of the ids; nan where none is possible yet.
         """
         chosen = self.ids if ids is None else check_ids(ids)
-        table = self._kind.check_inputs(X, len(chosen), self._n_inputs)
+        table = self._engine.check_inputs(X, len(chosen), self._n_inputs)
         with self._exclusive():
             which = find(self._index, chosen)
             rows, _ = self._started(table.shape[1])
-            found = learning.forecast_next(rows.store, self._workers(len(which)), which, table)
-        return self._kind.predictive(found.seen, found.records)
+            found = learning.forecast_next(self._engine, rows.store, self._workers(len(which)), which, table)
+        return self._engine.predictive(found.seen, found.records)
 
     def update(self, ids: Any, y: object, X: object = None) -> None:
         """Learn observations, in any order of series, each series any number of times.
@@ -143,12 +144,14 @@ class Panel(SeriesStore):
         learning.check_targets(table)
         chosen = self._row_ids(ids, len(table))
         inputs = None if X is None else _flat_inputs(X, table.shape)
-        checked = self._kind.check_inputs(inputs, table.size, self._n_inputs)
+        checked = self._engine.check_inputs(inputs, table.size, self._n_inputs)
         with self._exclusive():
             rows, which = self._rows_of(chosen, checked.shape[1])
             runners = self._workers(table.size)
             report = rows.releasing(progress, table.shape[1])
-            seen = learning.learn_rectangle(rows.store, runners, which, table, checked, keep_trace, report)
+            seen = learning.learn_rectangle(
+                self._engine, rows.store, runners, which, table, checked, keep_trace, report
+            )
         return self._trace(chosen, table.copy(), seen, None) if keep_trace else None
 
     def run_frame(
@@ -183,7 +186,7 @@ class Panel(SeriesStore):
         chosen = check_distinct(check_ids(table.ids(names, 1) if table.columns.id is not None else [""]))
         inputs = [each.exog for each in every if each.exog is not None]
         y, begin = _joined([each.y for each in every])
-        checked = self._kind.check_inputs(np.concatenate(inputs) if inputs else None, len(y), self._n_inputs)
+        checked = self._engine.check_inputs(np.concatenate(inputs) if inputs else None, len(y), self._n_inputs)
         found, _ = self._learn_joined(chosen, y, begin, checked, keep_trace, progress)
         if not keep_trace:
             return None
@@ -215,23 +218,24 @@ class Panel(SeriesStore):
         n_steps = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
         check_function(progress, "progress")
         wanted = check_levels(levels)
-        if not self._kind.forecasts_ahead:
+        if not self._engine.forecasts_ahead:
             raise ParameterError(
-                f"a panel of {self._kind.name} is not forecast {n_steps} steps ahead, since its features are not known "
-                f"then; use Panel(Forecaster({self._kind.name}(), lags=1)), or predict."
+                f"a panel of {self._engine.name} is not forecast {n_steps} steps ahead, since its features are not "
+                f"known then; use Panel(Forecaster({self._engine.name}(), lags=1)), or predict."
             )
         chosen = self.ids if ids is None else check_ids(ids)
         inputs = None if X is None else _flat_inputs(X, (len(chosen), n_steps))
-        checked = self._kind.check_inputs(inputs, len(chosen) * n_steps, self._n_inputs)
+        checked = self._engine.check_inputs(inputs, len(chosen) * n_steps, self._n_inputs)
         table = np.ascontiguousarray(checked.reshape(len(chosen), n_steps, checked.shape[1]))
         with self._exclusive():
             which = find(self._index, chosen)
             rows, _ = self._started(table.shape[2])
             runners = self._workers(len(which) * n_steps)
+            assert isinstance(self._engine, SeriesEngine)
             if np.isnan(table).any():
                 for each, row in zip(table, which.tolist(), strict=True):
-                    each[:] = self._kind.fill_ahead(rows.store.row(row), each)
-            return forecast_ahead(self._kind, rows.store, which, table, runners, chosen, wanted, progress)
+                    each[:] = self._engine.fill_ahead(rows.store.row(row), each)
+            return forecast_ahead(self._engine, rows.store, which, table, runners, chosen, wanted, progress)
 
     def pooled(self) -> Forecaster | Regressor:
         """Return the panel's forecaster, with nothing seen, but starting from what the series have learned on average.
@@ -250,7 +254,7 @@ class Panel(SeriesStore):
         >>> _ = new.run(walks[10:, :6])
         """
         with self._exclusive():
-            return pooled(self._kind, self._each_row(), self._n_inputs or 0)
+            return pooled(self._engine, self._each_row(), self._n_inputs or 0)
 
     def _check_observations(self, ids: Any, y: object, X: object) -> tuple[list[Id], Floats, Floats]:
         chosen = check_ids(ids)
@@ -258,14 +262,14 @@ class Panel(SeriesStore):
         if targets.shape != (len(chosen),):
             raise ShapeError(f"y has shape {targets.shape}, but there are {len(chosen)} ids; pass one y for each.")
         learning.check_targets(targets)
-        return chosen, targets, self._kind.check_inputs(X, len(chosen), self._n_inputs)
+        return chosen, targets, self._engine.check_inputs(X, len(chosen), self._n_inputs)
 
     def _learn(self, ids: list[Id], y: Floats, X: Floats, *, keep: bool, keep_records: bool) -> StepOutput:
         with self._exclusive():
             rows, row_of = self._rows_of(ids, X.shape[1])
             runners = self._workers(len(y))
             found = learning.new_record(len(y), runners[0].n_record, keep=keep, keep_records=keep_records)
-            learning.learn(rows.store, runners, row_of, y, X, found)
+            learning.learn(self._engine, rows.store, runners, row_of, y, X, found)
             return found
 
     def _step_rows(
@@ -282,19 +286,19 @@ class Panel(SeriesStore):
         finish : function, optional
             Called in several threads with what is kept, and with the numbers of observations that were learned.
         """
-        table = self._kind.check_inputs(X, len(row_of), self._n_inputs)
+        table = self._engine.check_inputs(X, len(row_of), self._n_inputs)
         with self._exclusive():
             rows, _ = self._started(table.shape[1])
             runners = self._workers(len(y))
             found = learning.new_record(len(y), runners[0].n_record, keep=True, keep_records=True, watched=watched)
             then = None if finish is None else lambda chosen: finish(found, chosen)
-            learning.learn(rows.store, runners, row_of, y, table, found, then)
+            learning.learn(self._engine, rows.store, runners, row_of, y, table, found, then)
             return found
 
     def _run_series(self, series: Sequence[Floats], X: Floats | None) -> Rows:
         """Learn whole series of any length, ids 0, 1, 2 ...; return how many observations of each could be forecast."""
         y, begin = _joined(series)
-        table = self._kind.check_inputs(X, len(y), self._n_inputs)
+        table = self._engine.check_inputs(X, len(y), self._n_inputs)
         return self._learn_joined(list(range(len(series))), y, begin, table, False, None)[1]
 
     def _learn_joined(
@@ -306,11 +310,11 @@ class Panel(SeriesStore):
             runners, order = self._workers(len(y)), np.arange(len(y))
             found = learning.new_record(len(y), runners[0].n_record, keep=keep, keep_records=False)
             return found, learning.learn_sorted(
-                rows.store, runners, which, begin, order, y, X, found, progress=progress
+                self._engine, rows.store, runners, which, begin, order, y, X, found, progress=progress
             )
 
     def _trace(self, ids: list[Id], y: Floats, seen: Floats, records: Any) -> PanelTrace:
-        predictive = self._kind.predictive(seen, records)
+        predictive = self._engine.predictive(seen, records)
         if not predictive.is_point and np.isnan(seen[:, 2]).all():  # a model that does not keep its log score
             seen[:, 2] = predictive.logpdf(y.reshape(-1))
         return PanelTrace(ids, y, seen, predictive)

@@ -7,7 +7,9 @@ import numpy as np
 
 from adabypass.errors import NotReadyError, ParameterError
 from adabypass.forecasting import Forecaster
-from adabypass.panel.kinds import ForecasterRows, ModelRows, RowKind
+from adabypass.forecasting.engine import Engine
+from adabypass.forecasting.lag_engine import LagEngine
+from adabypass.panel.engines import ModelEngine
 from adabypass.regressors import AutoBypass, Regressor
 from adabypass.state.bank import AutoBypassSpec
 from adabypass.validation import Floats
@@ -16,22 +18,20 @@ LEARNED_SHARE = 0.9
 """How much of the shares is what was learned; the rest is the design's, so that no filter is excluded."""
 
 
-def pooled(kind: RowKind, rows: Iterable[Floats], n_inputs: int) -> Forecaster | Regressor:
-    """Return the forecaster, or the model, of a kind, whose bank starts from the average mixture weights of rows."""
-    assert isinstance(kind, ForecasterRows | ModelRows)
-    series = kind.template._spec if isinstance(kind, ForecasterRows) else None
-    spec = kind.template._spec if series is None else series.model
+def pooled(engine: Engine, rows: Iterable[Floats], n_inputs: int) -> Forecaster | Regressor:
+    """Return the forecaster, or the model, of an engine, whose bank starts from the average mixture weights of rows."""
+    series = engine.spec if isinstance(engine, LagEngine) else None
+    spec = series.model if series is not None else engine.template._spec if isinstance(engine, ModelEngine) else None
     if not isinstance(spec, AutoBypassSpec):
-        raise ParameterError(f"the series are of {kind.name}, but only AutoBypass has mixture weights to start from.")
+        raise ParameterError(f"the series are of {engine.name}, but only AutoBypass has mixture weights to start from.")
     n_features = n_inputs if series is None else series.n_features(n_inputs)
     model_rows = rows if series is None else (series.model_row(row, n_inputs) for row in rows)
     learned = replace(spec, prior_shares=_average_shares(spec, model_rows, n_features))
     model = AutoBypass._of_spec(learned)
-    if not isinstance(kind, ForecasterRows):
+    if series is None:
         return model
-    twin = kind.template.copy()
-    twin._untrained, twin._spec = model, replace(kind.template._spec, model=learned)
-    return twin
+    assert isinstance(engine, LagEngine)
+    return Forecaster._of(LagEngine(model, replace(series, model=learned), engine.exog))
 
 
 def _average_shares(spec: AutoBypassSpec, rows: Iterable[Floats], n_features: int) -> tuple[float, ...]:

@@ -10,8 +10,8 @@ from adabypass.files import FilePath
 from adabypass.forecasting import Forecaster
 from adabypass.kernels.runner import Runner
 from adabypass.panel import state
+from adabypass.panel.engines import Given
 from adabypass.panel.ids import Exclusive, check_distinct, check_ids, find
-from adabypass.panel.kinds import RowKind
 from adabypass.panel.learning import Rows
 from adabypass.panel.results import Id
 from adabypass.panel.rows import PanelRows
@@ -26,8 +26,9 @@ from adabypass.validation import Floats, Integers
 class SeriesStore(Savable):
     """Series with a row each: added, dropped, selected, saved and loaded."""
 
-    def _start(self, kind: RowKind, n_threads: int | None = None, rows_in: FilePath | None = None) -> None:
-        self._kind, self.n_threads, self._rows_in = kind, check_threads(n_threads), rows_in
+    def _start(self, given: Given, n_threads: int | None = None, rows_in: FilePath | None = None) -> None:
+        self._given, self._engine = given, given.engine
+        self.n_threads, self._rows_in = check_threads(n_threads), rows_in
         self._index: dict[Id, int] = {}
         self._rows: PanelRows | None = None
         self._n_inputs: int | None = None
@@ -41,7 +42,7 @@ class SeriesStore(Savable):
         return each in self._index
 
     def __repr__(self) -> str:
-        return f"Panel({len(self)} series of {self._kind.name}, {self.n_bytes / 1e6:.1f} MB)"
+        return f"Panel({len(self)} series of {self._engine.name}, {self.n_bytes / 1e6:.1f} MB)"
 
     def __getitem__(self, each: Id) -> Forecaster | Regressor:
         """Return a copy of the forecaster, or of the model, of one series."""
@@ -49,7 +50,8 @@ class SeriesStore(Savable):
         with self._exclusive():
             at = int(find(self._index, [found])[0])
             rows, n_inputs = self._started()
-            return self._kind.single(rows.store.row(at), n_inputs)
+            single: Forecaster | Regressor = self._given.single(rows.store.row(at).copy(), n_inputs)
+            return single
 
     @property
     def ids(self) -> list[Id]:
@@ -67,8 +69,8 @@ class SeriesStore(Savable):
         with self._exclusive():
             if self._rows is None or self._n_inputs is None:
                 return np.zeros(len(self), np.int64)
-            at, store = self._kind.n_seen_at(self._n_inputs), self._rows.store
-            return np.array([store.row(row)[at] for row in self._index.values()], np.int64)
+            count, store, n = self._engine.n_seen, self._rows.store, self._n_inputs
+            return np.array([count(store.row(row), n) for row in self._index.values()], np.int64)
 
     def add(self, ids: Any) -> None:
         """Add series of which nothing was seen yet; a model must know its number of features."""
@@ -78,7 +80,7 @@ class SeriesStore(Savable):
             if known:
                 raise ParameterError(f"the panel has a series {known[0]!r} already.")
             if new:
-                self._rows_of(new, self._kind.n_inputs_at_start if self._n_inputs is None else self._n_inputs)
+                self._rows_of(new, self._engine.n_inputs_at_start if self._n_inputs is None else self._n_inputs)
 
     def drop(self, ids: Any) -> None:
         """Forget series altogether; their rows are used for series that are added later."""
@@ -96,7 +98,7 @@ class SeriesStore(Savable):
         with self._exclusive():
             which = find(self._index, chosen)
             twin = type(self).__new__(type(self))
-            twin._start(self._kind, self.n_threads, self._rows_in)
+            twin._start(self._given, self.n_threads, self._rows_in)
             if self._rows is not None and self._n_inputs is not None:
                 rows, _ = twin._rows_of(chosen, self._n_inputs)
                 for source, target in zip(which.tolist(), twin._index.values(), strict=True):
@@ -119,10 +121,10 @@ class SeriesStore(Savable):
         """Return the rows, and how many numbers come with an observation; refuse another number of them."""
         known = self._n_inputs
         if n_inputs is not None and known not in (None, n_inputs):
-            raise ShapeError(f"{n_inputs} {self._kind.inputs} came, but the panel has {known}.")
+            raise ShapeError(f"{n_inputs} {self._engine.inputs} came, but the panel has {known}.")
         n = known if known is not None else n_inputs or 0
         if self._rows is None:
-            self._rows = PanelRows(self._kind.new_row(n), self._kind.aligned_at(n), self._rows_in)
+            self._rows = PanelRows(self._engine.new_row(n), self._engine.aligned_at(n), self._rows_in)
             self._n_inputs = n
         return self._rows, n
 
@@ -136,16 +138,16 @@ class SeriesStore(Savable):
         n = 1 if n_observations <= SMALL else min(self.n_threads, -(-n_observations // (SMALL // 2)))
         while len(self._runners) < n:
             assert self._n_inputs is not None
-            self._runners.append(self._kind.new_runner(self._n_inputs))
+            self._runners.append(self._engine.new_runner(self._engine.new_row(self._n_inputs), self._n_inputs))
         return self._runners[:n]
 
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         with self._exclusive():
-            return state.describe(self._kind, self._index, self._rows, self._n_inputs)
+            return state.describe(self._engine, self._index, self._rows, self._n_inputs)
 
     def _restore(self, snapshot: Snapshot) -> None:
-        kind, ids, rows, n_inputs = state.check_snapshot(snapshot)
-        self._start(kind)
+        given, ids, rows, n_inputs = state.check_snapshot(snapshot)
+        self._start(given)
         self._n_inputs = n_inputs
         if ids and n_inputs is not None:  # without series, no row is made: however long, it would fit into any file
             self._rows_of(ids, n_inputs)

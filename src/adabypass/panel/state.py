@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from adabypass.errors import ParameterError, StateError
+from adabypass.forecasting.engine import Engine
+from adabypass.panel.engines import Given, described_engine
 from adabypass.panel.ids import check_distinct, check_ids
-from adabypass.panel.kinds import RowKind, described_kind
 from adabypass.panel.results import Id
 from adabypass.panel.rows import PanelRows
 from adabypass.regressors.base import MAX_FEATURES
@@ -23,27 +24,28 @@ MAX_SERIES = 1 << 40
 
 
 def describe(
-    kind: RowKind, index: dict[Id, int], rows: PanelRows | None, n_inputs: int | None
+    engine: Engine, index: dict[Id, int], rows: PanelRows | None, n_inputs: int | None
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the header and the arrays of a panel's snapshot."""
-    header = base_header(KIND) | {"series": kind.describe(), "n_series": len(index), "n_inputs": n_inputs}
+    header = base_header(KIND) | {"series": engine.describe(), "n_series": len(index), "n_inputs": n_inputs}
     lines = "".join(f"{json.dumps(each)}\n" for each in index)
     ids = np.frombuffer(lines.encode("utf-8", "surrogatepass"), np.uint8)
     if n_inputs is None:
         return header | {"layout": None}, {"ids": ids}
-    table = np.empty((len(index), kind.row_size(n_inputs)))
+    table = np.empty((len(index), engine.row_size(n_inputs)))
     for at, row in enumerate(index.values()):
         assert rows is not None
         table[at] = rows.store.row(row)
-    return header | {"layout": kind.shapes(n_inputs)}, {"ids": ids, "rows": table}
+    return header | {"layout": engine.shapes(n_inputs)}, {"ids": ids, "rows": table}
 
 
-def check_snapshot(snapshot: Snapshot) -> tuple[RowKind, list[Id], Iterator[Floats], int | None]:
+def check_snapshot(snapshot: Snapshot) -> tuple[Given, list[Id], Iterator[Floats], int | None]:
     """Return the parts of a panel; refuse what does not fit together."""
     header = Header(snapshot.header, snapshot.name)
     if header.text("kind") != KIND:
         header.refuse(f"it holds {header.text('kind')[:40]!r}, not a Panel; use adabypass.load or from_bytes")
-    kind = described_kind(header.part("series"))
+    given = described_engine(header.part("series"))
+    engine = given.engine
     n_series = header.whole("n_series", maximum=MAX_SERIES)
     n_inputs = header.whole_or_none("n_inputs", maximum=MAX_FEATURES)
     ids = _ids(snapshot, header)
@@ -52,21 +54,21 @@ def check_snapshot(snapshot: Snapshot) -> tuple[RowKind, list[Id], Iterator[Floa
     if n_inputs is None:
         if ids:
             header.refuse("it has series, but does not say how long their rows are")
-        return kind, [], iter(()), None
+        return given, [], iter(()), None
     try:
-        size = kind.row_size(n_inputs)
+        size = engine.row_size(n_inputs)
     except ValueError as error:
         header.refuse(str(error).rstrip("."))
-    check_layout(header, kind.shapes(n_inputs))
+    check_layout(header, engine.shapes(n_inputs))
     rows = snapshot.arrays.get("rows")
     if not isinstance(rows, np.ndarray) or rows.dtype != np.float64 or rows.shape != (n_series, size):
         header.refuse(f"its rows do not have the shape {(n_series, size)}")
     for each, row in zip(ids, rows, strict=True):
         try:
-            kind.check_row(row, n_inputs)
+            engine.check_row(row, n_inputs)
         except StateError as error:
             header.refuse(f"series {each!r}: {str(error).rstrip('.')}")
-    return kind, ids, iter(rows), n_inputs
+    return given, ids, iter(rows), n_inputs
 
 
 def _ids(snapshot: Snapshot, header: Header) -> list[Id]:

@@ -20,6 +20,16 @@ from adabypass.state.structure_row import StructureSpec
 from adabypass.validation import Floats
 
 
+class PoolState(NamedTuple):
+    """What a forecast is made from: all of the same moment."""
+
+    spec: "PoolSpec"
+    row: Floats
+    """A copy of the row of its structures."""
+    record: Floats | None
+    """Of the next forecast; None before anything was seen."""
+
+
 class Part(NamedTuple):
     """Where a regression stands in the row."""
 
@@ -53,7 +63,10 @@ class PoolSpec:
     def regressions(self) -> tuple[SeriesSpec, ...]:
         """AutoBypass on each set of lags; missing exogenous values come filled."""
         every = design.regression_lags(self.periods)
-        return tuple(SeriesSpec(AutoBypassSpec(), Design(lags), is_judged=False) for lags in every)
+        return tuple(
+            SeriesSpec(AutoBypassSpec(), Design(lags), is_judged=False, max_unknown=design.MAX_UNKNOWN)
+            for lags in every
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

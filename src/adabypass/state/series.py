@@ -62,11 +62,13 @@ class SeriesSpec:
     missing: Missing = "raise"
     is_judged: bool = True
     """Whether drift rates are scored several steps ahead; if not, the series is forecast one step ahead only."""
+    max_unknown: int = MAX_UNKNOWN
+    """Maximum number of unknown values whose covariance is kept."""
 
     @property
     def capacity(self) -> int:
-        """Maximum number of unknown values whose covariance is kept."""
-        return min(self.design.n_values, MAX_UNKNOWN)
+        """Number of unknown values for whose covariance there is room."""
+        return min(self.design.n_values, self.max_unknown)
 
     def n_features(self, n_exog: int) -> int:
         """Return the number of features of the model."""

@@ -62,6 +62,8 @@ REGRESSION_LAGS = ((1,), (1, 2), (1, 2, 3, 4, 5, 6))
 """Lags of the AutoBypass models in the forecast one step ahead; with a season there is one more."""
 REGRESSION_FROM = 5
 """Observations for each of its weights after which such a model has a share in the forecast."""
+MAX_UNKNOWN = 32
+"""Missing values among the lags of such a model whose covariance is kept; older ones are taken as known."""
 RANGES_BEYOND = 2.0
 """No mean of a structure lies beyond the values seen by more than this many times their range."""
 MAX_LAG_SPREAD = 3.0

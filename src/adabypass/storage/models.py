@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from adabypass.errors import StateError
 from adabypass.files import FilePath
-from adabypass.forecasting import AutoForecaster, Baseline, Forecaster, structure_state
+from adabypass.forecasting import Baseline, Forecaster
 from adabypass.forecasting.baselines import BASELINES
 from adabypass.forecasting.state import KIND
 from adabypass.panel.panel import Panel
@@ -20,7 +20,6 @@ from adabypass.validation import shown
 SAVED: Mapping[str, type[Regressor] | type[Forecaster] | type[Baseline] | type[Panel]] = {
     **KINDS,
     KIND: Forecaster,
-    structure_state.KIND: AutoForecaster,
     **BASELINES,
     PANEL: Panel,
 }

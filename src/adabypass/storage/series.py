@@ -8,7 +8,6 @@ import numpy as np
 from adabypass.forecasting import Forecaster
 from adabypass.forecasting.changes import SIZE as CHANGES_SIZE
 from adabypass.forecasting.changes import ChangeMonitor
-from adabypass.forecasting.rows import learned_positions
 from adabypass.panel.learning import NOTHING, Rows, StepOutput
 from adabypass.panel.panel import Panel
 from adabypass.snapshots.container import Array, Snapshot
@@ -81,7 +80,7 @@ class StreamPanel:
     def __init__(
         self, template: Forecaster, n_exog: int, *, watch_changes: bool = False, n_threads: int | None = None
     ) -> None:
-        self.template, self.n_exog = template, n_exog
+        self.engine, self.n_exog = template._engine, n_exog
         self.max_rows = max(1, min(MAX_ROWS, MAX_VALUES // (1 + n_exog)))
         self.known: dict[str, Series] = {}
         self.interval_starts: Floats = np.empty((0, 2))
@@ -89,7 +88,7 @@ class StreamPanel:
         self._watch_changes = watch_changes
         self._watched: Rows = NOTHING
         if watch_changes:
-            self._watched = np.array(learned_positions(template, ("drift", "noise_scale"), n_exog), np.intp)
+            self._watched = np.array(self.engine.learned_positions(("drift", "noise_scale"), n_exog), np.intp)
         self._panel = Panel(template, n_threads=n_threads)
         self._new: list[str] = []
 
@@ -141,7 +140,7 @@ class StreamPanel:
         n, every = len(self.known), self.known.values()
         assert len(self._panel) == n
         arrays: dict[str, Array] = {
-            "rows": stacked(self._panel._each_row(), n, self.template._spec.row_size(self.n_exog)),
+            "rows": stacked(self._panel._each_row(), n, self.engine.row_size(self.n_exog)),
             "interval_starts": self.interval_starts[:n],
             "keys": lines(self.known),
             "times": lines(each.last_cell for each in every),
@@ -156,7 +155,7 @@ class StreamPanel:
         check : function
             Refuses an id, or a row of numbers.
         """
-        rows = check_array(snapshot, header, "rows", (n, self.template._spec.row_size(self.n_exog)))
+        rows = check_array(snapshot, header, "rows", (n, self.engine.row_size(self.n_exog)))
         interval_starts = check_array(snapshot, header, "interval_starts", (n, 2))
         keys, times = (texts(snapshot, header, name, n) for name in ("keys", "times"))
         for key, row in zip(keys, rows, strict=True):

@@ -9,7 +9,6 @@ import numpy as np
 
 from adabypass.errors import StateError
 from adabypass.files import FilePath
-from adabypass.forecasting.state import describe_settings
 from adabypass.numerics.limits import MAX_COUNT
 from adabypass.regressors.state import check_layout
 from adabypass.snapshots.container import Snapshot
@@ -87,10 +86,10 @@ class DurableStream:
         *,
         always: bool,
     ) -> None:
-        template = series.template
         self.series, self._options, self._learn = series, options, learn
         self._parse_time, self._answers, self._positions = parse_time, answers, positions
-        self._settings = describe_settings(template._untrained, template._spec, template.exog) | options
+        described = series.engine.describe()
+        self._settings = {"engine": described.pop("kind")} | described | options
         self.row = self.n_learned = self._checksum = 0
         self.checkpoints: dict[int, int] = {}
         """The checksum of all records after 1, 2, 4, 8 ... of them: other input is recognised by it."""
@@ -239,7 +238,7 @@ class DurableStream:
             **({} if self._answers is None else self._answers.sync()),
             "positions": None if self._positions is None else self._positions.as_header(),
             "checkpoints": [[count, checksum] for count, checksum in self.checkpoints.items()],
-            "layout": self.series.template._spec.shapes(self.series.n_exog),
+            "layout": self.series.engine.shapes(self.series.n_exog),
         }
 
     def _restore(self, snapshot: Snapshot) -> None:
@@ -248,13 +247,13 @@ class DurableStream:
         if header.text("kind") != STREAM:
             header.refuse(f"it holds {header.text('kind')[:40]!r}, not the state of a stream")
         self._check_settings(header)
-        spec, n_exog = self.series.template._spec, self.series.n_exog
-        check_layout(header, spec.shapes(n_exog))
+        engine, n_exog = self.series.engine, self.series.n_exog
+        check_layout(header, engine.shapes(n_exog))
 
         def check(key: str, row: Floats) -> None:
             try:
                 self._check_key(key)
-                spec.check_row(row, n_exog)
+                engine.check_row(row, n_exog)
             except StateError as error:
                 header.refuse(f"series {shown(key)}: {str(error).rstrip('.')}")
 

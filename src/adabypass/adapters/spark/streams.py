@@ -14,7 +14,7 @@ from adabypass.adapters.spark.operators import STATE, KeyFunction, KeyProcessor,
 from adabypass.adapters.spark.session import PROVIDER, ROCKSDB
 from adabypass.adapters.spark.times import TimeColumn
 from adabypass.errors import ParameterError
-from adabypass.forecasting import AutoForecaster, Forecaster
+from adabypass.forecasting import Forecaster
 from adabypass.panel.ahead import check_levels
 from adabypass.panel.forecasts import MAX_HORIZON
 from adabypass.timegrid.freq import Freq
@@ -148,10 +148,7 @@ def _template(forecaster: dict[str, Any], columns: GroupColumns, times: TimeColu
         )
     if columns.time in columns.exog:
         raise ParameterError(f'"{columns.time}" is the time of a row, and cannot be in exog as well; copy the column.')
-    periods = None if freq is None else times.periods(freq)
-    if isinstance(template, AutoForecaster) and periods is not None:
-        return template.with_period(periods)
-    return template
+    return template._with_period(None if freq is None else times.periods(freq))
 
 
 def _check_operator(df: DataFrame, operator: object) -> None:

@@ -1,4 +1,4 @@
-"""The automatic forecaster as plain values: its settings and its row, as a header says them, and the checks of that."""
+"""The settings of the automatic forecaster: their checks, and what a header says of them."""
 
 import zlib
 from collections.abc import Sequence
@@ -7,24 +7,22 @@ from math import inf
 from numbers import Real
 from typing import Any, NamedTuple
 
-from adabypass.errors import AdabypassError, ParameterError, StateError
+from adabypass.errors import ParameterError
 from adabypass.forecasting.settings import check_missing, check_names
-from adabypass.regressors.state import check_row
-from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
-from adabypass.snapshots.versions import base_header
-from adabypass.state.pool import PoolSpec, pool_spec
+from adabypass.state.pool import PoolSpec
+from adabypass.state.season import SeasonSpec
 from adabypass.state.series import Missing
-from adabypass.validation import Floats, as_tuple, shown
+from adabypass.validation import as_tuple, shown
 
-KIND = "AutoForecaster"
+KIND = "structures"
 MAX_PERIOD = 100_000.0
 MAX_PERIODS = 4
 MAX_EXOG = 100
 Support = str | Sequence[float] | None
 
 
-class Settings(NamedTuple):
+class StructureSettings(NamedTuple):
     """What an automatic forecaster was given before it saw data."""
 
     period: tuple[float, ...] | None
@@ -69,65 +67,37 @@ def check_support(support: Any) -> tuple[float, float]:
     return (low, high)
 
 
-def describe(settings: Settings, spec: PoolSpec | None, row: Floats | None) -> dict[str, Any]:
-    """Return the header of an automatic forecaster."""
+def describe_settings(settings: StructureSettings) -> dict[str, Any]:
+    """Return what a header says of the settings."""
     low, high = settings.support
-    header = base_header(KIND) | {
+    return {
+        "kind": KIND,
         "period": None if settings.period is None else list(settings.period),
         "support": [None if low == -inf else low, None if high == inf else high],
         "missing": settings.missing,
         "exog": None if settings.exog is None else list(settings.exog),
     }
-    if spec is None or row is None:
-        return header | {"periods": None, "n_exog": None, "n_seen": 0, "design": None, "layout": None}
-    return header | {
-        "periods": list(spec.periods),
-        "n_exog": spec.n_exog,
-        "n_seen": int(row[0]),
-        "design": _design(spec),
-        "layout": spec.shapes(),
-    }
 
 
-def check_snapshot(snapshot: Snapshot) -> tuple[Settings, PoolSpec | None, Floats | None]:
-    """Return the parts of an automatic forecaster, with a copy of the row; refuse what does not fit together."""
-    header = Header(snapshot.header, snapshot.name)
-    if header.text("kind") != KIND:
-        header.refuse(f"it holds {header.text('kind')[:40]!r}, not an {KIND}; use adabypass.load or from_bytes")
+def check_settings(header: Header) -> StructureSettings:
+    """Return the settings that a header describes."""
     bounds = header.value("support")
     if not isinstance(bounds, list) or len(bounds) != 2:
         header.refuse('its "support" must be a pair')
     names = header.texts_or_none("exog")
-    try:
-        settings = Settings(
-            check_period(header.value("period")),
-            check_support([-inf if bounds[0] is None else bounds[0], inf if bounds[1] is None else bounds[1]]),
-            check_missing(header.text("missing")),
-            None if names is None else check_names(names),
-        )
-        periods = check_period(header.value("periods"))
-    except AdabypassError as error:
-        header.refuse(str(error).rstrip("."))
-    if periods is None:
-        return settings, None, None
-    n_exog = header.whole("n_exog", maximum=MAX_EXOG)
-    if names is not None and len(names) != n_exog:
-        header.refuse(f"it has {n_exog} exogenous columns, but {len(names)} names for them")
-    spec = pool_spec(periods, n_exog, settings.missing, settings.support)
-    if header.value("design") != _design(spec):
-        header.refuse(f"its {KIND} was saved by a version of adabypass with other constants; train it anew")
-    row = check_row(snapshot, header, spec.row_size, spec.shapes())
-    try:
-        spec.check_row(row)
-    except StateError as error:
-        header.refuse(str(error).rstrip("."))
-    return settings, spec, row
+    return StructureSettings(
+        check_period(header.value("period")),
+        check_support([-inf if bounds[0] is None else bounds[0], inf if bounds[1] is None else bounds[1]]),
+        check_missing(header.text("missing")),
+        None if names is None else check_names(names),
+    )
 
 
 @lru_cache(maxsize=256)
-def _design(spec: PoolSpec) -> str:
+def design_of(spec: PoolSpec | SeasonSpec) -> str:
     """Return a checksum of the numbers that the kernel needs."""
-    own, regression = spec.structures, spec.regressions[0].model
+    pool = spec if isinstance(spec, PoolSpec) else spec.widest
+    own, regression = pool.structures, pool.regressions[0].model
     numbers = [*own.settings.ravel(), *own.lags.ravel(), *own.lag_priors.ravel(), *own.waves.ravel()]
-    numbers += [*regression.constants(), *spec.min_seen]
+    numbers += [*regression.constants(), *pool.min_seen]
     return f"{zlib.crc32(' '.join(f'{number:.12g}' for number in numbers).encode()):08x}"

@@ -1,0 +1,200 @@
+"""The engine of `Forecaster()`: structures and regressions, weighed by their evidence."""
+
+from functools import partial
+from math import inf
+from typing import Any, Self
+
+import numpy as np
+
+from adabypass.distributions.component import UNBOUNDED
+from adabypass.distributions.mixture import Mixture
+from adabypass.distributions.normal import Normal
+from adabypass.distributions.predictive import Predictive
+from adabypass.errors import NotReadyError, ShapeError
+from adabypass.forecasting.components import Explanation, explain
+from adabypass.forecasting.engine import SeriesEngine
+from adabypass.forecasting.exog_filling import fill_ahead
+from adabypass.forecasting.observations import check_exog_row, too_short
+from adabypass.forecasting.settings import Method
+from adabypass.forecasting.structure_paths import draw_paths, mixture_ahead
+from adabypass.forecasting.structure_settings import (
+    KIND,
+    MAX_EXOG,
+    StructureSettings,
+    check_settings,
+    describe_settings,
+    design_of,
+)
+from adabypass.kernels.pool import PoolRunner
+from adabypass.kernels.season import SeasonRunner
+from adabypass.kernels.structure import StructureRunner
+from adabypass.results.forecast import Forecast
+from adabypass.results.trace import Trace
+from adabypass.snapshots.header import Header
+from adabypass.state.pool import PoolSpec
+from adabypass.state.season import SeasonSpec, automatic_spec
+from adabypass.validation import Floats
+
+MIN_VAR = 1e-300
+"""Variance of a normal in the place of a forecast that has none: of a series of zeros."""
+BLOCK = 1000
+"""Forecasts whose whole distributions are in memory at once, where a trace does not keep them: some 10 MB."""
+
+
+AutomaticRunner = PoolRunner | SeasonRunner
+"""Of a period that is given, or that is found in the data."""
+
+
+class StructureEngine(SeriesEngine):
+    """Forecasts by many structures at once.
+
+    Parameters
+    ----------
+    settings : StructureSettings
+    """
+
+    kind = KIND
+    name = "Forecaster"
+    n_needed = 1
+    has_moments = False
+
+    def __init__(self, settings: StructureSettings) -> None:
+        self.settings, self.exog, self.missing = settings, settings.exog, settings.missing
+        self.support = settings.support
+
+    def spec(self, n_exog: int) -> PoolSpec | SeasonSpec:
+        """Return what compiled code needs to know of the settings."""
+        return automatic_spec(self.settings.period, n_exog, self.missing, self.support)
+
+    def check_n_exog(self, n_exog: int) -> None:
+        if n_exog > MAX_EXOG:
+            raise ShapeError(f"{n_exog} exogenous columns are too many; at most {MAX_EXOG} will do.")
+
+    def new_row(self, n_inputs: int) -> Floats:
+        self.check_n_exog(n_inputs)
+        return self.spec(n_inputs).new_row()
+
+    def row_size(self, n_inputs: int) -> int:
+        self.check_n_exog(n_inputs)
+        return self.spec(n_inputs).row_size
+
+    def aligned_at(self, n_inputs: int) -> int | None:
+        return 0
+
+    def new_runner(self, row: Floats, n_inputs: int) -> AutomaticRunner:
+        check = partial(check_exog_row, names=self.exog, missing=self.missing)
+        spec = self.spec(n_inputs)
+        return PoolRunner(spec, row, check) if isinstance(spec, PoolSpec) else SeasonRunner(spec, row, check)
+
+    def check_row(self, row: Floats, n_inputs: int) -> None:
+        self.spec(n_inputs).check_row(row)
+
+    def shapes(self, n_inputs: int) -> list[tuple[str, list[int]]]:
+        return self.spec(n_inputs).shapes()
+
+    def n_seen(self, row: Floats, n_inputs: int) -> int:
+        return int(row[0])
+
+    def predictive(self, seen: Floats, records: Floats | None) -> Predictive:
+        if records is not None and len(records):
+            return self.spec(self.n_inputs_at_start).predictive(records)
+        return Normal(seen[:, 0].copy(), np.maximum(seen[:, 1], MIN_VAR))
+
+    def describe(self) -> dict[str, Any]:
+        return describe_settings(self.settings)
+
+    @classmethod
+    def from_header(cls, header: Header) -> Self:
+        """Return the engine that a header describes."""
+        return cls(check_settings(header))
+
+    def design(self, n_exog: int) -> str:
+        return design_of(self.spec(n_exog))
+
+    def is_ready(self, runner: AutomaticRunner | None) -> bool:
+        return runner is not None and runner.row[0] > 0.0
+
+    def not_ready(self, runner: AutomaticRunner | None) -> NotReadyError:
+        return NotReadyError("forecasts begin when an observation was seen; update with one first.")
+
+    def run(self, runner: AutomaticRunner, exog: Floats, y: Floats, keep_weights: bool, keep_predictive: bool) -> Trace:
+        if (runner.row[0] == 0.0 and np.count_nonzero(~np.isnan(y)) < 2) or len(y) == 0:
+            raise too_short(y, 1)
+        first, forecasts, noise_scale = _forecasts(runner, exog, y, keep_predictive)
+        return Trace.unchecked(y[first:], forecasts, {"noise_scale": noise_scale}, first=first)
+
+    def forecast(
+        self, runner: AutomaticRunner, exog: Floats, method: Method, n_paths: int, rng: np.random.Generator
+    ) -> Forecast:
+        state = runner.freeze(exog[0])  # so that no other thread moves it meanwhile
+        spec, known = state.spec, self._fill(state.spec, state.row, exog)
+        structures = StructureRunner(spec.structures, state.row)
+        if method == "paths" and len(known) > 1:
+            return Forecast.from_paths(draw_paths(structures, known, n_paths, rng, self.support))
+        assert state.record is not None
+        found = spec.with_regressions(mixture_ahead(structures, known, self.support), state.record[None])
+        if method == "paths":
+            return Forecast.from_paths(found.sample(rng, n_paths))
+        return Forecast(found)
+
+    def fill_ahead(self, row: Floats, exog: Floats) -> Floats:
+        spec = self.spec(exog.shape[1])
+        return self._fill(*((spec, row) if isinstance(spec, PoolSpec) else spec.current(row)), exog)
+
+    def _fill(self, spec: PoolSpec, row: Floats, exog: Floats) -> Floats:
+        mean, last = (spec.structures.view(row, name) for name in ("exog_mean", "exog_last"))
+        return fill_ahead(exog, mean, last, self.missing)
+
+    def explain(self, runner: AutomaticRunner, level: float, step: int) -> Explanation:
+        inner = runner.current
+        share = inner.shares if step == 1 and self.support == UNBOUNDED else np.ones(1)
+        return explain(inner.structures, level, step, dict(zip(inner.spec.names, share, strict=False)))
+
+    def options(self) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        if self.settings.period is not None:
+            given["period"] = list(self.settings.period)
+        if self.exog:
+            given["exog"] = list(self.exog)
+        if self.support != (-inf, inf):
+            given["support"] = self.support
+        return given
+
+    def periods(self, runner: AutomaticRunner | None) -> tuple[float, ...] | None:
+        if self.settings.period is not None:
+            return self.settings.period
+        period = runner.period if isinstance(runner, SeasonRunner) else 0
+        return (period,) if period else ()
+
+    def with_period(self, period: tuple[float, ...]) -> "StructureEngine":
+        return self if self.settings.period is not None else StructureEngine(self.settings._replace(period=period))
+
+
+def _forecasts(
+    runner: AutomaticRunner, exog: Floats, y: Floats, keep_predictive: bool
+) -> tuple[int, Mixture | Normal, Floats]:
+    """Run a series; return the number of the first forecast, the forecasts, and the scale of their noise.
+
+    Where whole distributions are not kept, their moments are taken block by block, so that few are in memory at once.
+    """
+    if keep_predictive:
+        first, _, _, records = runner.run(exog, y, False, True)
+        forecasts = runner.spec.predictive(records)
+        return first, forecasts, _noise_scale(forecasts)
+    firsts, blocks = 0, []
+    for start in range(0, len(y), BLOCK):
+        block = slice(start, start + BLOCK)
+        first, _, _, records = runner.run(np.ascontiguousarray(exog[block]), y[block], False, True)
+        firsts += first
+        if len(records):
+            found = runner.spec.predictive(records)
+            blocks.append((found.mean, np.maximum(found.var, MIN_VAR), _noise_scale(found)))
+    mean, var, noise_scale = (np.concatenate(each) for each in zip(*blocks, strict=True))
+    return firsts, Normal(mean, var), noise_scale
+
+
+def _noise_scale(forecasts: Mixture) -> Floats:
+    """Return the root mean square scale of the structures' noise in each forecast."""
+    parts = forecasts.components
+    scale: Floats = np.sqrt(np.sum(parts["weight"] * parts["noise_scale"] ** 2, axis=1))
+    return scale
