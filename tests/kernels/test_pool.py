@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adabypass.kernels.auto_bypass import KERNEL
 from adabypass.kernels.pool import PoolRunner
 from adabypass.kernels.series import SeriesRunner
 from adabypass.kernels.structure import StructureRunner
-from adabypass.kernels.targets import KERNEL
 from adabypass.reference import shares as reference
 from adabypass.state.pool import PoolSpec, pool_spec
 from tests.distributions.test_students import students

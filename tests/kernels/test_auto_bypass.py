@@ -9,10 +9,10 @@ from scipy import integrate
 
 from adabypass import AutoBypass, Mixture
 from adabypass.distributions.component import Target
+from adabypass.kernels.auto_bypass import KERNEL
 from adabypass.kernels.series import SeriesRunner
-from adabypass.kernels.targets import KERNEL
+from adabypass.reference import auto_bypass as reference
 from adabypass.reference import bank as reference_bank
-from adabypass.reference import targets as reference
 from adabypass.state.bank import AutoBypassSpec
 from adabypass.state.bank_layout import TRANSFORMED
 from adabypass.state.past import Design
