@@ -10,7 +10,7 @@ from libc.math cimport INFINITY, M_PI, NAN, erf, exp, expm1, fabs, hypot, isnan,
 import numpy as np
 
 from adabypass.distributions.component cimport IDENTITY, LOG, N_TARGETS, has_target, log_slope, to_target
-from adabypass.numerics.dispatch cimport KERNELS, N_FLEXIBLE_NORMALS, MAX_NORMALS, Evidence
+from adabypass.numerics.dispatch cimport Evidence, MAX_NORMALS, N_FLEXIBLE_NORMALS, SIMD
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.distributions import component
@@ -74,7 +74,7 @@ cdef double _insensitive_log_density(const Noise* noise, const Component* part, 
         return _gaussian_log_density(noise, part, y)
     d = smaller(larger((y - part.mean) / scale, -MAX_D), MAX_D)
     v = smaller(larger(part.signal_var / scale / scale, MIN_V), 1.0 / MIN_V)
-    return KERNELS.evidence(noise.normals, d, v, part.epsilon).log_density - log(scale)
+    return SIMD.evidence(noise.normals, d, v, part.epsilon).log_density - log(scale)
 
 
 # Student's t.
@@ -323,12 +323,12 @@ def flexible_evidence(const double[::1] shares, double d, double v):
     """Return what `evidence` does, under flexible noise whose normals have these shares."""
     if shares.shape[0] != N_FLEXIBLE_NORMALS:
         raise ValueError(f"shares has {shares.shape[0]} values, but flexible noise has {N_FLEXIBLE_NORMALS} normals")
-    cdef Evidence seen = KERNELS.flexible_evidence(&FLEXIBLE_NORMALS, &shares[0], d, v)
+    cdef Evidence seen = SIMD.flexible_evidence(&FLEXIBLE_NORMALS, &shares[0], d, v)
     return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope
 
 
 def evidence(Py_ssize_t family, double d, double v, double epsilon):
     """Return log density, shift, variance and the derivatives by log σ and ε, for one observation."""
     cdef const Noise* noise = noise_of(family)
-    cdef Evidence seen = KERNELS.evidence(noise.normals, d, v, epsilon)
+    cdef Evidence seen = SIMD.evidence(noise.normals, d, v, epsilon)
     return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope

@@ -17,7 +17,7 @@ from adabypass.distributions.families cimport (
     total_sd,
 )
 from adabypass.distributions.record cimport Record, RecordLayout
-from adabypass.numerics.dispatch cimport KERNELS, LANES, N_FLEXIBLE_NORMALS, MAX_NORMALS, MixtureLanes, TailValues
+from adabypass.numerics.dispatch cimport LANES, MAX_NORMALS, MixtureLanes, N_FLEXIBLE_NORMALS, SIMD, TailValues
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics import limits
@@ -199,7 +199,7 @@ cdef void _invert(MixtureLanes* lanes, bint has_extreme) noexcept nogil:
     if lanes.n_normals == 0:
         return
     if not has_extreme:
-        KERNELS.inverse_roots(lanes.inverse_sd, lanes.n_normals)
+        SIMD.inverse_roots(lanes.inverse_sd, lanes.n_normals)
         return
     for k in range(lanes.n_normals):
         var = lanes.inverse_sd[k]
@@ -415,7 +415,7 @@ cdef TailValues tail_of(
     If `is_rough`, probabilities of Student's t distributions are accurate to 2e-7.
     """
     cdef double sign = 1.0 if lower else -1.0
-    cdef TailValues values = KERNELS.mixture_tail(lanes, y, sign)
+    cdef TailValues values = SIMD.mixture_tail(lanes, y, sign)
     if mix.is_transformed:
         _add_tail(&mix.lanes[LOG], LOG, y, sign, &values)
         _add_tail(&mix.lanes[ROOT], ROOT, y, sign, &values)
@@ -432,9 +432,9 @@ cdef void _add_tail(const MixtureLanes* lanes, int target, double y, double sign
     if lanes.n_normals + lanes.n_shaped == 0:
         return
     if not has_target(target, y):       # y has no log, or is the single point 0 of a root: no density
-        values.tail += KERNELS.mixture_tail(lanes, -MAX_VALUE if target == LOG else 0.0, sign).tail
+        values.tail += SIMD.mixture_tail(lanes, -MAX_VALUE if target == LOG else 0.0, sign).tail
         return
-    here = KERNELS.mixture_tail(lanes, to_target(target, y), sign)
+    here = SIMD.mixture_tail(lanes, to_target(target, y), sign)
     values.tail += here.tail
     slope = exp(log_slope(target, y))
     curve = -slope * slope if target == LOG else -0.5 * slope / y

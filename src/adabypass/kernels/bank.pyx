@@ -15,7 +15,7 @@ from adabypass.distributions.families cimport (
 )
 from adabypass.distributions.record cimport Record, open_record
 from adabypass.kernels.step cimport MAX_VALUE, StepContext, WeightsView, saturate
-from adabypass.numerics.dispatch cimport FilterForecasts, KERNELS, LANES, Limits, N_FLEXIBLE_NORMALS
+from adabypass.numerics.dispatch cimport FilterForecasts, LANES, Limits, N_FLEXIBLE_NORMALS, SIMD
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.state.bank_table cimport (
     ANCHORED, Bank, CHANGE_SCALE, CHANGE_TAIL, DIFFERENCED, DRIFT_VAR, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY,
@@ -108,7 +108,7 @@ cdef double start_log_density(const Bank* bank, double y) noexcept nogil:
             return NAN
         d = smaller(larger((y - part.mean) / part.noise_scale, -MAX_D), MAX_D)
         v = smaller(larger(part.signal_var / part.noise_scale / part.noise_scale, MIN_V), 1.0 / MIN_V)
-        each = log(part.weight) - log(part.noise_scale) + KERNELS.evidence(noise.normals, d, v, 0.0).log_density
+        each = log(part.weight) - log(part.noise_scale) + SIMD.evidence(noise.normals, d, v, 0.0).log_density
         if each > top:
             total *= exp(top - each)
             top = each
@@ -216,8 +216,8 @@ cdef void start_over(Bank* bank) noexcept nogil:
     bank.replays = True     # which steps of the season they were is not known: missing values were not kept
     for t in range(count):
         standardise(bank, bank.warm_x + t * bank.n_features, 1.0)
-        KERNELS.bank_forecast(bank, &mean, &var)
-        KERNELS.bank_learn(bank, bank.warm_y[t])
+        SIMD.bank_forecast(bank, &mean, &var)
+        SIMD.bank_learn(bank, bank.warm_y[t])
     bank.replays = False
     bank.row[N_SEEN], bank.row[LOG_SCORE] = n_seen, log_score
 
@@ -330,7 +330,7 @@ cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean,
         forecast_start(bank, mean, var)
         return
     standardise(bank, x, scale)
-    KERNELS.bank_forecast(bank, mean, var)
+    SIMD.bank_forecast(bank, mean, var)
     bank.newest[0], bank.newest[1] = mean[0], var[0]
     if has_shift(bank):
         mean[0] = saturate(mean[0] + shift(bank))
@@ -409,10 +409,10 @@ cdef void learn_bank(Bank* bank, const double* x, double scale, double y) noexce
             find_scales(bank, x, scale)
         if has_shift(bank) and not isnan(y):
             y = saturate(y - shift(bank))
-            KERNELS.bank_learn(bank, y)
+            SIMD.bank_learn(bank, y)
             learn_shift(bank, y)
         else:
-            KERNELS.bank_learn(bank, y)
+            SIMD.bank_learn(bank, y)
     if bank.row[PHASE] != PHASE_SETTLED and not isnan(y):
         remember(bank, x, scale, y)
         if is_milestone(bank):
@@ -432,7 +432,7 @@ cdef void describe_bank(const Bank* bank, double base, double* record) noexcept 
     if has_shift(bank):
         base += shift(bank)
     places = FilterForecasts(out.weight, out.mean, out.signal_var, out.noise_scale, out.epsilon)
-    KERNELS.bank_describe(bank, base, &places)
+    SIMD.bank_describe(bank, base, &places)
 
 
 cdef void _describe_start(const Bank* bank, double base, Record* out) noexcept nogil:

@@ -18,7 +18,7 @@ from adabypass.kernels.step cimport (
     GRADIENT, Kernel, MAX_VALUE, MAX_WEIGHT, LinearMixture, StepContext, WeightsView, add_drift, condition,
     export_single, multiply, project, saturate, single_component, squared_projection, update,
 )
-from adabypass.numerics.dispatch cimport GradientMove, KERNELS, Update
+from adabypass.numerics.dispatch cimport GradientMove, SIMD, Update
 from adabypass.numerics.special cimport Moments, atom_moments, bessel_ratio, larger, smaller, truncated_moments
 
 from adabypass.numerics import limits
@@ -150,7 +150,7 @@ cdef inline void _adapt(StepContext* step, double e, const double* psi) noexcept
     """Move a, b and epsilon, all by the same amount: equations (D.3) and (D.4)."""
     cdef double* row = step.row
     cdef Py_ssize_t name
-    cdef double d = saturate(row[NOISE_PREC] * saturate(step.scale * KERNELS.dot(step.n, step.x, psi)))
+    cdef double d = saturate(row[NOISE_PREC] * saturate(step.scale * SIMD.dot(step.n, step.x, psi)))
     d = saturate(step.constants[AGGRESSIVENESS] * saturate(d * (e - row[NOISE_MEAN])))
     for name in range(A, EPSILON + 1):
         row[name] = smaller(larger(row[name] + d, step.constants[OMEGA_MIN]), MAX_HYPERPARAMETER)
@@ -170,7 +170,7 @@ cdef inline void _follow(StepContext* step, const GradientMove* by, double* psi,
     cdef double f
     cdef Update change
     multiply(step, GRADIENT, G, v)
-    f = KERNELS.move_gradient(n, by, step.x, g, v, g, a, psi)                          # (D.6)
+    f = SIMD.move_gradient(n, by, step.x, g, v, g, a, psi)                             # (D.6)
     change = Update(-1.0, NEGLIGIBLE if f < NEGLIGIBLE else -1.0, g, a, NULL)
     update(step, GRADIENT, &change, G)                                                  # (D.5)
 

@@ -8,7 +8,7 @@ from adabypass.kernels.step cimport (
     Kernel, LinearMixture, StepContext, WeightsView, add_drift, condition, export_single, project, saturate,
     single_component,
 )
-from adabypass.numerics.dispatch cimport Evidence, KERNELS
+from adabypass.numerics.dispatch cimport Evidence, SIMD
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics import limits
@@ -60,7 +60,7 @@ cdef void learn(StepContext* step, double y) noexcept nogil:
         return
     d = smaller(larger(saturate(y - step.mean) / noise_scale, -MAX_D), MAX_D)
     v = smaller(larger(_signal_var(step) / noise_scale / noise_scale, MIN_V), 1.0 / MIN_V)
-    seen = KERNELS.evidence(noise_of(INSENSITIVE).normals, d, v, step.constants[EPSILON])
+    seen = SIMD.evidence(noise_of(INSENSITIVE).normals, d, v, step.constants[EPSILON])
     gain = -saturate(seen.shift * noise_scale / step.scale / h)                             # (G.11)
     condition(step, m, S, drift_var, h, gain, larger(1.0 - seen.var / v, 0.0))              # (G.12)
 

@@ -9,7 +9,7 @@ leave double precision become 0: a hyperparameter then does not move, and the fo
 from libc.math cimport copysign, exp, fabs, isfinite, sqrt
 
 from adabypass.kernels.step cimport MAX_VALUE, StepContext, saturate
-from adabypass.numerics.dispatch cimport GradientMove, KERNELS
+from adabypass.numerics.dispatch cimport GradientMove, SIMD
 from adabypass.numerics.special cimport bessel_ratio, larger, smaller
 
 import numpy as np
@@ -57,7 +57,7 @@ cdef void follow_diagonal(
     cdef double f
     for i in range(n):
         v[i] = zeta[i] * x[i]
-    f = KERNELS.move_gradient(n, by, x, g, v, g, v + n, psi)                                # (M.15)
+    f = SIMD.move_gradient(n, by, x, g, v, g, v + n, psi)                                   # (M.15)
     for i in range(n):
         zeta[i] = _narrowed(zeta[i], g[i], x[i], f, by.negligible)
 

@@ -20,7 +20,7 @@ from adabypass.kernels.step cimport (
     MAX_VALUE, LinearMixture, StepContext, Weights, WeightsView, saturate, season_effect, weight_cov, weight_drift,
     weight_mean,
 )
-from adabypass.numerics.dispatch cimport KERNELS, LANES, N_FLEXIBLE_NORMALS
+from adabypass.numerics.dispatch cimport LANES, N_FLEXIBLE_NORMALS, SIMD
 from adabypass.numerics.special cimport larger, smaller
 
 import numpy as np
@@ -64,7 +64,7 @@ cdef void growths(
         for k in range(m):
             growth[k] = pow(larger(fabs(weights[k]), MIN_POSITIVE), 1.0 / lags[0])
         return
-    KERNELS.follow_impulse(
+    SIMD.follow_impulse(
         m, n_lags, <const ptrdiff_t*>lags, weights, n_steps, MAX_RESPONSE, response, growth, early
     )
     for k in range(m):

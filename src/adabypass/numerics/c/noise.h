@@ -6,7 +6,7 @@
 #define ADABYPASS_NOISE_H
 
 #include "functions.h"
-#include "kernels.h"
+#include "simd_table.h"
 
 /* `Evidence`, for as many observations as a vector holds. The density of y is mass exp(log_unit)/σ: most of those who
    ask for many of them want no logarithm. */

@@ -1,7 +1,8 @@
-/* The functions of every instruction set: one table for each, of which the fastest is chosen at import. */
+/* The hottest functions, compiled once for each instruction set: one `SimdTable` for each set, of which the fastest that
+   the machine can run is chosen at import. Cython sees it as `SIMD`; numerics/dispatch.pxd mirrors this file. */
 
-#ifndef ADABYPASS_KERNELS_H
-#define ADABYPASS_KERNELS_H
+#ifndef ADABYPASS_SIMD_TABLE_H
+#define ADABYPASS_SIMD_TABLE_H
 
 #include <stddef.h>
 
@@ -111,13 +112,18 @@ struct Bank;
 
 typedef struct {
     const char* name;
+    /* noise.h */
     Evidence (*evidence)(const Normals* normals, double d, double v, double epsilon);
     Evidence (*flexible_evidence)(const FlexibleNormals* normals, const double* share, double d, double v);
+    /* mixing.h */
     void (*bank_forecast)(struct Bank* bank, double* mean, double* var);
     void (*bank_describe)(const struct Bank* bank, double base, const FilterForecasts* out);
     void (*bank_learn)(struct Bank* bank, double y);
+    /* simd_table.c */
     void (*inverse_roots)(double* a, ptrdiff_t n);      /* a <- 1/sqrt(a); n is a multiple of LANES */
+    /* tails.h */
     TailValues (*mixture_tail)(const MixtureLanes* mix, double y, double side);
+    /* impulse.h */
     void (*follow_impulse)(
         ptrdiff_t m, ptrdiff_t n_lags, const ptrdiff_t* lags, const double* weights, ptrdiff_t n_steps, double bound,
         double* response, double* late, double* early);
@@ -135,13 +141,14 @@ typedef struct {
     double (*move_gradient)(
         ptrdiff_t n, const GradientMove* by, const double* x, const double* p, const double* v, double* g, double* a,
         double* gradient);
+    /* functions.h, for tests */
     void (*apply)(int function, const double* a, double* out, ptrdiff_t n);
-} Kernels;
+} SimdTable;
 
-extern const Kernels adabypass_plain, adabypass_baseline, adabypass_avx2, adabypass_avx512;
+extern const SimdTable adabypass_plain, adabypass_baseline, adabypass_avx2, adabypass_avx512;
 
 /* The tables that were built, from the slowest to the fastest; NULL for one that this machine cannot run. */
 int adabypass_count(void);
-const Kernels* adabypass_table(int index);
+const SimdTable* adabypass_table(int index);
 
 #endif

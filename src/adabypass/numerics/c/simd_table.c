@@ -1,7 +1,7 @@
-/* The table of one instruction set: compiled once for each, with SET its name. */
+/* The `SimdTable` of one instruction set: compiled once for each, with SET its name. */
 
 #include "impulse.h"
-#include "kernels.h"
+#include "simd_table.h"
 #include "mixing.h"
 #include "noise.h"
 #include "weights.h"
@@ -60,7 +60,7 @@ static void apply(int function, const double* a, double* out, ptrdiff_t n)
 #define TABLE_OF(name) adabypass_##name
 #define TABLE(name) TABLE_OF(name)
 
-const Kernels TABLE(SET) = {
+const SimdTable TABLE(SET) = {
     .name = TEXT(SET),
     .evidence = evidence,
     .flexible_evidence = flexible_evidence,
