@@ -504,7 +504,7 @@ cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
     cdef double* unit = bank.z          # scratch: of each weight
     out.n_flexible, out.season_log, out.period, out.season_step = bank.n_flexible, NULL, bank.period, 0
     if bank.row[PHASE] == PHASE_UNSCALED:
-        _believe_start(&bank, out)
+        _export_start(&bank, out)
         return
     out.is_known = True
     for k in range(N_FLEXIBLE_NORMALS):
@@ -538,10 +538,10 @@ cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
         out.fade[k] = larger(smaller(out.fade[k], bank.constants[MAX_FAST_DECAY]), 0.0)
         out.level_slope[k], out.differenced[k] = bank.filter_level_slope[k], setting(&bank, DIFFERENCED)[k]
         out.level_linear[k] = setting(&bank, LEVEL_LAW)[k] == LEVEL_LAW_LINEAR
-        _believe_weights(&bank, k, unit, out)
+        _export_weights(&bank, k, unit, out)
 
 
-cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, LinearMixture* out) noexcept nogil:
+cdef void _export_weights(const Bank* bank, Py_ssize_t k, const double* unit, LinearMixture* out) noexcept nogil:
     """Mean and covariance of a filter's weights, and what a step of time adds to it: equations (H.8) and (H.18).
 
     A jump that is due, equation (H.10), is part of the covariance: it comes with the next step alone.
@@ -581,7 +581,7 @@ cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, L
             cov[at] = saturate(cov[at] + jump * drift[at])                                                  # (H.10)
 
 
-cdef void _believe_start(const Bank* bank, LinearMixture* out) noexcept nogil:
+cdef void _export_start(const Bank* bank, LinearMixture* out) noexcept nogil:
     """Before the scale of y is known: the components of equation (H.3), whatever the features."""
     cdef Component part
     cdef Py_ssize_t i, k

@@ -188,7 +188,7 @@ cdef inline void _describe(StepContext* step, double e, Surprise* seen) noexcept
     seen.a, seen.b, seen.epsilon = row[A], row[B], row[EPSILON]
 
 
-cdef inline void _absorb(
+cdef inline void _learn(
     StepContext* step, double y, double* S, double* psi, double* G, int corrections
 ) noexcept nogil:
     """Learn from y; `psi` and `G` are NULL where nothing adapts."""
@@ -225,33 +225,33 @@ cdef void bypass_forecast(StepContext* step) noexcept nogil:
     _forecast(step, step.row + MEAN + step.n)
 
 
-cdef void bypass_absorb(StepContext* step, double y) noexcept nogil:
-    _absorb(step, y, step.row + MEAN + step.n, NULL, NULL, AS_IN_THE_PAPER)
+cdef void bypass_learn(StepContext* step, double y) noexcept nogil:
+    _learn(step, y, step.row + MEAN + step.n, NULL, NULL, AS_IN_THE_PAPER)
 
 
-cdef void corrected_bypass_absorb(StepContext* step, double y) noexcept nogil:
-    _absorb(step, y, step.row + MEAN + step.n, NULL, NULL, <int>step.constants[BYPASS_CORRECTIONS])
+cdef void corrected_bypass_learn(StepContext* step, double y) noexcept nogil:
+    _learn(step, y, step.row + MEAN + step.n, NULL, NULL, <int>step.constants[BYPASS_CORRECTIONS])
 
 
 cdef void ada_forecast(StepContext* step) noexcept nogil:
     _forecast(step, step.row + MEAN + 2 * step.n)
 
 
-cdef inline void _ada_absorb(StepContext* step, double y, int corrections) noexcept nogil:
+cdef inline void _ada_learn(StepContext* step, double y, int corrections) noexcept nogil:
     cdef double* psi = step.row + MEAN + step.n
     cdef double* S = psi + step.n
-    _absorb(step, y, S, psi, S + (step.n if step.is_diagonal else step.n * (step.n + 1) // 2), corrections)
+    _learn(step, y, S, psi, S + (step.n if step.is_diagonal else step.n * (step.n + 1) // 2), corrections)
 
 
-cdef void ada_absorb(StepContext* step, double y) noexcept nogil:
-    _ada_absorb(step, y, AS_IN_THE_PAPER)
+cdef void ada_learn(StepContext* step, double y) noexcept nogil:
+    _ada_learn(step, y, AS_IN_THE_PAPER)
 
 
-cdef void corrected_ada_absorb(StepContext* step, double y) noexcept nogil:
-    _ada_absorb(step, y, <int>step.constants[ADA_CORRECTIONS])
+cdef void corrected_ada_learn(StepContext* step, double y) noexcept nogil:
+    _ada_learn(step, y, <int>step.constants[ADA_CORRECTIONS])
 
 
-cdef void exact_absorb(StepContext* step, double y) noexcept nogil:
+cdef void exact_learn(StepContext* step, double y) noexcept nogil:
     """Learn from y with the right gradients (E5): a, b and epsilon move first, then the weights, then the slopes."""
     cdef double* row = step.row
     cdef Theta theta = Theta(row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR])
@@ -283,7 +283,7 @@ cdef void ada_weights(const StepContext* step, WeightsView* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + 2 * step.n, 1.0 / step.row[DRIFT_PREC])
 
 
-cdef void _believe(StepContext* step, const double* S, LinearMixture* out) noexcept nogil:
+cdef void _export_mixture(StepContext* step, const double* S, LinearMixture* out) noexcept nogil:
     """Gaussian noise of the mean and precision that were last inferred."""
     cdef const double* row = step.row
     export_single(
@@ -291,16 +291,16 @@ cdef void _believe(StepContext* step, const double* S, LinearMixture* out) noexc
     )
 
 
-cdef void bypass_believe(StepContext* step, LinearMixture* out) noexcept nogil:
-    _believe(step, step.row + MEAN + step.n, out)
+cdef void bypass_export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
+    _export_mixture(step, step.row + MEAN + step.n, out)
 
 
-cdef void ada_believe(StepContext* step, LinearMixture* out) noexcept nogil:
-    _believe(step, step.row + MEAN + 2 * step.n, out)
+cdef void ada_export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
+    _export_mixture(step, step.row + MEAN + 2 * step.n, out)
 
 
-BYPASS = Kernel.of(bypass_forecast, bypass_absorb, bypass_weights, bypass_believe)
-ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, ada_weights, ada_believe)
-CORRECTED_BYPASS = Kernel.of(bypass_forecast, corrected_bypass_absorb, bypass_weights, bypass_believe)
-CORRECTED_ADA_BYPASS = Kernel.of(ada_forecast, corrected_ada_absorb, ada_weights, ada_believe)
-EXACT_ADA_BYPASS = Kernel.of(bypass_forecast, exact_absorb, bypass_weights, bypass_believe)
+BYPASS = Kernel.of(bypass_forecast, bypass_learn, bypass_weights, bypass_export_mixture)
+ADA_BYPASS = Kernel.of(ada_forecast, ada_learn, ada_weights, ada_export_mixture)
+CORRECTED_BYPASS = Kernel.of(bypass_forecast, corrected_bypass_learn, bypass_weights, bypass_export_mixture)
+CORRECTED_ADA_BYPASS = Kernel.of(ada_forecast, corrected_ada_learn, ada_weights, ada_export_mixture)
+EXACT_ADA_BYPASS = Kernel.of(bypass_forecast, exact_learn, bypass_weights, bypass_export_mixture)

@@ -94,7 +94,7 @@ static inline void weigh_evidence(Bank* bank)
 
 /* Let the noise of every filter learn from y, in standard units; `observed` is y in the user's units. nan lets
    time pass. The evidence for each filter is left for the mixture and for the walks. */
-static void absorb_filters(Bank* bank, double y, double observed)
+static void learn_filters(Bank* bank, double y, double observed)
 {
     Observation seen = describe(bank, y, observed);
     if (isnan(y)) {

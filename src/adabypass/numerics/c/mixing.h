@@ -274,12 +274,12 @@ static void bank_learn(Bank* bank, double y)
 {
     double standard = (y - bank->row[Y_CENTER]) / bank->row[Y_SCALE], most = bank->limits->max_distance, top;
     if (isnan(y)) {
-        absorb_filters(bank, y, y);
+        learn_filters(bank, y, y);
         return;
     }
     standard = standard > most ? most : standard < -most ? -most : standard;
     bank->row[N_REPEATS] = y == bank->row[LAST_Y] ? bank->row[N_REPEATS] + 1.0 : 1.0;
-    absorb_filters(bank, standard, y);
+    learn_filters(bank, standard, y);
     top = find_densities(bank);
     learn_walks(bank, standard);
     widen_after_shocks(bank, standard);
