@@ -16,7 +16,7 @@ from adabypass.distributions.families cimport (
     FLEXIBLE_NORMALS, STUDENT, Noise, is_known, is_normal, mix_log_density, noise_of, part_sd, student_log_height,
     total_sd,
 )
-from adabypass.distributions.record cimport Record, RecordLayout
+from adabypass.distributions.record cimport RecordFields, RecordLayout
 from adabypass.numerics.dispatch cimport LANES, MAX_NORMALS, MixtureLanes, N_FLEXIBLE_NORMALS, SIMD, TailValues
 from adabypass.numerics.special cimport larger, smaller
 
@@ -324,7 +324,7 @@ cdef void _add_record(const double* memory, RecordLayout layout, double share, M
 
 cdef bint _is_plain(const double* memory, RecordLayout layout) noexcept nogil:
     """Whether each linear model has its own noise family, and no square can overflow or underflow."""
-    cdef Record record = layout.open(memory)
+    cdef RecordFields record = layout.open(memory)
     cdef double largest = 0.0, least = INFINITY
     cdef Py_ssize_t k
     for k in range(layout.n_signals):
@@ -337,7 +337,7 @@ cdef bint _is_plain(const double* memory, RecordLayout layout) noexcept nogil:
 
 cdef void _add_target(const double* memory, RecordLayout layout, int target, double share, Mix* mix) noexcept nogil:
     """Add the components of one part of a record: those of y, its log or its root."""
-    cdef Record record = layout.open(memory)
+    cdef RecordFields record = layout.open(memory)
     cdef MixtureLanes* lanes = &mix.lanes[target]
     cdef const Noise* noise
     cdef Component part
@@ -367,7 +367,9 @@ cdef void _add_target(const double* memory, RecordLayout layout, int target, dou
                 )
 
 
-cdef void _add_flexible(const Record* record, RecordLayout layout, double share, MixtureLanes* lanes) noexcept nogil:
+cdef void _add_flexible(
+    const RecordFields* record, RecordLayout layout, double share, MixtureLanes* lanes
+) noexcept nogil:
     """Add the normals of the linear models of flexible noise: equation (H.31)."""
     cdef double center = 0.0, part, offset, sq
     cdef double* weight

@@ -9,7 +9,7 @@ from libc.string cimport memset
 
 from adabypass.distributions.component cimport IDENTITY, LOG, N_TARGETS, ROOT, has_target, log_slope, to_target
 from adabypass.distributions.families cimport back_moments
-from adabypass.distributions.record cimport ABSENT, Record, open_record
+from adabypass.distributions.record cimport ABSENT, RecordFields, open_record
 from adabypass.kernels.bank cimport (
     describe_bank, export_mixture, forecast_bank, learn_bank, open_bank, setting, weigh, weights,
 )
@@ -363,7 +363,7 @@ cdef void describe(StepContext* step, double base, double* record) noexcept nogi
 cdef void scale_record(const Targets* targets, int target, double* record) noexcept nogil:
     """Multiply weights by the bank's share, and bring a root from units of y's to the user's."""
     cdef const Bank* bank = &targets.bank[target]
-    cdef Record out = open_record(record, bank.n_filters, LANES, True)
+    cdef RecordFields out = open_record(record, bank.n_filters, LANES, True)
     cdef double unit = sqrt(targets.unit[0]) if target == ROOT else 1.0
     cdef Py_ssize_t k
     for k in range(bank.n_filters):

@@ -13,7 +13,7 @@ from adabypass.distributions.component cimport Component
 from adabypass.distributions.families cimport (
     FLEXIBLE_NORMALS, FLEXIBLE_START, GAUSSIAN, MODERATE, NORMALS, Noise, noise_of,
 )
-from adabypass.distributions.record cimport Record, open_record
+from adabypass.distributions.record cimport RecordFields, open_record
 from adabypass.kernels.step cimport MAX_VALUE, StepContext, WeightsView, saturate
 from adabypass.numerics.dispatch cimport FilterForecasts, LANES, Limits, N_FLEXIBLE_NORMALS, SIMD
 from adabypass.numerics.special cimport larger, smaller
@@ -422,7 +422,7 @@ cdef void learn_bank(Bank* bank, const double* x, double scale, double y) noexce
 
 cdef void describe_bank(const Bank* bank, double base, double* record) noexcept nogil:
     """Write the forecast in the user's units, with `base` added to it, after `forecast_bank`."""
-    cdef Record out = open_record(record, bank.n_filters, LANES, True)
+    cdef RecordFields out = open_record(record, bank.n_filters, LANES, True)
     cdef FilterForecasts places
     memcpy(out.normal_share, bank.normal_share, N_FLEXIBLE_NORMALS * sizeof(double))
     if bank.row[PHASE] == PHASE_UNSCALED:
@@ -435,7 +435,7 @@ cdef void describe_bank(const Bank* bank, double base, double* record) noexcept 
     SIMD.bank_describe(bank, base, &places)
 
 
-cdef void _describe_start(const Bank* bank, double base, Record* out) noexcept nogil:
+cdef void _describe_start(const Bank* bank, double base, RecordFields* out) noexcept nogil:
     """Write the forecast before the scale of y is known: equation (H.3)."""
     cdef Component part
     cdef Py_ssize_t k, n_shaped = 0

@@ -3,7 +3,7 @@
 from libc.math cimport isnan
 
 from adabypass.distributions.families cimport INSENSITIVE, noise_of
-from adabypass.distributions.record cimport Record, open_record
+from adabypass.distributions.record cimport RecordFields, open_record
 from adabypass.kernels.step cimport (
     Kernel, LinearMixture, StepContext, WeightsView, add_drift, condition, export_single, project, saturate,
     single_component,
@@ -67,7 +67,7 @@ cdef void learn(StepContext* step, double y) noexcept nogil:
 
 cdef void describe(StepContext* step, double base, double* record) noexcept nogil:
     """Write the forecast, of one linear model, after `forecast`."""
-    cdef Record out = open_record(record, 1, 1, False)
+    cdef RecordFields out = open_record(record, 1, 1, False)
     out.common_family[0] = -1.0
     out.weight[0], out.mean[0], out.signal_var[0] = 1.0, saturate(step.mean + base), _signal_var(step)
     out.noise_scale[0], out.epsilon[0] = step.constants[NOISE_SCALE], step.constants[EPSILON]
