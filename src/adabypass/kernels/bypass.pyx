@@ -11,7 +11,7 @@ from libc.math cimport fabs, isnan, sqrt
 
 from adabypass.distributions.families cimport GAUSSIAN
 from adabypass.kernels.gradient cimport (
-    AS_IN_THE_PAPER, E2, E3, E4, E8, Slopes, Surprise, Theta, adapt_exactly, drift_slopes, follow_diagonal,
+    AS_IN_THE_PAPER, E2, E3, E4, E8, Slopes, SweepInputs, Theta, adapt_exactly, drift_slopes, follow_diagonal,
     follow_exactly, open_slopes, squared_move,
 )
 from adabypass.kernels.step cimport (
@@ -67,7 +67,7 @@ ctypedef struct Innovation:     # what an observation is at the old means
     double move
 
 
-cdef inline Innovation _innovate(const Theta* old, const Surprise* seen) noexcept nogil:
+cdef inline Innovation _innovate(const Theta* old, const SweepInputs* seen) noexcept nogil:
     """Equations (C.11)-(C.13), (C.15) and (C.17)."""
     cdef Innovation now
     cdef double h, c, share
@@ -84,7 +84,7 @@ cdef inline Innovation _innovate(const Theta* old, const Surprise* seen) noexcep
 
 
 cdef inline double _drift_prec(
-    const Surprise* seen, const Innovation* now, double p2, double shape
+    const SweepInputs* seen, const Innovation* now, double p2, double shape
 ) noexcept nogil:
     """The new alpha: equation (C.16)."""
     cdef double spread = 2.0 * seen.b + p2 * now.move * now.move + (seen.n_features * now.drift_var - p2 / now.D)
@@ -93,7 +93,7 @@ cdef inline double _drift_prec(
     return MAX_PREC
 
 
-cdef inline void _sweep(const Theta* old, const Surprise* seen, Theta* new) noexcept nogil:
+cdef inline void _sweep(const Theta* old, const SweepInputs* seen, Theta* new) noexcept nogil:
     """Renew every variational mean from the old ones: equations (C.11)-(C.19)."""
     cdef Innovation now = _innovate(old, seen)
     cdef double p2 = squared_move(seen, now.drift_var, AS_IN_THE_PAPER)                 # (C.14)
@@ -104,7 +104,7 @@ cdef inline void _sweep(const Theta* old, const Surprise* seen, Theta* new) noex
     new.V = mu.var
 
 
-cdef void _corrected_sweep(const Theta* old, const Surprise* seen, Theta* new, int corrections) noexcept nogil:
+cdef void _corrected_sweep(const Theta* old, const SweepInputs* seen, Theta* new, int corrections) noexcept nogil:
     """The same, but for what `corrections` names: equations (D.8) and (D.9)."""
     cdef Innovation now = _innovate(old, seen)
     cdef double p2 = squared_move(seen, now.drift_var, corrections)                     # E1
@@ -130,7 +130,7 @@ cdef inline bint _settled(const Theta* old, const Theta* new, double epsilon, do
     )
 
 
-cdef inline Theta _solve(Theta theta, const Surprise* seen, const double* constants, int corrections) noexcept nogil:
+cdef inline Theta _solve(Theta theta, const SweepInputs* seen, const double* constants, int corrections) noexcept nogil:
     """Sweep until nothing moves by more than `tol`, `max_sweeps` times at the most."""
     cdef Theta old
     cdef long sweeps = <long>(constants[MAX_SWEEPS] if constants[MAX_SWEEPS] > 0.0 else constants[CONVERGENCE_CAP])
@@ -175,7 +175,7 @@ cdef inline void _follow(StepContext* step, const GradientMove* by, double* psi,
     update(step, GRADIENT, &change, G)                                                  # (D.5)
 
 
-cdef inline void _describe(StepContext* step, double e, Surprise* seen) noexcept nogil:
+cdef inline void _fill_sweep_inputs(StepContext* step, double e, SweepInputs* seen) noexcept nogil:
     """All that the sweeps need, after `project`: equation (C.10)."""
     cdef const double* row = step.row
     seen.e = e
@@ -194,7 +194,7 @@ cdef inline void _learn(
     """Learn from y; `psi` and `G` are NULL where nothing adapts."""
     cdef double* row = step.row
     cdef Theta theta = Theta(row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR])
-    cdef Surprise seen
+    cdef SweepInputs seen
     cdef GradientMove by
     cdef double h, noise, D, error, e
     if isnan(y):
@@ -203,7 +203,7 @@ cdef inline void _learn(
     e = saturate(y - step.product)
     if psi != NULL:
         _adapt(step, e, psi)
-    _describe(step, e, &seen)
+    _fill_sweep_inputs(step, e, &seen)
     theta = _solve(theta, &seen, step.constants, corrections)
     error = seen.e - theta.mu
     h = seen.s + seen.n / theta.alpha
@@ -257,7 +257,7 @@ cdef void exact_learn(StepContext* step, double y) noexcept nogil:
     cdef Theta theta = Theta(row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR])
     cdef Slopes slopes = open_slopes(step, row + MEAN + step.n)
     cdef int corrections = <int>step.constants[ADA_CORRECTIONS]
-    cdef Surprise seen
+    cdef SweepInputs seen
     cdef double e, D, move
     if isnan(y):
         add_drift(step, 1.0 / theta.alpha, row + MEAN + step.n)                         # (C.32)
@@ -265,7 +265,7 @@ cdef void exact_learn(StepContext* step, double y) noexcept nogil:
         return
     e = saturate(y - step.product)
     adapt_exactly(step, &slopes, &theta, e, corrections & E8, row + A)
-    _describe(step, e, &seen)
+    _fill_sweep_inputs(step, e, &seen)
     theta = _solve(theta, &seen, step.constants, corrections)
     D = seen.s + seen.n / theta.alpha + seen.noise_unit / theta.beta
     move = saturate((seen.e - theta.mu) / (step.scale * D))

@@ -207,7 +207,7 @@ cdef NoiseMeanSlopes _noise_mean_slopes(double r, double beta, double epsilon, b
 
 
 cdef void _sweep_slopes(
-    const Theta* theta, const Surprise* seen, const NoiseMeanSlopes* by, int corrections,
+    const Theta* theta, const SweepInputs* seen, const NoiseMeanSlopes* by, int corrections,
     const double* move,             # in     of alpha, beta, mu, V, s, k, e, a, b and epsilon
     double* out,                    # out    of alpha, beta, mu and V
 ) noexcept nogil:
@@ -264,7 +264,7 @@ cdef void _solve_linear(double[N_THETA][N_THETA] matrix, double[N_THETA][N_OMEGA
 
 
 cdef void _theta_slopes(
-    const Theta* theta, const Surprise* seen, int corrections, double[N_OMEGA][3] inputs, double* out
+    const Theta* theta, const SweepInputs* seen, int corrections, double[N_OMEGA][3] inputs, double* out
 ) noexcept nogil:
     """Derivatives of the fixed point, from those of s, k and e: equation (D.14)."""
     cdef double c = seen.e - theta.mu, h = seen.s + seen.n / theta.alpha
@@ -297,7 +297,7 @@ cdef void _theta_slopes(
 
 
 cdef void follow_exactly(
-    StepContext* step, Slopes* slopes, const Theta* theta, const Surprise* seen, int corrections
+    StepContext* step, Slopes* slopes, const Theta* theta, const SweepInputs* seen, int corrections
 ) noexcept nogil:
     """Carry the derivatives through a step that has been taken: scratch memory begins with p = P @ x."""
     cdef Py_ssize_t i, j, k, n = slopes.n

@@ -96,7 +96,7 @@ static inline void weigh_evidence(Bank* bank)
    time pass. The evidence for each filter is left for the mixture and for the walks. */
 static void learn_filters(Bank* bank, double y, double observed)
 {
-    Observation seen = describe(bank, y, observed);
+    Observation seen = observe(bank, y, observed);
     if (isnan(y)) {
         for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) pass_walks(bank, lane);
         fade(bank);
