@@ -1,7 +1,6 @@
 """Density and moments of components, and of mixtures of them: one table of operations on every noise family.
 
-A new family gets its functions and its row of the table here, its description in numerics/noise.py, its evidence in
-numerics/c/noise.h, and a place among the bank's noise models. A forecast about which nothing is known has components of
+CONTRIBUTING.md lists the files that a new family touches. A forecast about which nothing is known has components of
 mean nan; every result for it is nan.
 """
 
@@ -166,7 +165,7 @@ cdef int _fill_table() except -1:
         family = spec.Family(index) if index < len(spec.Family) else spec.Family.GAUSSIAN
         noise = &NOISES[index]
         noise.start_log = log(spec.START_SCALE.get(family, 1.0))
-        noise.has_epsilon = family not in spec.NORMALS
+        noise.has_epsilon = family is spec.Family.INSENSITIVE
         noise.normals = &NORMALS[index]
         if family in spec.NORMALS:
             _fill_normals(&NORMALS[index], spec.NORMALS[family])
@@ -175,15 +174,15 @@ cdef int _fill_table() except -1:
             noise.var = _insensitive_var
             noise.log_density = _insensitive_log_density
         elif family is spec.Family.STUDENT:         # in forecasts only
-            noise.has_epsilon = False
             _fill_normals(&NORMALS[index], spec.NORMALS[spec.Family.GAUSSIAN])
             noise.var, noise.log_density = _student_var, _student_log_density
         elif family is spec.Family.FLEXIBLE:        # never that of a component
-            noise.has_epsilon = False
             _fill_normals(&NORMALS[index], spec.NORMALS[spec.Family.GAUSSIAN])
             _use_normals(noise, spec.NORMALS[spec.Family.GAUSSIAN])
         else:
             raise ImportError(f"families.pyx has no operations for {family!r}")
+        if noise.normals.n == 0 and family is not spec.Family.INSENSITIVE:
+            raise ImportError(f"{family!r} has no normals: noise.h and lanes.pyx would take it for insensitive noise")
     return 0
 
 

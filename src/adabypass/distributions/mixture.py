@@ -332,7 +332,7 @@ def _pairs(shares: Any, parts: Any, first: int = 1) -> Any:
 def _draw(parts: Components, rng: np.random.Generator) -> Floats:
     """Draw a value from each component."""
     is_student = parts["family"] == Family.STUDENT
-    eta = noise.sample(parts["family"], parts["epsilon"], rng)
+    eta = noise.sample(np.where(is_student, Family.GAUSSIAN, parts["family"]), parts["epsilon"], rng)
     if is_student.any():
         eta = np.where(is_student, rng.standard_t(np.where(is_student, parts["dof"], 1.0)), eta)
     drawn = parts["mean"] + np.sqrt(parts["signal_var"]) * rng.normal(size=parts.shape) + parts["noise_scale"] * eta

@@ -129,7 +129,9 @@ def evidence(family: Family, d: float, v: float, epsilon: float, shares: Floats 
     """Return the evidence of an observation under noise of any family; `shares` are those of flexible noise."""
     if family is Family.FLEXIBLE:
         return flexible(d, v, shares)
-    return normals(d, v, NORMALS[family]) if family in NORMALS else insensitive(d, v, epsilon)
+    if family is Family.INSENSITIVE:
+        return insensitive(d, v, epsilon)
+    return normals(d, v, NORMALS[family])
 
 
 def start(spec: EvidenceBypassSpec, n_features: int) -> Weights:

@@ -71,7 +71,7 @@ static inline void weigh_flexible(Bank* bank)
     }
 }
 
-/* Evidence for every filter, one noise family after the other: noise models are sorted by family. */
+/* Evidence for every filter, one noise family after the other: noise models are grouped by family, flexible noise first. */
 static inline void weigh_evidence(Bank* bank)
 {
     const double* family = setting(bank, FAMILY);

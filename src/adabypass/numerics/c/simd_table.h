@@ -1,5 +1,5 @@
-/* The hottest functions, compiled once for each instruction set: one `SimdTable` for each set, of which the fastest that
-   the machine can run is chosen at import. Cython sees it as `SIMD`; numerics/dispatch.pxd mirrors this file. */
+/* The hottest functions, compiled once for each instruction set: one `SimdTable` for each set, of which the fastest
+   that the machine can run is chosen at import. Cython sees it as `SIMD`; numerics/dispatch.pxd mirrors this file. */
 
 #ifndef ADABYPASS_SIMD_TABLE_H
 #define ADABYPASS_SIMD_TABLE_H
@@ -7,12 +7,12 @@
 #include <stddef.h>
 
 #define OPENED 104          /* size of the memory for a Bank, in doubles */
-#define LANES 8             /* number of random walks in a bank, and of components in a block of a mixture */
-#define MAX_NORMALS 8
+#define LANES 8             /* number of walks in a bank, of noise models at most, and of components in a block */
+#define MAX_NORMALS 8       /* of a mixture of normals of mean 0: `NORMALS` of numerics/noise.py */
 
 /* Noise that is a mixture of normals of mean 0. */
 typedef struct {
-    int n;                          /* number of normals; 0 if the noise is no such mixture */
+    int n;                          /* number of normals; 0 for insensitive noise, which is no such mixture */
     double share[MAX_NORMALS];
     double sq[MAX_NORMALS];        /* their variances, in ascending order */
 } Normals;
