@@ -1,4 +1,4 @@
-"""How a run keeps forecasts: a mixture as one record of numbers, a sixth of the size of its components.
+"""How a run keeps forecasts: a mixture as one record of numbers, for AutoBypass a ninth of the size of its components.
 
 A trace keeps records; a forecast makes its components from one when it is evaluated. Nothing is stored twice: the noise
 families belong to the model, all linear models share the normals' shares of flexible noise, and linear models with the
@@ -253,7 +253,10 @@ cdef class Moments:
 
 @cython.auto_pickle(False)
 cdef class MixtureMoments(Moments):
-    """Mean, variance and components of one forecast or of many."""
+    """The fields of `Mixture`, of one forecast or of many: record, record_layout, extras, components and moments.
+
+    They are declared in record.pxd, where compiled code finds them when it makes a forecast.
+    """
 
     def _fill_components(self, components, mean, var):
         """Set the fields of a forecast under construction."""

@@ -1,4 +1,4 @@
-"""AutoBypass: the bank of y itself and, while y is positive, those of its log and its root: equations (J.1)-(J.5).
+"""AutoBypass's kernel: the bank of y and, while y is positive, those of its log and its root: equations (J.1)-(J.6).
 
 The three are rows of their own within one row. The others follow the first as long as every value of y is positive, and
 have shares in the forecast by evidence once their units are settled; after a value that is not, the first is alone.

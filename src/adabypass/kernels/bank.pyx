@@ -1,5 +1,6 @@
-"""AutoBypass: a bank of exact-evidence filters, in place on one row.
+"""A bank of exact-evidence filters, in place on one row: equations (H.1)-(H.5), (H.39)-(H.41) and (H.43).
 
+The other equations of section H are in numerics/c: SIMD.bank_forecast and SIMD.bank_learn, of mixing.h.
 Inside, everything is in standard units: features and y less their centre, over their scale, both from the warm-up.
 In this order: units; the first observations, which set them; how a bank is opened, forecasts and learns; and what it
 believes about the observations to come, for forecasts many steps ahead.
@@ -325,7 +326,7 @@ cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept n
 
 
 cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean, double* var) noexcept nogil:
-    """Mean and variance of the mixture of the filters' forecasts: equation (H.45)."""
+    """Mean and variance of the mixture of the filters' forecasts."""
     if bank.row[PHASE] == PHASE_UNSCALED:
         forecast_start(bank, mean, var)
         return

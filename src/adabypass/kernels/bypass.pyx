@@ -1,4 +1,7 @@
-"""BYPASS and ADA-BYPASS, in place on rows: (C.8)-(C.32), (D.3)-(D.6) and, if diagonal, (M.14)-(M.16).
+"""BYPASS and ADA-BYPASS, in place on rows: equations (C.8)-(C.19), (C.32), (D.3)-(D.6), (D.8) and (D.9).
+
+The step of the weights, (C.28)-(C.31), is in step.pyx. The gradients of a diagonal covariance, (M.14)-(M.16), and the
+right ones, (D.10)-(D.18), are in gradient.pyx.
 
 What the paper got wrong can be corrected, by name: a set of `Correction` goes down to the sweep, which has a form of
 its own for them, so that the models as they are do not pay for it.

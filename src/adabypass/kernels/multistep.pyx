@@ -1,6 +1,6 @@
 """Forecasts many steps ahead: the one-step forecast, iterated, with weights of lags that let no series explode.
 
-Equations (K.7)-(K.12) and (K.10). An observation depends on the values before it: y = d'b + w'r + noise, where b are
+Equations (K.7)-(K.12). An observation depends on the values before it: y = d'b + w'r + noise, where b are
 those values and some of the regressors r are lags, A b. What is not known of b, because it lies ahead or was missing,
 is a Gaussian that is propagated from step to step, for each component of the mixture by itself. Values that no lag
 reaches any more leave their slot to a new one, so that a far horizon takes no more memory than a near one.

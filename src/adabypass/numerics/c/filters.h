@@ -1,5 +1,5 @@
-/* The filters of a bank, each a walk with a noise model: their forecasts, and their evidence from an observation, in
-   standard units: equations (H.4)-(H.8) and (H.21)-(H.23). */
+/* The filters of a bank, each a walk with a noise model: their forecasts, with the variance (H.17) of a walk's noise,
+   and their evidence from an observation, in standard units. The equations are in walks.h, filter_noise.h and noise.h. */
 
 #ifndef ADABYPASS_FILTERS_H
 #define ADABYPASS_FILTERS_H
@@ -71,7 +71,7 @@ static inline void weigh_flexible(Bank* bank)
     }
 }
 
-/* Evidence for every filter, one noise family after the other: noise models are grouped by family, flexible noise first. */
+/* Evidence for every filter, one noise family after the other: filters are grouped by family, flexible noise first. */
 static inline void weigh_evidence(Bank* bank)
 {
     const double* family = setting(bank, FAMILY);

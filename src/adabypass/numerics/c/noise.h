@@ -1,4 +1,4 @@
-/* Evidence of one observation under each noise family: equations (G.1)-(G.10).
+/* Evidence of one observation under each noise family: equations (G.1)-(G.10), and (H.31)-(H.35) of flexible noise.
 
    Everything is about η = (y - x'w)/σ, which is N(d, v) before y is seen. */
 
