@@ -1,1 +1,1 @@
-"""Other libraries' interfaces, one file or folder each, the only place that imports the library."""
+"""Other libraries' interfaces, one file or folder each: what one of them needs is imported there and nowhere else."""
