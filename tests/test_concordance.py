@@ -1,4 +1,4 @@
-"""Every cell of docs/paper.md is filled, and what it names exists: equations, functions, tests and pages.
+"""Every cell of docs/paper.md is filled, and what it names exists: equations, functions, kernels, tests and pages.
 
 Equations have numbers by section that run without gaps, and whatever cites one cites one that exists.
 """
@@ -18,7 +18,9 @@ COLUMNS = ["what it is", "our letter", "equation", "function", "test", "page"]
 DEFINED = re.compile(r"^    .*\s\(([A-Z]\.\d+)\)(?:  \[([^]]+)\])?$")
 """A line that ends with the number of an equation, and with its number in the paper where it has one."""
 CITED = re.compile(r"\(([A-Z]\.\d+)\)")
-UNLETTERED = re.compile(r"[Ee]quations? \(B?\d+b?\)|(?:#|/\*) *\(B?\d+b?\)")
+UNLETTERED = re.compile(
+    r"[Ee]quations? \(B?\d+b?\)|(?:#|/\*) *\(B?\d+b?\)|[Ee]quations? \d+-\d+|equations\.md[^)\s]*\) \(?\d"
+)
 """Citations without the letter of a section."""
 
 
@@ -29,7 +31,7 @@ def rows() -> list[list[str]]:
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
         if not cells:
             is_wanted = False
-        elif cells[1:] == COLUMNS:
+        elif cells[1:] in (COLUMNS, [*COLUMNS, "kernel"]):
             is_wanted = True
         elif is_wanted and not set(cells[0]) <= {"-"}:
             found.append(cells)
@@ -111,8 +113,8 @@ def test_both_pages_agree_on_the_numbers_of_the_paper() -> None:
 
 @every_row
 def test_no_cell_is_empty(row: list[str]) -> None:
-    assert len(row) == 7
-    assert all(cell.strip("`- ") for cell in row)
+    assert len(row) in (7, 8)
+    assert all(cell.strip("`- ") for cell in row[:7])
 
 
 @every_row
@@ -124,6 +126,18 @@ def test_its_equations_exist(row: list[str]) -> None:
 @every_row
 def test_its_function_exists(row: list[str]) -> None:
     assert callable(found(row[4].strip("`")))
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if len(row) == 8], ids=lambda row: row[0])
+def test_its_kernel_exists(row: list[str]) -> None:
+    named = re.findall(r"`(kernels/\w+\.pyx): (?:(\w+)\.)?(\w+)`", row[7])
+    assert len(named) == row[7].count("`") // 2
+    assert named or row[7] == "-"
+    for path, kind, name in named:
+        source = (ROOT / "src/adabypass" / path).read_text()
+        assert not kind or re.search(rf"^cdef class {kind}\b", source, flags=re.M), row[7]
+        indent = "    " if kind else ""
+        assert re.search(rf"^{indent}c?p?def [^=\n]*\b{name}\(", source, flags=re.M), row[7]
 
 
 @every_row

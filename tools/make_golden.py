@@ -1,10 +1,11 @@
-"""Write the golden files of the newest format: saved models that every later version must load.
+"""Write the golden files of the newest format: saved models that later versions must load.
 
     .venv/bin/python tools/make_golden.py
 
-Run it once when the number of the format goes up, and commit the new folder; folders of released formats never change.
-Each file is a model after the first part of a stream, and the folder `stream` that of `adabypass stream --state`;
-`answers.json` has what they forecast in the second part.
+Run it when the number of the format goes up, or the checklist of regressors and forecasters grows, and commit what is
+new; files of released formats never change. CONTRIBUTING.md says what raises the number. Each file is a model after the
+first part of a stream, and the folder `stream` that of `adabypass stream --state`; `answers.json` has what they
+forecast in the second part.
 """
 
 import json

@@ -66,7 +66,7 @@ def test_forecasts_equal_those_of_the_forecaster() -> None:
 
 
 def test_features_of_a_series_come_in_any_order_and_are_0_where_absent() -> None:
-    model, forecaster = AutoBypassForecaster(), Forecaster(lags=1)
+    model, forecaster = AutoBypassForecaster(), Forecaster()
     rng = np.random.default_rng(0)
     for i, y in enumerate(PASSENGERS):
         a, b = rng.normal(size=2).tolist()

@@ -271,8 +271,8 @@ def test_what_threads_tell_of_exogenous_columns_is_all_learned() -> None:
         each.start()
     for each in threads:
         each.join()
-    bank: Any = forecaster._runner
-    assert bank.spec.structures.view(bank.row, "exog_count") == [100.0]
+    pool: Any = forecaster._runner.current
+    assert pool.spec.structures.view(pool.row, "exog_count") == [100.0]
 
 
 @pytest.mark.parametrize("make", [AutoBypass, AdaBypass, lambda: Forecaster(lags=1), Forecaster])

@@ -39,8 +39,8 @@ def test_people_see_kind_counts_and_settings(saved: Path) -> None:
 def test_programs_see_all_of_it(saved: Path) -> None:
     found = json.loads(done(run("inspect", saved, "--json")))
     assert found["bytes"] == saved.stat().st_size
-    assert found["model"]["hyperparameters"]["b"] == 2.0
-    assert found["lags"] == [1, 3]
+    assert found["engine"]["model"]["hyperparameters"]["b"] == 2.0
+    assert found["engine"]["lags"] == [1, 3]
     assert sum(len(shape) == 0 for shape in found["fields"].values()) > 5
     assert found["numbers_not_finite"] == 0
 

@@ -15,6 +15,7 @@ from adabypass.errors import MissingExtraError
 from adabypass.regressors import AdaBypass
 from adabypass.regressors.names import MODELS
 from tests.cli.in_process import Done, run
+from tests.engines import lag_engine
 
 DAYS = np.datetime64("2024-01-01") + np.arange(120)
 WAVE = 10 + np.sin(np.arange(120) * 2 * np.pi / 11) + np.random.default_rng(0).normal(0, 0.1, 120)
@@ -116,7 +117,7 @@ def test_holidays_without_their_extra_are_an_error_of_ours(file: Path, monkeypat
 
 @pytest.mark.parametrize("name", get_args(ModelName))
 def test_a_name_means_the_same_model_to_the_command_and_to_adapters(name: ModelName) -> None:
-    assert options.forecaster(name, 1, None, 0, "raise", ())._untrained._spec == new_model(name)._spec
+    assert lag_engine(options.forecaster(name, 1, None, 0, "raise", ())).untrained._spec == new_model(name)._spec
 
 
 def test_every_name_is_known_to_both() -> None:

@@ -22,16 +22,33 @@ def test_answers_are_the_forecasts_made_before() -> None:
     rows = answers(
         run("stream", given="year,y\n" + "".join(f"{i},{value!r}\n" for i, value in enumerate(y.tolist()))).stdout
     )
-    trace = Forecaster(lags=1).run(y)
+    trace = Forecaster().run(y)
     low, high = trace.predictive.interval(0.9)
     assert rows[0] == {"y": y[0], "mean": None, "sd": None, "lower_90": None, "upper_90": None}
-    assert rows[1] == rows[0] | {"y": y[1]}  # nothing is known before the second value is learned
-    assert [row["mean"] for row in rows[2:]] == approx(list(trace.mean[1:]), rel=1e-12)
-    assert [row["sd"] for row in rows[2:]] == approx(list(trace.sd[1:]), rel=1e-12)
-    miss = np.array([row["upper_90"] for row in rows[2:]]) - high[1:]
-    assert np.abs(miss[2:] / trace.sd[3:]).max() < 1e-3
-    miss = np.array([row["lower_90"] for row in rows[2:]]) - low[1:]
-    assert np.abs(miss[2:] / trace.sd[3:]).max() < 1e-3
+    assert [row["mean"] for row in rows[1:]] == approx(list(trace.mean), rel=1e-12)
+    assert [row["sd"] for row in rows[1:]] == approx(list(trace.sd), rel=1e-12)
+    for name, bound in (("lower_90", low), ("upper_90", high)):
+        miss = np.array([row[name] for row in rows[1:]]) - bound
+        assert np.abs(miss / trace.sd).max() < 1e-3
+
+
+def test_the_light_model_answers_with_one_lag() -> None:
+    y = load_dataset("nile").y[:200]
+    given = "y\n" + "".join(f"{value!r}\n" for value in y.tolist())
+    every = (["--model", "lag"], ["--lags", "1"])
+    lag, lags = (answers(run("stream", *options, given=given).stdout) for options in every)
+    assert lag == lags
+    trace = Forecaster(lags=1).run(y)
+    assert lag[1] == {"y": y[1], "mean": None, "sd": None, "lower_90": None, "upper_90": None}
+    assert [row["mean"] for row in lag[2:]] == approx(list(trace.mean[1:]), rel=1e-12)
+
+
+def test_a_season_is_found_as_rows_arrive() -> None:
+    t, rng = np.arange(200), np.random.default_rng(0)
+    y = 50.0 + 10.0 * np.sin(2 * np.pi * t / 12) + rng.normal(size=200)
+    rows = answers(run("stream", given="y\n" + "".join(f"{value!r}\n" for value in y.tolist())).stdout)
+    errors = np.array([row["mean"] for row in rows[100:]]) - y[100:]
+    assert np.sqrt(np.mean(errors**2)) < 1.3
 
 
 def test_each_line_is_answered_before_the_next_is_sent() -> None:
@@ -111,7 +128,7 @@ def test_json_lines_gaps_and_other_models() -> None:
 
 def test_series_are_learned_apart_and_exogenous_columns_are_used() -> None:
     rng = np.random.default_rng(0)
-    lines, alone = ["key,x,y"], Forecaster(lags=1)
+    lines, alone = ["key,x,y"], Forecaster()
     means = []
     for _ in range(60):
         for key, slope in (("a", 2.0), ("b", -2.0)):
@@ -192,7 +209,7 @@ def test_numbers_and_text_are_different_ids() -> None:
     given = '{"id": 1, "y": 1}\n{"id": "1", "y": 2}\n{"id": 1, "y": 1}\n{"id": 1, "y": 1}\n'
     rows = answers(run("stream", "--id", "id", given=given).stdout)
     assert [row["id"] for row in rows] == [1, "1", 1, 1]
-    assert [row["mean"] is None for row in rows] == [True, True, True, False]  # the second value is the first learned
+    assert [row["mean"] is None for row in rows] == [True, True, False, False]
 
 
 def test_a_key_that_is_left_out_is_a_missing_value_on_request_but_not_in_the_first_row() -> None:

@@ -14,6 +14,7 @@ from adabypass.storage import series
 from adabypass.storage.series import StreamPanel
 from tests.cli.in_process import run, stream
 from tests.cli.one_by_one import OneByOne
+from tests.engines import lag_engine
 
 USUAL = AnswerFormat(DEFAULT_FIELDS, 0.8, (0.5,), 0.001, "shop", None)
 EVERY = AnswerFormat(FIELDS, 0.9, (0.05, 0.5, 0.9), 0.2, '100 %s of "shops"', "day")
@@ -98,11 +99,12 @@ def test_points_are_answered_as_those_of_a_single_series() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        ["--format", "csv", "--fields", "mean,quantiles,anomaly,change", "--time", "t"],
-        ["--fields", "mean,sd,interval,log_score,surprise"],
+        ["--format", "csv", "--fields", "mean,quantiles,anomaly,change", "--time", "t", "--model", "lag"],
+        ["--fields", "mean,sd,interval,log_score,surprise", "--model", "lag"],
         ["--exog", "t", "--model", "ada"],
+        ["--fields", "mean,sd,interval,quantiles,log_score", "--exog", "t"],
     ],
-    ids=["csv", "json", "exog"],
+    ids=["csv", "json", "exog", "automatic"],
 )
 def test_how_many_rows_come_together_changes_nothing(
     options: list[str], most: int, monkeypatch: pytest.MonkeyPatch
@@ -132,7 +134,7 @@ def test_a_late_row_is_found_among_rows_that_came_together() -> None:
 
 
 def test_a_search_without_a_beginning_is_refused() -> None:
-    layout = Forecaster(lags=1)._spec.model.record_layout
+    layout = lag_engine(Forecaster(lags=1)).spec.model.record_layout
     assert layout is not None
     records, interval_starts, bounds = np.full((2, layout.size), np.nan), np.zeros((2, 2)), np.zeros((2, 2))
     both = np.array([0, 1])

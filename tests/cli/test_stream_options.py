@@ -41,7 +41,7 @@ def column(answers: list[dict[str, Any]], name: str) -> list[Any]:
 
 def test_every_field_is_what_the_library_computes(trace: Trace) -> None:
     every = "mean,sd,interval,quantiles,log_score,surprise,anomaly,change"
-    answers = rows(stream("--fields", every, "--quantiles", "10,50", "--level", "80", given=GIVEN))
+    answers = rows(stream("--model", "lag", "--fields", every, "--quantiles", "10,50", "--level", "80", given=GIVEN))
     assert list(answers[5]) == [
         "y", "mean", "sd", "lower_80", "upper_80", "quantile_10", "quantile_50", "log_score", "surprise", "anomaly",
         "change",
@@ -70,7 +70,7 @@ def test_anomalies_are_as_many_as_the_rate_says() -> None:
 def test_a_change_of_the_noise_is_reported_once_and_soon() -> None:
     rng = np.random.default_rng(5)
     y = rng.normal(size=1200) * np.where(np.arange(1200) < 600, 1.0, 8.0)
-    answers = rows(stream("--fields", "change", given="y\n" + "".join(f"{each}\n" for each in y)))
+    answers = rows(stream("--lags", "1", "--fields", "change", given="y\n" + "".join(f"{each}\n" for each in y)))
     alarms = [(number, answer["change"]) for number, answer in enumerate(answers) if answer["change"] is not None]
     near = [(number, kind) for number, kind in alarms if 600 <= number < 640]
     assert "noise" in {kind for _, kind in near}
@@ -187,7 +187,7 @@ def test_what_is_no_time_is_named(cell: str) -> None:
     [
         (["--fields", "median"], "median is not among mean, sd, interval"),
         (["--fields", "sd", "--model", "pa"], "this model forecasts points"),
-        (["--fields", "change", "--model", "skf"], "the field change needs --model auto"),
+        (["--fields", "change", "--model", "skf"], "the field change needs --model lag"),
         (["--quantiles", "0,50"], "not a list of percentages"),
         (["--every", "5"], "--every needs --state"),
         (["--out", "a.tsv"], "ends in .csv, .jsonl or .parquet"),

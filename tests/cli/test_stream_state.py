@@ -41,7 +41,11 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "one series": (PLAIN, []),
     "many series, exog": (MANY, ["--id", "k", "--exog", "x", "--model", "skf"]),
     "many series by time": (MANY, ["--id", "k", "--time", "t", "--lags", "2"]),
-    "dates, every field": (DATED, ["--time", "t", "--fields", "mean,sd,interval,surprise,anomaly,change"]),
+    "dates, every field": (
+        DATED,
+        ["--time", "t", "--fields", "mean,sd,interval,surprise,anomaly,change", "--lags", "1"],
+    ),
+    "automatic, exog": (MANY, ["--id", "k", "--exog", "x"]),
     "points as CSV": (PLAIN, ["--model", "pa", "--format", "csv"]),
 }
 every_option = pytest.mark.parametrize("name", OPTIONS)
@@ -137,14 +141,15 @@ def test_with_times_the_input_may_begin_anywhere(tmp_path: Path) -> None:
     ("changed", "says"),
     [
         (["--lags", "2"], "it was made with lags [1], but now there is lags [1, 2]"),
-        (["--model", "skf"], "it was made with model AutoBypass"),
-        (["--target", "z"], "it was made with target 'y', but now there is target 'z'"),
-        (["--id", "k"], "it was made with no id, but now there is id 'k'"),
-        (["--difference", "1"], "it was made with difference 0, but now there is difference 1"),
+        (["--lags", "1", "--model", "skf"], "it was made with model AutoBypass"),
+        (["--model", "auto"], "it was made with a model with lags, but now there is the automatic forecaster"),
+        (["--lags", "1", "--target", "z"], "it was made with target 'y', but now there is target 'z'"),
+        (["--lags", "1", "--id", "k"], "it was made with no id, but now there is id 'k'"),
+        (["--lags", "1", "--difference", "1"], "it was made with difference 0, but now there is difference 1"),
     ],
 )
 def test_other_options_are_refused(changed: list[str], says: str, tmp_path: Path) -> None:
-    done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 10)))
+    done(stream("--lags", "1", "--state", tmp_path / "s", given=text(PLAIN, 0, 10)))
     refused = stream("--state", tmp_path / "s", *changed, given=text(PLAIN))
     assert isinstance(refused.error, StateError)
     assert says in str(refused.error)
@@ -274,7 +279,7 @@ def test_numbers_in_a_state_are_those_of_the_library(tmp_path: Path) -> None:
     from adabypass import Forecaster  # noqa: PLC0415
     from adabypass.storage import folder  # noqa: PLC0415
 
-    done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 100)))
+    done(stream("--lags", "1", "--state", tmp_path / "s", given=text(PLAIN, 0, 100)))
     found = folder.read(tmp_path / "s")
     assert found is not None
     forecaster = Forecaster(lags=1)

@@ -30,13 +30,15 @@ class Case(NamedTuple):
     time: str | None = None
     exog: tuple[str, ...] = ()
     out: str | None = None
+    lags: int | None = None
+    """None: the automatic forecaster."""
 
 
 CASES = [
     Case("one series", ["--every", "40"]),
-    Case("flushed always", ["--every", "25", "--fsync", "always"]),
+    Case("flushed always", ["--every", "25", "--fsync", "always", "--lags", "1"], lags=1),
     Case("many series by time", ["--every", "30", "--id", "k", "--time", "t", "--exog", "x"], "k", "t", ("x",)),
-    Case("answers in a file", ["--every", "30"], out="answers.jsonl"),
+    Case("answers in a file", ["--every", "30", "--lags", "1"], out="answers.jsonl", lags=1),
 ]
 
 
@@ -126,7 +128,7 @@ class Trial:
 
     @property
     def _template(self) -> Forecaster:
-        return Forecaster(lags=1, exog=list(self.case.exog) or None)
+        return Forecaster(lags=self.case.lags, exog=list(self.case.exog) or None)
 
     def _load(self, path: Path) -> DurableStream:
         series = StreamPanel(self._template, len(self.case.exog))
@@ -215,10 +217,10 @@ def fill_disk(trial: Trial, chance: random.Random, n: int) -> Counter[str]:
             for each in trial.state.iterdir():
                 each.unlink()
             trial.n_answered = 0
-            filler.write_bytes(bytes(chance.randrange(200_000, 262_000)))
+            filler.write_bytes(bytes(chance.randrange(700_000, 1_048_000)))
         else:
             trial.restart()
-        ended = trial.attempt(limit=None if mounted else chance.randrange(100, 30_000))
+        ended = trial.attempt(limit=None if mounted else chance.randrange(100, 200_000))
         counts["full" if ended.code else "had room"] += 1
         filler.unlink(missing_ok=True)
         trial.finish()
@@ -230,7 +232,7 @@ def fill_disk(trial: Trial, chance: random.Random, n: int) -> Counter[str]:
 
 
 def mount(path: Path) -> bool:
-    """Mount a file system of 256 kB in memory; return whether that is permitted."""
+    """Mount a file system of 1 MB in memory, room for some snapshots of a series; return whether that is permitted."""
     path.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", path], capture_output=True, check=False)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path], capture_output=True, check=False)
     return done.returncode == 0

@@ -8,7 +8,6 @@ from adabypass import Forecaster, load_dataset
 from adabypass.distributions.component import MixtureExtras
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.predictive import concatenate
-from adabypass.errors import ParameterError
 from tests.distributions.test_students import students
 
 
@@ -102,5 +101,17 @@ def test_forecasts_of_one_forecaster_are_joined() -> None:
     for whole_run in (joined, trace.predictive):  # at first some regressions have nothing to say
         np.testing.assert_allclose(whole_run.crps(y[1:]), [each.crps(value) for each, value in known], rtol=1e-6)
         np.testing.assert_allclose(whole_run.quantile(0.9), [each.quantile(0.9) for each, _ in known], rtol=1e-6)
-    with pytest.raises(ParameterError, match="different numbers"):
-        concatenate([MANY, pool(STRUCTURES, [0, 2], SHARE[:, :2].copy(), [FIRST])])
+
+
+def test_forecasts_that_pool_different_numbers_of_models_are_joined() -> None:
+    """As before and after a season is found."""
+    y = load_dataset("nile").y[:60]
+    plain, seasonal = Forecaster(period=[]), Forecaster(period=12)
+    plain.learn(y)
+    seasonal.learn(y)
+    each = [plain.predict(), seasonal.predict()]
+    for order in (each, each[::-1]):
+        joined = concatenate(order)
+        np.testing.assert_allclose(joined.mean, [one.mean for one in order], rtol=1e-12)
+        np.testing.assert_allclose(joined.quantile(0.9), [one.quantile(0.9) for one in order], rtol=1e-9)
+        np.testing.assert_allclose(joined.logpdf(np.full(2, 11.0)), [one.logpdf(11.0) for one in order], rtol=1e-9)

@@ -122,7 +122,7 @@ class Trial:
         self.state, self.errors = folder / "state", folder / "errors"
         self._children = multiprocessing.get_context("forkserver")
         self._children.set_forkserver_preload(["adabypass.cli.stream_kafka", "adabypass.cli.stream", __name__])
-        self._template = Forecaster(lags=1)
+        self._template = Forecaster()
         self._wanted = AnswerFormat(("mean", "sd", "interval"), 0.9, (), 0.001, "k", None)
         self.counts: Counter[str] = Counter()
         self._write_rows()

@@ -7,6 +7,7 @@ from pytest import approx
 
 from adabypass import AdaBypass, AutoBypass, Bypass, EvidenceBypass, Forecaster, Regressor, SequentialKalman
 from adabypass.validation import Floats
+from tests.engines import lag_engine
 from tests.mixtures import steps_ahead
 
 ROUNDING = 1e-9
@@ -28,7 +29,7 @@ def assert_equals_reference(forecaster: Forecaster, exog: Floats, rounding: floa
     """
     runner = forecaster._runner
     assert runner is not None
-    spec, (horizon, n_exog) = forecaster._spec, exog.shape
+    spec, (horizon, n_exog) = lag_engine(forecaster).spec, exog.shape
     features = np.zeros((horizon, spec.n_features(n_exog)))
     features[:, : int(spec.design.bias)] = 1.0
     features[:, spec.design.lag_columns.stop :] = exog

@@ -9,6 +9,7 @@ from adabypass import AutoBypass, Bypass, Forecaster, Naive, evaluate, load_data
 from adabypass.reference import drift_evidence as reference
 from adabypass.reference.shares import new_horizon
 from adabypass.state.series import HORIZONS, LAYOUT, MAX_JUDGED_LAGS
+from tests.engines import lag_engine
 
 OPTIONS: list[dict[str, Any]] = [
     dict(lags=1),
@@ -20,7 +21,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 def field(forecaster: Forecaster, name: str) -> np.ndarray:
     assert forecaster._runner is not None
-    return LAYOUT.view(forecaster._runner.row, name, **forecaster._spec.dims(0))
+    return LAYOUT.view(forecaster._runner.row, name, **lag_engine(forecaster).spec.dims(0))
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -29,7 +30,7 @@ def test_the_kernel_matches_the_reference(options: dict[str, Any]) -> None:
     y = 20.0 + rng.normal(size=420).cumsum() * 0.3 + rng.normal(size=420)
     y[[90, 91, 200]] = np.nan
     forecaster = Forecaster(**options)
-    spec, groups = forecaster._spec, forecaster._spec.model.drift_groups
+    spec, groups = lag_engine(forecaster).spec, lag_engine(forecaster).spec.model.drift_groups
     horizons = [new_horizon(1 + max(groups)) for _ in HORIZONS]
     pending: dict[int, tuple[int, np.ndarray]] = {}
     for t, value in enumerate(y):
@@ -69,10 +70,10 @@ def test_shares_add_up_at_every_step() -> None:
 
 
 def test_nothing_is_judged_without_a_choice_of_drift_or_with_exogenous_columns() -> None:
-    assert Forecaster(Bypass(), lags=1)._spec.horizons(0) == ()
-    assert Forecaster(lags=1)._spec.horizons(1) == ()
-    assert Forecaster(lags=MAX_JUDGED_LAGS + 1)._spec.horizons(0) == ()
-    assert Forecaster(lags=MAX_JUDGED_LAGS)._spec.horizons(0) == HORIZONS
+    assert lag_engine(Forecaster(Bypass(), lags=1)).spec.horizons(0) == ()
+    assert lag_engine(Forecaster(lags=1)).spec.horizons(1) == ()
+    assert lag_engine(Forecaster(lags=MAX_JUDGED_LAGS + 1)).spec.horizons(0) == ()
+    assert lag_engine(Forecaster(lags=MAX_JUDGED_LAGS)).spec.horizons(0) == HORIZONS
 
 
 def test_the_wind_is_forecast_no_worse_than_by_its_last_value() -> None:

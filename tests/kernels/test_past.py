@@ -1,6 +1,7 @@
 """The compiled past of a series obeys the reference, gaps, differences and exogenous columns included."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass import AdaBypass, AutoBypass, EvidenceBypass, Forecaster, PassiveAggressive, Regressor, SequentialKalman
+from adabypass.forecasting.lag_engine import LagEngine
 from adabypass.numerics import limits
 from adabypass.reference import past as reference
 from adabypass.state.past import Past
 from adabypass.state.series import LAYOUT, SeriesSpec
 from adabypass.validation import Floats
+from tests.engines import lag_engine
 
 MODELS: list[Callable[[], Regressor]] = [AutoBypass, EvidenceBypass, AdaBypass, SequentialKalman, PassiveAggressive]
 ROUNDING = 1e-8  # of sums over components and lags whose terms may cancel
@@ -26,7 +29,7 @@ def past_of(forecaster: Forecaster) -> Past:
 
 
 def spec_of(forecaster: Forecaster) -> SeriesSpec:
-    return forecaster._spec
+    return lag_engine(forecaster).spec
 
 
 def same(ours: Past, theirs: Past, cancelled: float = 1e-300) -> None:
@@ -137,9 +140,9 @@ def test_the_compiled_offsets_are_those_of_the_layout() -> None:
 
 def test_more_gaps_than_are_kept_leave_the_oldest_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit, lowered for the test, holds in the kernel as in the reference."""
-    monkeypatch.setattr("adabypass.state.series.MAX_UNKNOWN", 3)
     monkeypatch.setattr("adabypass.reference.past.MAX_UNKNOWN", 3)
-    forecaster = Forecaster(SequentialKalman(), lags=[1, 8])
+    engine = lag_engine(Forecaster(SequentialKalman(), lags=[1, 8]))
+    forecaster = Forecaster._of(LagEngine(engine.untrained, replace(engine.spec, max_unknown=3), None))
     forecaster.run(np.sin(np.arange(40.0)))
     design = spec_of(forecaster).design
     for _ in range(6):

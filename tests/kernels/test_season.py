@@ -119,7 +119,7 @@ def test_a_runner_goes_from_row_to_row() -> None:
         panel.update(["a", "b", "c", "d"], [y[i] for y in every])
     for single, y in zip(singles, every, strict=True):
         single.learn(y)
-    assert [panel[each].period for each in "abcd"] == [(4,), (12,), (7,), ()]
+    assert [single.period for single in singles] == [(4,), (12,), (7,), ()]
     for each, single in zip("abcd", singles, strict=True):
         assert panel[each].to_bytes() == single.to_bytes()
     assert spec.row_size == SeasonSpec().row_size

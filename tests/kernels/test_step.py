@@ -115,7 +115,7 @@ def moves_on(before: bypass.Belief, x: Floats, y: float, after: bypass.Belief, s
     m, S = before.weights
     u = S @ x
     s, n, k, e = (float(value) for value in (x @ u, x @ x, u @ u, y - x @ m))
-    seen = bypass.Surprise(max(s, 0.0), n, k, e, n_features=len(x))
+    seen = bypass.SweepInputs(max(s, 0.0), n, k, e, n_features=len(x))
     again = bypass.sweep(after.theta, after.omega, seen, spec.corrections)
     return bypass.change(after.theta, again, after.omega.epsilon) > RELATIVE
 

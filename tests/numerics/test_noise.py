@@ -6,7 +6,11 @@ from pytest import approx
 from scipy import stats
 from scipy.integrate import quad
 
+from adabypass.errors import ParameterError
 from adabypass.numerics import noise
+from adabypass.reference.evidence import evidence
+from adabypass.state.bank import LANES
+from adabypass.state.bank_design import NOISE_MODELS, filters
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.25, 20.0])
@@ -61,6 +65,26 @@ def test_flexible_noise_starts_near_students_t_and_can_be_sampled() -> None:
     var = float(noise.family_var(family[:1], np.zeros(1), shares)[0])
     assert drawn.mean() == approx(0.0, abs=4 * (var / len(drawn)) ** 0.5)
     assert drawn.var() == approx(var, rel=0.02)
+
+
+def test_a_family_without_operations_is_not_taken_for_another() -> None:
+    family, epsilon = np.array([noise.Family.GAUSSIAN, noise.Family.STUDENT]), np.ones(2)
+    with pytest.raises(ParameterError, match="noise of family STUDENT has no variance"):
+        noise.family_var(family, epsilon)
+    with pytest.raises(ParameterError, match="no value can be drawn"):
+        noise.sample(family, epsilon, np.random.default_rng(0))
+    with pytest.raises(KeyError):
+        evidence(noise.Family.STUDENT, 0.0, 1.0, 1.0)
+    with pytest.raises(ParameterError, match="noise of family STUDENT has no variance"):
+        filters(True, noise_models=(NOISE_MODELS[0]._replace(family=noise.Family.STUDENT),))
+
+
+def test_every_noise_model_has_an_initial_scale_and_stands_with_its_family() -> None:
+    families = [each.family for each in NOISE_MODELS]
+    assert len(NOISE_MODELS) <= LANES  # for which a row has room
+    assert set(families) <= set(noise.START_SCALE)
+    assert families[0] is noise.Family.FLEXIBLE
+    assert [each for family in dict.fromkeys(families) for each in families if each is family] == families
 
 
 def test_the_widest_normal_of_flexible_noise_is_the_last_and_nowhere_far_below_another() -> None:

@@ -48,6 +48,7 @@ def test_it_is_saved_with_its_shares() -> None:
     X, y = rng.normal(size=(30, 2)), rng.normal(size=30)
     trace, again = model.run(X, y), from_bytes(model.to_bytes())
     assert isinstance(again, AutoBypass)
+    assert isinstance(model, AutoBypass)
     assert again._spec == model._spec
     again.reset()
     assert_array_equal(again.run(X, y).mean, trace.mean)

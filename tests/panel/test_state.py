@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adabypass.panel.kinds import kind_of
 
 from adabypass import AdaBypass, AutoBypass, Forecaster, Panel, PassiveAggressive, Regressor, from_bytes
 from adabypass.errors import NotReadyError, StateError
+from adabypass.panel.engines import engine_of
 from adabypass.snapshots import container
 
 KINDS: list[Forecaster | Regressor] = [
@@ -26,8 +26,8 @@ LITTLE = 20 << 20
 def snapshot(kind: Forecaster | Regressor, n_inputs: int, **changed: Any) -> bytes:
     """Return the bytes of a panel without series, whose header says that its rows have so many inputs."""
     header, arrays = Panel(kind)._snapshot()
-    header |= {"n_inputs": n_inputs, "layout": kind_of(kind).shapes(n_inputs)} | changed
-    rows = np.empty((0, kind_of(kind).row_size(n_inputs)))
+    header |= {"n_inputs": n_inputs, "layout": engine_of(kind).engine.shapes(n_inputs)} | changed
+    rows = np.empty((0, engine_of(kind).engine.row_size(n_inputs)))
     return b"".join(container.encode(header, arrays | {"rows": rows}))
 
 

@@ -13,7 +13,7 @@ from scipy.special import kv, ndtr
 from adabypass import load_dataset
 from adabypass.reference import bypass
 from adabypass.reference.bound import DriftPrec, Factors, NoisePrec, factors, lower_bound
-from adabypass.reference.bypass import Omega, Surprise, Theta
+from adabypass.reference.bypass import Omega, SweepInputs, Theta
 from adabypass.reference.special import noise_mean
 from adabypass.state.paper import BypassSpec
 from tests.strategies import corrections, powers
@@ -23,11 +23,11 @@ ROUNDING = 1e-9  # of a sum of a dozen terms of size 1 to 1000
 
 
 @st.composite
-def observations(draw: st.DrawFn) -> tuple[Surprise, Omega]:
+def observations(draw: st.DrawFn) -> tuple[SweepInputs, Omega]:
     """One observation of weights that are known more or less well; |Sx|² is what a matrix can make of it."""
     n_features, n = draw(st.integers(1, 4)), draw(powers(-1, 1))
     s = draw(powers(-3, 1)) * n
-    seen = Surprise(s, n, s**2 / n, draw(st.floats(-6, 6)), n_features)
+    seen = SweepInputs(s, n, s**2 / n, draw(st.floats(-6, 6)), n_features)
     return seen, Omega(draw(powers(0.3, 3)) + n_features, draw(powers(-1, 1)), draw(powers(-1, 0.7)))
 
 
@@ -37,7 +37,7 @@ def start(omega: Omega) -> Theta:
 
 @given(observations(), st.one_of(st.just(()), corrections))
 def test_the_means_of_renewed_factors_are_those_of_a_sweep(
-    case: tuple[Surprise, Omega], named: tuple[str, ...]
+    case: tuple[SweepInputs, Omega], named: tuple[str, ...]
 ) -> None:
     seen, omega = case
     theta = start(omega)
@@ -47,7 +47,7 @@ def test_the_means_of_renewed_factors_are_those_of_a_sweep(
         theta = swept
 
 
-def evidence(seen: Surprise, omega: Omega) -> float:
+def evidence(seen: SweepInputs, omega: Omega) -> float:
     """Return log p(y), by the closed form (G.2) for each α, and quadrature over α."""
     alpha = stats.gamma(omega.a, scale=1 / omega.b).ppf((np.arange(2000) + 0.5) / 2000)
     h, d, epsilon = seen.s + seen.n / alpha, seen.e, omega.epsilon
@@ -61,7 +61,7 @@ def evidence(seen: Surprise, omega: Omega) -> float:
 @settings(max_examples=60, deadline=None)
 @given(observations(), st.one_of(st.just(()), corrections), st.integers(1, 8))
 def test_no_factors_have_a_bound_above_the_evidence(
-    case: tuple[Surprise, Omega], named: tuple[str, ...], sweeps: int
+    case: tuple[SweepInputs, Omega], named: tuple[str, ...], sweeps: int
 ) -> None:
     """Whatever the factors are: of the paper's updates or of exact ones, converged or not."""
     seen, omega = case
@@ -72,7 +72,7 @@ def test_no_factors_have_a_bound_above_the_evidence(
     assert lower_bound(q, omega, seen) <= evidence(seen, omega) + 1e-6
 
 
-def one_at_a_time(q: Factors, omega: Omega, seen: Surprise, named: tuple[str, ...]) -> list[Factors]:
+def one_at_a_time(q: Factors, omega: Omega, seen: SweepInputs, named: tuple[str, ...]) -> list[Factors]:
     """Renew one factor after the other, each from the newest means."""
     states = []
     for names in (("drift_prec",), ("noise_prec",), ("location", "prec", "noise_mean")):
@@ -83,7 +83,7 @@ def one_at_a_time(q: Factors, omega: Omega, seen: Surprise, named: tuple[str, ..
 
 
 @given(observations())
-def test_exact_updates_of_one_factor_at_a_time_never_lower_the_bound(case: tuple[Surprise, Omega]) -> None:
+def test_exact_updates_of_one_factor_at_a_time_never_lower_the_bound(case: tuple[SweepInputs, Omega]) -> None:
     seen, omega = case
     q = factors(start(omega), omega, seen, EXACT)
     bound = lower_bound(q, omega, seen)
@@ -102,7 +102,7 @@ def nile(named: tuple[str, ...]) -> tuple[float, float]:
     belief, gaps, falls = bypass.start(spec, 2), [], []
     for before, y in zip(np.append(0.0, z[:-1]), z, strict=True):
         x = np.array([1.0, before])
-        seen = bypass.surprise(belief.weights, x, float(y))
+        seen = bypass.sweep_inputs(belief.weights, x, float(y))
         theta, bounds = belief.theta, []
         for _ in range(40):
             q = factors(theta, belief.omega, seen, named)

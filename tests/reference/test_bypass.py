@@ -8,7 +8,7 @@ from pytest import approx
 from adabypass.reference.bypass import (
     Belief,
     Omega,
-    Surprise,
+    SweepInputs,
     Theta,
     change,
     predict,
@@ -42,10 +42,10 @@ def matrix_sweep(belief: Belief, x: Floats, y: float) -> Theta:
     )
 
 
-def surprise(belief: Belief, x: Floats, y: float) -> Surprise:
+def sweep_inputs(belief: Belief, x: Floats, y: float) -> SweepInputs:
     m, S = belief.weights
     u = S @ x
-    return Surprise(float(x @ u), float(x @ x), float(u @ u), float(y - x @ m), len(x))
+    return SweepInputs(float(x @ u), float(x @ x), float(u @ u), float(y - x @ m), len(x))
 
 
 @given(bypass_cases(adaptive=False))
@@ -53,7 +53,7 @@ def test_scalar_sweep_equals_the_form_with_matrices(case: tuple[Stream, BypassSp
     stream, spec = case
     belief = start(spec, stream.X.shape[1])
     for x, y in zip(stream.X, np.nan_to_num(stream.y), strict=True):
-        scalar = sweep(belief.theta, belief.omega, surprise(belief, x, y))
+        scalar = sweep(belief.theta, belief.omega, sweep_inputs(belief, x, y))
         if 1e-6 < scalar.drift_prec < 1e6:  # beyond, the matrices of the textbook form have lost their digits
             assert scalar == approx(matrix_sweep(belief, x, y), rel=CANCELLED, abs=1e-9)
         belief = update(belief, x, y, spec)
@@ -64,7 +64,7 @@ def test_converged_parameters_are_a_fixed_point(stream: Stream) -> None:
     spec = BypassSpec(tol=1e-12)
     belief = start(spec, stream.X.shape[1])
     for x, y in zip(stream.X, np.nan_to_num(stream.y), strict=True):
-        seen = surprise(belief, x, y)
+        seen = sweep_inputs(belief, x, y)
         theta = solve(belief.theta, belief.omega, seen, None, spec.tol)
         assert change(theta, sweep(theta, belief.omega, seen), spec.epsilon) < 1e-11
         belief = update(belief, x, y, spec)
@@ -221,7 +221,7 @@ def test_what_a_step_makes_of_theta_does_not_depend_on_the_theta_before(
     spec = BypassSpec(tol=1e-13)
     belief = start(spec, stream.X.shape[1])
     for x, y in zip(stream.X, np.clip(np.nan_to_num(stream.y), -5, 5), strict=True):
-        seen = surprise(belief, x, y)
+        seen = sweep_inputs(belief, x, y)
         other = Theta(alpha_factor * belief.theta.drift_prec, noise_prec, noise_mean, 0.3)
         ends = [solve(theta, belief.omega, seen, None, spec.tol) for theta in (belief.theta, other)]
         assume(all(change(end, sweep(end, belief.omega, seen), spec.epsilon) < 1e-10 for end in ends))

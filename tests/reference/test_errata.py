@@ -14,7 +14,7 @@ from adabypass import AdaBypass, Bypass, load_dataset
 from adabypass.numerics import noise
 from adabypass.reference import bypass, exact_gradient
 from adabypass.reference.bound import factors, lower_bound
-from adabypass.reference.bypass import Omega, Surprise, Theta
+from adabypass.reference.bypass import Omega, SweepInputs, Theta
 from adabypass.reference.linear_gaussian import Weights, condition, drift
 from adabypass.state.paper import AdaBypassSpec, BypassSpec
 from adabypass.validation import Floats
@@ -47,7 +47,7 @@ def test_e1_the_step_depends_on_the_weight_before_it(seed: int, n: int, alpha: f
     posterior = cov[n:, n:]
     for wrong in (posterior - S, posterior + S):
         assert abs(np.trace(step_cov) - np.trace(wrong)) > 1e-9 * np.trace(S)
-    seen = Surprise(float(x @ S @ x), float(x @ x), float(x @ S @ S @ x), float(c), n)
+    seen = SweepInputs(float(x @ S @ x), float(x @ x), float(x @ S @ S @ x), float(c), n)
     omega = Omega(50.0, 1.0, 1.25)
     found = bypass.sweep(Theta(alpha, noise_prec, 0.0, 0.5), omega, seen, ["E1"]).drift_prec
     assert found == approx(100.0 / (2.0 + step_mean @ step_mean + np.trace(step_cov)), rel=1e-7)
@@ -77,17 +77,17 @@ def test_e3_the_optimal_factor_of_beta_has_the_mean_one_over_root_rho(rho: float
     """InvGamma(1, 1/2) times β^{1/2} exp(-βρ/2)."""
     exact = mean_by_quadrature(lambda prec: -1.5 * np.log(prec) - 1 / (2 * prec) - rho * prec / 2, 1e-4, 1e6)
     theta = bypass.sweep(
-        Theta(1e100, 1.0, 0.0, 0.0), Omega(1.0, 1.0, 1.0), Surprise(0.0, 0.0, 0.0, rho**0.5, 1), ["E3"]
+        Theta(1e100, 1.0, 0.0, 0.0), Omega(1.0, 1.0, 1.0), SweepInputs(0.0, 0.0, 0.0, rho**0.5, 1), ["E3"]
     )
     assert theta.noise_prec == approx(exact, rel=1e-4)
-    paper = bypass.sweep(Theta(1e100, 1.0, 0.0, 0.0), Omega(1.0, 1.0, 1.0), Surprise(0.0, 0.0, 0.0, rho**0.5, 1))
+    paper = bypass.sweep(Theta(1e100, 1.0, 0.0, 0.0), Omega(1.0, 1.0, 1.0), SweepInputs(0.0, 0.0, 0.0, rho**0.5, 1))
     assert abs(paper.noise_prec - exact) > 1e-3 * exact
 
 
 @given(st.floats(-3, 3), powers(-1, 1), powers(-0.5, 0.5))
 def test_e4_with_its_atoms_the_factor_of_mu_is_the_best(location: float, noise_prec: float, epsilon: float) -> None:
     """The bound (C.34) of one observation is higher with the atoms than without, all else equal."""
-    seen, omega = Surprise(0.0, 0.0, 0.0, location, 1), Omega(10.0, 1.0, epsilon)
+    seen, omega = SweepInputs(0.0, 0.0, 0.0, location, 1), Omega(10.0, 1.0, epsilon)
     theta = Theta(10.0, noise_prec, 0.0, 0.1)
     with_atoms, without = (factors(theta, omega, seen, ("E1", "E2", "E3", *more)) for more in (("E4",), ()))
     fixed = with_atoms.noise_prec._replace(rho=1 / noise_prec**2)  # whose mean is β, from which q(μ) was made
@@ -212,7 +212,7 @@ def test_e10_a_forecast_cannot_use_the_drift_that_its_observation_leaves() -> No
     start = Theta(20.0, 500.0, 0.0, noise.mean_var(1.25))
     found = []
     for y in (0.0, 8.0):
-        theta = bypass.solve(start, omega, bypass.surprise(weights, x, y), None, 1e-10)
+        theta = bypass.solve(start, omega, bypass.sweep_inputs(weights, x, y), None, 1e-10)
         found.append(float(x @ drift(weights, 1 / theta.drift_prec).cov @ x))
         condition(drift(weights, 1 / theta.drift_prec), x, y, 1 / theta.noise_prec)
     assert abs(found[1] - found[0]) > 1e-3

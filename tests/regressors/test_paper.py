@@ -27,7 +27,7 @@ def test_the_bound_is_that_of_the_reference(case: Any, corrected: bool) -> None:
     belief = bypass.start(spec, stream.X.shape[1])
     y = np.nan_to_num(stream.y)
     model = Bypass(**settings, corrections=named, max_sweeps=5, n_features=stream.X.shape[1])
-    seen = bypass.surprise(belief.weights, stream.X[0], float(y[0]))
+    seen = bypass.sweep_inputs(belief.weights, stream.X[0], float(y[0]))
     theta = bypass.solve(belief.theta, belief.omega, seen, 5, 1e-8, named)
     expected = bound.lower_bound(bound.factors(theta, belief.omega, seen, named), belief.omega, seen)
     assert model.lower_bound(stream.X[0], y[0]) == approx(expected, rel=1e-9, abs=1e-9)

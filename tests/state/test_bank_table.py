@@ -6,8 +6,9 @@ import pytest
 from tools.write_bank_table import Entry, read_tables
 
 from adabypass.state import bank_table
-from adabypass.state.bank_table import Constants, Row, Scratch, entries
+from adabypass.state.bank_table import Constants, Row, Scratch, Sequences, entries
 
+DECISION = Path(__file__).parents[2] / "docs/decisions/0004-the-bank.md"
 TABLES = read_tables(Path(bank_table.__file__).read_text(encoding="utf-8"))
 
 
@@ -22,6 +23,11 @@ def test_the_build_reads_what_python_reads() -> None:
     for table in (Row, Scratch):
         assert entries(table) == {each.name: each.value for each in TABLES[table.__name__]}
     assert entries(Constants) == {each.name: float(each.value) for each in TABLES["Constants"]}
+
+
+def test_the_decision_on_the_bank_explains_every_constant() -> None:
+    text = DECISION.read_text(encoding="utf-8")
+    assert [name for name in [*entries(Constants), *entries(Sequences)] if f"`{name}`" not in text] == []
 
 
 def test_an_entry_without_an_explanation_is_refused() -> None:

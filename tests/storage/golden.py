@@ -33,7 +33,7 @@ def continued(name: str, model: Regressor | Forecaster | Baseline | Panel) -> li
     return learn(name, model, X, y)
 
 
-OPTIONS = ["--id", "k", "--time", "t", "--exog", "x", "--fields", "mean,sd,interval,change"]
+OPTIONS = ["--model", "lag", "--id", "k", "--time", "t", "--exog", "x", "--fields", "mean,sd,interval,change"]
 """Of the stream whose folder is kept: its snapshot is of row 40, its journal up to row 60."""
 
 

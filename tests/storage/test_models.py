@@ -99,7 +99,7 @@ def test_a_header_says_what_is_in_the_file() -> None:
     header = container.from_bytes(forecaster.to_bytes()).header
     assert header["version"] == adabypass.__version__
     assert header["kind"] == "Forecaster"
-    assert header["model"]["hyperparameters"] == {
+    assert header["engine"]["model"]["hyperparameters"] == {
         "intercept": True, "period": 1, "seasonal_mean": False, "transform": "none"
     }  # fmt: skip
     assert header["feature_names"] == ["lag 1", "rain", "wind"]

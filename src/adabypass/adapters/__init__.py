@@ -1,1 +1,1 @@
-"""Other libraries' interfaces, one file each: what one of them needs is imported there and nowhere else."""
+"""Other libraries' interfaces, one file or folder each: what one of them needs is imported there and nowhere else."""

@@ -160,11 +160,15 @@ class AutoBypassForecaster(RiverForecaster):
     Parameters
     ----------
     lags
-        How many of the newest values to forecast from, or a tuple of just these: 1 is the value before.
+        If not given, levels, trends, seasons and lags are weighed by evidence, as by `adabypass.Forecaster()`.
+        Otherwise how many of the newest values one AutoBypass model forecasts from, or a tuple of just these: 1 is the
+        value before.
     seasonal_lags
-        Further lags: 24 for the value of the same hour of the day before.
+        Further lags of such a model: 24 for the value of the same hour of the day before.
     difference
-        How often the series is differenced first; forecasts are those of the series itself.
+        How often the series is differenced before such a model; forecasts are those of the series itself.
+    period
+        Observations in a season, where there are no lags; found while the data arrive if not given, 1 for none.
 
     Attributes
     ----------
@@ -174,23 +178,27 @@ class AutoBypassForecaster(RiverForecaster):
     Examples
     --------
     >>> from river import datasets
-    >>> model = AutoBypassForecaster(lags=2, seasonal_lags=12)
+    >>> model = AutoBypassForecaster()
     >>> for x, y in datasets.AirlinePassengers():
     ...     model.learn_one(y)
     >>> [round(y, -1) for y in model.forecast(horizon=3)]
-    [460.0, 440.0, 460.0]
+    [450.0, 430.0, 490.0]
+    >>> model.forecaster.period
+    (12,)
     """
 
     def __init__(
         self,
-        lags: int | tuple[int, ...] = 1,
+        lags: int | tuple[int, ...] | None = None,
         seasonal_lags: int | tuple[int, ...] | None = None,
         difference: int = 0,
+        period: int | tuple[int, ...] | None = None,
     ) -> None:
         self.lags = lags
         self.seasonal_lags = seasonal_lags
         self.difference = difference
-        self.forecaster = Forecaster(lags=lags, seasonal_lags=seasonal_lags, difference=difference)
+        self.period = period
+        self.forecaster = Forecaster(lags=lags, seasonal_lags=seasonal_lags, difference=difference, period=period)
         self._features: list[Hashable] | None = None
 
     def learn_one(self, y: float, x: Row | None = None) -> None:

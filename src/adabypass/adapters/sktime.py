@@ -5,10 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from adabypass.adapters.seasonal import Lags, make_forecaster
 from adabypass.distributions.predictive import Predictive
 from adabypass.errors import MissingExtraError, ParameterError
-from adabypass.forecasting import Forecaster
 from adabypass.results.forecast import Forecast
+from adabypass.timegrid.periods import periods_in
 
 try:
     import pandas as pd
@@ -28,12 +29,14 @@ class AutoBypassForecaster(BaseForecaster):
 
     Parameters
     ----------
-    sp : int
-        Seasonal periodicity: the value of a season before is a feature too. 1 for none.
-    lags : int or sequence of int
-        The newest `lags` values are features, or just these: 1 is the value before.
+    sp : int or list of int, optional
+        Seasonal periodicity. If not given, it follows from an index of dates (12 in monthly data), or is found in the
+        series as it comes in; 1 for none.
+    lags : int or sequence of int, optional
+        If not given, levels, trends, seasons and lags are weighed by evidence, as by `Forecaster()`. Otherwise one
+        `AutoBypass` model: the newest `lags` values are its features, or just these, and the value of a season before.
     difference : int
-        How often the series is differenced first.
+        How often the series is differenced first, for such a model.
 
     Attributes
     ----------
@@ -46,9 +49,9 @@ class AutoBypassForecaster(BaseForecaster):
     >>> from adabypass import load_dataset
     >>> from adabypass.adapters.sktime import AutoBypassForecaster
     >>> series = pd.Series(load_dataset("nile").y)
-    >>> forecaster = AutoBypassForecaster(lags=2).fit(series[:600]).update(series[600:])
+    >>> forecaster = AutoBypassForecaster().fit(series[:600]).update(series[600:])
     >>> forecaster.predict(fh=[1, 2]).round(1).tolist()
-    [11.2, 11.3]
+    [11.3, 11.3]
     >>> forecaster.predict_interval(fh=[1, 2], coverage=0.9).shape
     (2, 2)
     """
@@ -70,15 +73,15 @@ class AutoBypassForecaster(BaseForecaster):
         "X_inner_mtype": "pd.DataFrame",
     }
 
-    def __init__(self, sp: int = 1, lags: int | Sequence[int] = 1, difference: int = 0) -> None:
+    def __init__(self, sp: int | Sequence[int] | None = None, lags: Lags = None, difference: int = 0) -> None:
         self.sp = sp
         self.lags = lags
         self.difference = difference
         super().__init__()
 
     def _fit(self, y: Any, X: Any = None, fh: Any = None) -> Self:
-        season = None if self.sp == 1 else [self.sp]
-        self.forecaster_ = Forecaster(lags=self.lags, seasonal_lags=season, difference=self.difference, missing="mean")
+        forecaster = make_forecaster(self.sp, self.lags, self.difference, "mean")
+        self.forecaster_ = forecaster._with_period(_periods(y.index))
         self.forecaster_.run(y.to_numpy(dtype=np.float64), _numbers(X), keep_predictive=False)
         self.newest_ = y.index[-1]
         return self
@@ -134,7 +137,13 @@ class AutoBypassForecaster(BaseForecaster):
     @classmethod
     def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:
         """Return parameters for sktime's checks."""
-        return [{}, {"sp": 4, "lags": [1, 2]}, {"difference": 1}]
+        return [{"sp": 4}, {"sp": 4, "lags": [1, 2]}, {"difference": 1}]
+
+
+def _periods(index: Any) -> tuple[float, ...] | None:
+    """Return the periods that an index of dates suggests; None of numbers, and of times that are not regular."""
+    times = index.to_timestamp() if isinstance(index, pd.PeriodIndex) else index
+    return periods_in(times.to_numpy()) if isinstance(times, pd.DatetimeIndex) and times.tz is None else None
 
 
 def _numbers(X: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from adabypass.adapters.seasonal import Lags, make_forecaster
 from adabypass.distributions.base import Predictive
 from adabypass.errors import NotReadyError, ParameterError
 from adabypass.forecasting import Forecaster
@@ -28,30 +29,31 @@ class AutoBypass:
 
     Parameters
     ----------
-    season_length : int
-        Observations in a season: the value of a season before is a feature too. 1 for none.
-    lags : int or sequence of int
-        The newest `lags` values are features, or just these: 1 is the value before.
+    season_length : int, optional
+        Observations in a season; found in the series as it comes in if not given, 1 for none.
+    lags : int or sequence of int, optional
+        If not given, levels, trends, seasons and lags are weighed by evidence, as by `Forecaster()`. Otherwise one
+        model: the newest `lags` values are its features, or just these, and the value of a season before.
     difference : int
-        How often the series is differenced first.
+        How often the series is differenced first, for such a model.
     alias : str
         The name of the model's columns.
 
     Examples
     --------
     >>> from adabypass import load_dataset
-    >>> model = AutoBypass(lags=2).fit(load_dataset("nile").y)
+    >>> model = AutoBypass().fit(load_dataset("nile").y)
     >>> ahead = model.predict(h=2, level=[90])
     >>> list(ahead), ahead["mean"].round(1).tolist()
-    (['mean', 'lo-90', 'hi-90'], [11.2, 11.3])
+    (['mean', 'lo-90', 'hi-90'], [11.3, 11.3])
     """
 
     uses_exog = True
 
     def __init__(
         self,
-        season_length: int = 1,
-        lags: int | Sequence[int] = 1,
+        season_length: int | None = None,
+        lags: Lags = None,
         difference: int = 0,
         alias: str = "AutoBypass",
     ) -> None:
@@ -159,8 +161,7 @@ class AutoBypass:
 
     def _learn(self, y: object, X: object, *, keep_predictive: bool = False) -> tuple[Forecaster, Trace, Floats]:
         """Return a forecaster that has learned a series, the forecasts it made on the way, and the series."""
-        season = None if self.season_length == 1 else [self.season_length]
-        forecaster = Forecaster(lags=self.lags, seasonal_lags=season, difference=self.difference)
+        forecaster = make_forecaster(self.season_length, self.lags, self.difference, "raise")
         series = check_series(y)
         return forecaster, forecaster.run(series, X, keep_predictive=keep_predictive), series
 

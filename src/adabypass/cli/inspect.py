@@ -51,6 +51,8 @@ def inspect(file: Path, as_json: bool) -> None:
 
 def lines(found: dict[str, Any]) -> list[str]:
     """Return what people are shown."""
+    engine = found.get("engine")
+    found = found | ({name: engine[name] for name in engine if name != "kind"} if isinstance(engine, dict) else {})
     shown = {label: found[name] for name, label in LABELS.items() if found.get(name) not in (None, [])}
     if found.get("positions") is not None:
         shown.pop(LABELS["row"], None)
@@ -79,7 +81,7 @@ def _settings(found: dict[str, Any]) -> dict[str, Any]:
     hyperparameters = (model if isinstance(model, dict) else found).get("hyperparameters")
     named: dict[str, Any] = {"model": model["kind"]} if isinstance(model, dict) and "kind" in model else {}
     named |= hyperparameters if isinstance(hyperparameters, dict) else {}
-    extra = ("topic", "group", "partitions", "target", "id", "time", "lags", "difference", "missing", "exog")
+    extra = ("topic", "group", "partitions", "target", "id", "time", "lags", "period", "difference", "missing", "exog")
     return named | {name: whole[name] for name in extra if whole.get(name) is not None}
 
 

@@ -1,5 +1,15 @@
 """Evaluate forecasts: probabilities, densities, quantiles, the CRPS and the entropy, of many at once.
 
+How a quantile is found: `Mixture.quantile` (mixture.py) calls `quantile` here. `Forecasts.lay_out` (lanes.pyx) sorts
+the components of each forecast into lanes, those of a record by `_add_record`, `_add_target` and `_add_flexible`. Then
+`_search` solves for the quantile: `_bracket` bounds it, `_grain` returns the width of the narrowest component, and
+`_halfway` halves a bracket that steps do not shorten. It evaluates the distribution function by `tail_of` (lanes.pyx),
+which calls `SIMD.mixture_tail` (numerics/c/tails.h).
+
+Who wrote the record: `Runner` (kernels/runner.pyx) calls `describe` of its kernel; that of AutoBypass is `describe` in
+kernels/auto_bypass.pyx, which calls `describe_bank` (kernels/bank.pyx) for each of its banks, and that
+`SIMD.bank_describe` (numerics/c/mixing.h).
+
 All functions take forecasts as components (n, n_components), or as records (n, size) with their layout, and their
 `MixtureExtras`. They release the GIL, except briefly for each forecast of a pool, and handle Ctrl-C. The result for a
 forecast about which nothing is known is nan.
@@ -144,7 +154,7 @@ def interval(
         cnp.PyArray_NDIM(starts) == 1 and cnp.PyArray_TYPE(starts) == cnp.NPY_FLOAT64 and len(starts) == 2
         and cnp.PyArray_ISCARRAY(starts)
     ):
-        raise ValueError("deviates must be a contiguous, writeable float64 array of two numbers")
+        raise ValueError("starts must be a contiguous, writeable float64 array of two numbers")
     make_room(&mix, layout.n_components, count_transformed(layout), 0)
     if not isnan(layout.open(memory).mean[0]):
         lay_out_record(memory, layout, &mix)
@@ -171,11 +181,11 @@ def intervals(
     double[:, ::1] starts,            # inout  (m, 2) starts of searches, then their ends
     double[:, ::1] bounds,              # out  (n, 2) bounds of the chosen forecasts; nan where nothing is known
 ):
-    """Write quantiles `low` and `high` of chosen forecasts: the same numbers as `interval` with deviates."""
+    """Write quantiles `low` and `high` of chosen forecasts: the same numbers as `interval` with starts."""
     cdef Forecasts many = Forecasts(records, layout)
     cdef Py_ssize_t i, t
     if which.shape[0] != many.n or starts.shape[1] != 2 or bounds.shape[0] != many.n or bounds.shape[1] != 2:
-        raise ValueError(f"pass which, deviates and bounds of shapes ({many.n},), (m, 2) and ({many.n}, 2)")
+        raise ValueError(f"pass which, starts and bounds of shapes ({many.n},), (m, 2) and ({many.n}, 2)")
     for i in range(chosen.shape[0]):
         t = chosen[i]
         if not 0 <= t < many.n:
@@ -211,34 +221,34 @@ cdef double STUDENT_SETTLED = 1e-2  # the same for a search with a rough distrib
 cdef double NEGLIGIBLE = 1e-10      # weight up to which components are left out of the search
 
 
-cdef double quantile_of(const Mix* mix, double q, double* deviate, double settled) noexcept nogil:
-    """Solve P(Y <= y) = q for the forecast with its atom and bounds, starting at a deviate: see `_search`."""
+cdef double quantile_of(const Mix* mix, double q, double* start, double settled) noexcept nogil:
+    """Solve P(Y <= y) = q for the forecast with its atom and bounds, starting at `start`: see `_search`."""
     cdef double inner = _inner_probability(mix, q)
     if isnan(inner) and not isnan(q):
         return larger(smaller(0.0, mix.high), mix.low)
     if mix.n_students > 0 and settled <= SETTLED:
-        _search(mix, &mix.lanes[IDENTITY], inner, deviate, STUDENT_SETTLED, True)
-    return _within(mix, _search(mix, &mix.lanes[IDENTITY], inner, deviate, settled, False))
+        _search(mix, &mix.lanes[IDENTITY], inner, start, STUDENT_SETTLED, True)
+    return _within(mix, _search(mix, &mix.lanes[IDENTITY], inner, start, settled, False))
 
 
-cdef double quantile_cold_start(Mix* mix, double q, bint has_largest, double* deviate) noexcept nogil:
+cdef double quantile_cold_start(Mix* mix, double q, bint has_largest, double* start) noexcept nogil:
     """Solve P(Y <= y) = q without a start: first for the components of large weight alone, which is fast."""
-    deviate[0] = larger(smaller(ndtri(q), 8.0), -8.0)
+    start[0] = larger(smaller(ndtri(q), 8.0), -8.0)
     if has_largest:
-        _search(mix, &mix.largest, q, deviate, ROUGHLY_SETTLED, False)
-    return quantile_of(mix, q, deviate, SETTLED)
+        _search(mix, &mix.largest, q, start, ROUGHLY_SETTLED, False)
+    return quantile_of(mix, q, start, SETTLED)
 
 
 cdef double rough_quantile(const Mix* mix, double q) noexcept nogil:
     """Return an approximate quantile of the components, without the atom."""
-    cdef double deviate = 0.0
-    return _within(mix, _search(mix, &mix.lanes[IDENTITY], q, &deviate, ROUGHLY_SETTLED, True))
+    cdef double start = 0.0
+    return _within(mix, _search(mix, &mix.lanes[IDENTITY], q, &start, ROUGHLY_SETTLED, True))
 
 
 cdef double inner_quantile(const Mix* mix, double q) noexcept nogil:
     """Return the quantile of the components, without the atom."""
-    cdef double deviate = 0.0
-    return _within(mix, _search(mix, &mix.lanes[IDENTITY], q, &deviate, SETTLED, False))
+    cdef double start = 0.0
+    return _within(mix, _search(mix, &mix.lanes[IDENTITY], q, &start, SETTLED, False))
 
 
 cdef inline double _within(const Mix* mix, double y) noexcept nogil:
@@ -258,13 +268,13 @@ cdef double _inner_probability(const Mix* mix, double q) noexcept nogil:
 
 
 cdef double _search(
-    const Mix* mix, const MixtureLanes* lanes, double q, double* deviate, double settled, bint is_rough
+    const Mix* mix, const MixtureLanes* lanes, double q, double* start, double settled, bint is_rough
 ) noexcept nogil:
     """Solve P(Y < y) = q by Halley's method on the scale of a normal deviate, where the function is nearly linear.
 
-    The equation is solved for the nearer tail. `deviate` is the start, in `mix.unit`s from `mix.center`, and is
-    overwritten with the end. A step is the last if it is short and begins at an error below `settled`, as a normal
-    deviate: it cubes the error. Short means short beside the narrowest component, and beside y for the log of y.
+    The equation is solved for the nearer tail. `start` is in `mix.unit`s from `mix.center`, and is overwritten with the
+    end. A step is the last if it is short and begins at an error below `settled`, as a normal deviate: it cubes the
+    error. Short means short beside the narrowest component, and beside y for the log of y.
     """
     cdef double low = -MAX_VALUE, high = MAX_VALUE, y, next_y, wanted, at, goal, rate, curved, stride, least, most
     cdef double narrowest = mix.unit, grain, steepest
@@ -281,7 +291,7 @@ cdef double _search(
     steepest = sqrt(settled)        # relative change of the density allowed in the last step
     wanted = q if lower else 1.0 - q
     goal = ndtri(wanted)
-    y = smaller(larger(mix.center + deviate[0] * mix.unit, -MAX_VALUE), MAX_VALUE)
+    y = smaller(larger(mix.center + start[0] * mix.unit, -MAX_VALUE), MAX_VALUE)
     for step in range(MAX_STEPS):
         here = tail_of(mix, lanes, y, lower, is_rough)
         if here.tail == wanted:
@@ -311,7 +321,7 @@ cdef double _search(
                 y = smaller(larger(next_y, low), high)
                 break
         y = next_y
-    deviate[0] = (y - mix.center) / mix.unit
+    start[0] = (y - mix.center) / mix.unit
     return y
 
 

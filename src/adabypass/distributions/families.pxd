@@ -16,7 +16,7 @@ ctypedef double (*LogDensity)(const Noise* noise, const Component* part, double 
 cdef struct Noise:
     bint has_epsilon                # whether its shape depends on epsilon
     double start_log                # log of the initial noise scale of AutoBypass's filters
-    const Normals* normals          # normals of which it is a mixture; n is 0 for other families
+    const Normals* normals          # normals of which it is a mixture; n is 0 for insensitive noise
     double normals_var              # variance of that mixture
     VarOf var                       # variance at scale 1
     LogDensity log_density          # log density of a component at y

@@ -1,7 +1,6 @@
 """Density and moments of components, and of mixtures of them: one table of operations on every noise family.
 
-A new family gets its functions and its row of the table here, its description in numerics/noise.py, its evidence in
-numerics/c/noise.h, and a place among the bank's noise models. A forecast about which nothing is known has components of
+CONTRIBUTING.md lists the files that a new family touches. A forecast about which nothing is known has components of
 mean nan; every result for it is nan.
 """
 
@@ -10,7 +9,7 @@ from libc.math cimport INFINITY, M_PI, NAN, erf, exp, expm1, fabs, hypot, isnan,
 import numpy as np
 
 from adabypass.distributions.component cimport IDENTITY, LOG, N_TARGETS, has_target, log_slope, to_target
-from adabypass.numerics.dispatch cimport KERNELS, N_FLEXIBLE_NORMALS, MAX_NORMALS, Evidence
+from adabypass.numerics.dispatch cimport Evidence, MAX_NORMALS, N_FLEXIBLE_NORMALS, SIMD
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.distributions import component
@@ -74,7 +73,7 @@ cdef double _insensitive_log_density(const Noise* noise, const Component* part, 
         return _gaussian_log_density(noise, part, y)
     d = smaller(larger((y - part.mean) / scale, -MAX_D), MAX_D)
     v = smaller(larger(part.signal_var / scale / scale, MIN_V), 1.0 / MIN_V)
-    return KERNELS.evidence(noise.normals, d, v, part.epsilon).log_density - log(scale)
+    return SIMD.evidence(noise.normals, d, v, part.epsilon).log_density - log(scale)
 
 
 # Student's t.
@@ -166,7 +165,7 @@ cdef int _fill_table() except -1:
         family = spec.Family(index) if index < len(spec.Family) else spec.Family.GAUSSIAN
         noise = &NOISES[index]
         noise.start_log = log(spec.START_SCALE.get(family, 1.0))
-        noise.has_epsilon = family not in spec.NORMALS
+        noise.has_epsilon = family is spec.Family.INSENSITIVE
         noise.normals = &NORMALS[index]
         if family in spec.NORMALS:
             _fill_normals(&NORMALS[index], spec.NORMALS[family])
@@ -175,15 +174,15 @@ cdef int _fill_table() except -1:
             noise.var = _insensitive_var
             noise.log_density = _insensitive_log_density
         elif family is spec.Family.STUDENT:         # in forecasts only
-            noise.has_epsilon = False
             _fill_normals(&NORMALS[index], spec.NORMALS[spec.Family.GAUSSIAN])
             noise.var, noise.log_density = _student_var, _student_log_density
         elif family is spec.Family.FLEXIBLE:        # never that of a component
-            noise.has_epsilon = False
             _fill_normals(&NORMALS[index], spec.NORMALS[spec.Family.GAUSSIAN])
             _use_normals(noise, spec.NORMALS[spec.Family.GAUSSIAN])
         else:
             raise ImportError(f"families.pyx has no operations for {family!r}")
+        if noise.normals.n == 0 and family is not spec.Family.INSENSITIVE:
+            raise ImportError(f"{family!r} has no normals: noise.h and lanes.pyx would take it for insensitive noise")
     return 0
 
 
@@ -323,12 +322,12 @@ def flexible_evidence(const double[::1] shares, double d, double v):
     """Return what `evidence` does, under flexible noise whose normals have these shares."""
     if shares.shape[0] != N_FLEXIBLE_NORMALS:
         raise ValueError(f"shares has {shares.shape[0]} values, but flexible noise has {N_FLEXIBLE_NORMALS} normals")
-    cdef Evidence seen = KERNELS.flexible_evidence(&FLEXIBLE_NORMALS, &shares[0], d, v)
+    cdef Evidence seen = SIMD.flexible_evidence(&FLEXIBLE_NORMALS, &shares[0], d, v)
     return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope
 
 
 def evidence(Py_ssize_t family, double d, double v, double epsilon):
     """Return log density, shift, variance and the derivatives by log σ and ε, for one observation."""
     cdef const Noise* noise = noise_of(family)
-    cdef Evidence seen = KERNELS.evidence(noise.normals, d, v, epsilon)
+    cdef Evidence seen = SIMD.evidence(noise.normals, d, v, epsilon)
     return seen.log_density, seen.shift, seen.var, seen.scale_slope, seen.epsilon_slope

@@ -16,8 +16,8 @@ from adabypass.distributions.families cimport (
     FLEXIBLE_NORMALS, STUDENT, Noise, is_known, is_normal, mix_log_density, noise_of, part_sd, student_log_height,
     total_sd,
 )
-from adabypass.distributions.record cimport Record, RecordLayout
-from adabypass.numerics.dispatch cimport KERNELS, LANES, N_FLEXIBLE_NORMALS, MAX_NORMALS, MixtureLanes, TailValues
+from adabypass.distributions.record cimport RecordFields, RecordLayout
+from adabypass.numerics.dispatch cimport LANES, MAX_NORMALS, MixtureLanes, N_FLEXIBLE_NORMALS, SIMD, TailValues
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics import limits
@@ -199,7 +199,7 @@ cdef void _invert(MixtureLanes* lanes, bint has_extreme) noexcept nogil:
     if lanes.n_normals == 0:
         return
     if not has_extreme:
-        KERNELS.inverse_roots(lanes.inverse_sd, lanes.n_normals)
+        SIMD.inverse_roots(lanes.inverse_sd, lanes.n_normals)
         return
     for k in range(lanes.n_normals):
         var = lanes.inverse_sd[k]
@@ -324,7 +324,7 @@ cdef void _add_record(const double* memory, RecordLayout layout, double share, M
 
 cdef bint _is_plain(const double* memory, RecordLayout layout) noexcept nogil:
     """Whether each linear model has its own noise family, and no square can overflow or underflow."""
-    cdef Record record = layout.open(memory)
+    cdef RecordFields record = layout.open(memory)
     cdef double largest = 0.0, least = INFINITY
     cdef Py_ssize_t k
     for k in range(layout.n_signals):
@@ -337,7 +337,7 @@ cdef bint _is_plain(const double* memory, RecordLayout layout) noexcept nogil:
 
 cdef void _add_target(const double* memory, RecordLayout layout, int target, double share, Mix* mix) noexcept nogil:
     """Add the components of one part of a record: those of y, its log or its root."""
-    cdef Record record = layout.open(memory)
+    cdef RecordFields record = layout.open(memory)
     cdef MixtureLanes* lanes = &mix.lanes[target]
     cdef const Noise* noise
     cdef Component part
@@ -367,7 +367,9 @@ cdef void _add_target(const double* memory, RecordLayout layout, int target, dou
                 )
 
 
-cdef void _add_flexible(const Record* record, RecordLayout layout, double share, MixtureLanes* lanes) noexcept nogil:
+cdef void _add_flexible(
+    const RecordFields* record, RecordLayout layout, double share, MixtureLanes* lanes
+) noexcept nogil:
     """Add the normals of the linear models of flexible noise: equation (H.31)."""
     cdef double center = 0.0, part, offset, sq
     cdef double* weight
@@ -415,7 +417,7 @@ cdef TailValues tail_of(
     If `is_rough`, probabilities of Student's t distributions are accurate to 2e-7.
     """
     cdef double sign = 1.0 if lower else -1.0
-    cdef TailValues values = KERNELS.mixture_tail(lanes, y, sign)
+    cdef TailValues values = SIMD.mixture_tail(lanes, y, sign)
     if mix.is_transformed:
         _add_tail(&mix.lanes[LOG], LOG, y, sign, &values)
         _add_tail(&mix.lanes[ROOT], ROOT, y, sign, &values)
@@ -432,9 +434,9 @@ cdef void _add_tail(const MixtureLanes* lanes, int target, double y, double sign
     if lanes.n_normals + lanes.n_shaped == 0:
         return
     if not has_target(target, y):       # y has no log, or is the single point 0 of a root: no density
-        values.tail += KERNELS.mixture_tail(lanes, -MAX_VALUE if target == LOG else 0.0, sign).tail
+        values.tail += SIMD.mixture_tail(lanes, -MAX_VALUE if target == LOG else 0.0, sign).tail
         return
-    here = KERNELS.mixture_tail(lanes, to_target(target, y), sign)
+    here = SIMD.mixture_tail(lanes, to_target(target, y), sign)
     values.tail += here.tail
     slope = exp(log_slope(target, y))
     curve = -slope * slope if target == LOG else -0.5 * slope / y

@@ -1,4 +1,8 @@
-"""Mixture forecasts: components are normal, insensitive or Student's t."""
+"""Mixture forecasts: components are normal, insensitive or Student's t.
+
+`Mixture` has the operations; its fields are those of its base `MixtureMoments`, in record.pxd and record.pyx, so that
+compiled code can make a forecast without a call to Python.
+"""
 
 from collections.abc import Callable
 from math import isfinite
@@ -30,8 +34,10 @@ from adabypass.validation import Floats, check_array, check_rng, check_size, sho
 class Mixture(Distribution, MixtureMoments):
     """A mixture distribution: each component is a Gaussian plus noise of some family, or Student's t.
 
-    It may also have an atom at 0, and bounds. A component may describe the log or the root of y: mean and variance are
-    then computed as if all such components together were one normal, whose variance, for the log, is limited to 1.
+    It may also have an atom at 0, and bounds: its `extras`. It holds its components, or a record from which they are
+    made when they are needed (`record`, `record_layout`); see `MixtureMoments`. A component may describe the log or the
+    root of y: mean and variance are then computed as if all such components together were one normal, whose variance,
+    for the log, is limited to 1.
 
     Parameters
     ----------
@@ -332,7 +338,7 @@ def _pairs(shares: Any, parts: Any, first: int = 1) -> Any:
 def _draw(parts: Components, rng: np.random.Generator) -> Floats:
     """Draw a value from each component."""
     is_student = parts["family"] == Family.STUDENT
-    eta = noise.sample(parts["family"], parts["epsilon"], rng)
+    eta = noise.sample(np.where(is_student, Family.GAUSSIAN, parts["family"]), parts["epsilon"], rng)
     if is_student.any():
         eta = np.where(is_student, rng.standard_t(np.where(is_student, parts["dof"], 1.0)), eta)
     drawn = parts["mean"] + np.sqrt(parts["signal_var"]) * rng.normal(size=parts.shape) + parts["noise_scale"] * eta

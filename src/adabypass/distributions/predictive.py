@@ -114,15 +114,24 @@ def _join_extras(every: Sequence[MixtureExtras]) -> MixtureExtras:
     zero_share, pools = np.concatenate([each.zero_share for each in every]), [each for each in every if each.is_pool]
     if not pools:
         return MixtureExtras(zero_share, every[0].support)
-    if len({len(each.parts) for each in pools}) > 1:
-        raise ParameterError("the forecasts cannot be joined: they pool different numbers of models.")
+    width = max(len(each.parts) for each in pools)
+    pools = [_with_parts(each, width) for each in pools]
     at, start = [], 0
     for each in every:
         at.append(_moved(each.pooled_at, len(each.zero_share), start))
         start += 0 if each.share is None else len(each.share)
-    parts = tuple(_join_parts([each.parts[k] for each in pools]) for k in range(len(pools[0].parts)))
+    parts = tuple(_join_parts([each.parts[k] for each in pools]) for k in range(width))
     share = np.concatenate([each.share for each in pools if each.share is not None])
     return MixtureExtras(zero_share, every[0].support, share, np.concatenate(at), parts)
+
+
+def _with_parts(pool: MixtureExtras, n: int) -> MixtureExtras:
+    """Return a pool of n models: those that it lacks have no share, whatever they forecast."""
+    lacking = n - len(pool.parts)
+    if not lacking or pool.share is None:
+        return pool
+    share = np.pad(pool.share, ((0, 0), (0, lacking)))
+    return pool._replace(share=share, parts=pool.parts + (pool.parts[0],) * lacking)
 
 
 def _moved(pooled_at: Integers | None, n: int, start: int) -> Integers:

@@ -6,7 +6,7 @@ from adabypass.distributions.component cimport Component
 from adabypass.numerics.dispatch cimport N_FLEXIBLE_NORMALS
 
 
-ctypedef struct Record:
+ctypedef struct RecordFields:
     # Pointers into a record. Linear model k has signal k % n_signals: mean and variance of x'w.
     double* common_family       # noise family of all linear models; -1 if each has that of the layout
     double* normal_share        # (N_FLEXIBLE_NORMALS,) shares of the normals; absent if no family is flexible
@@ -31,8 +31,8 @@ cdef class RecordLayout:
     cdef Py_ssize_t* signal_at              # (n_linears,) index of the signal of each linear model
     cdef Py_ssize_t* epsilon_at             # (n_linears,) index of the epsilon of each linear model; -1 if it has none
 
-    cdef Record open(self, const double* memory) noexcept nogil
-    cdef Component linear(self, const Record* record, Py_ssize_t k) noexcept nogil
+    cdef RecordFields open(self, const double* memory) noexcept nogil
+    cdef Component linear(self, const RecordFields* record, Py_ssize_t k) noexcept nogil
     cdef const double* record_of(self, const double* memory, int target) noexcept nogil
     cdef void expand_one(self, const double* memory, Component* out, bint is_transformed) noexcept nogil
     cdef void _expand_transformed(self, const double* memory, int target, Component* out) noexcept nogil
@@ -47,10 +47,10 @@ cdef inline bint is_present(const double* record) noexcept nogil:
     return record[0] >= -1.0
 
 
-cdef inline Record open_record(
+cdef inline RecordFields open_record(
     double* memory, Py_ssize_t n_linears, Py_ssize_t n_signals, bint is_flexible
 ) noexcept nogil:
-    cdef Record record
+    cdef RecordFields record
     record.common_family = memory
     record.normal_share = memory + 1
     record.weight = record.normal_share + (N_FLEXIBLE_NORMALS if is_flexible else 0)

@@ -1,4 +1,4 @@
-"""How a run keeps forecasts: a mixture as one record of numbers, a sixth of the size of its components.
+"""How a run keeps forecasts: a mixture as one record of numbers, for AutoBypass a ninth of the size of its components.
 
 A trace keeps records; a forecast makes its components from one when it is evaluated. Nothing is stored twice: the noise
 families belong to the model, all linear models share the normals' shares of flexible noise, and linear models with the
@@ -136,10 +136,10 @@ cdef class RecordLayout:
                 self.expand_one(&memory[t, 0], &parts[t, 0], is_transformed)
         return out if np.ndim(records) == 2 else out[0]
 
-    cdef Record open(self, const double* memory) noexcept nogil:
+    cdef RecordFields open(self, const double* memory) noexcept nogil:
         return open_record(<double*>memory, self.n_linears, self.n_signals, self.n_flexible > 0)
 
-    cdef Component linear(self, const Record* record, Py_ssize_t k) noexcept nogil:
+    cdef Component linear(self, const RecordFields* record, Py_ssize_t k) noexcept nogil:
         """Return linear model k as a component with the layout's noise family."""
         cdef Py_ssize_t signal = self.signal_at[k], at = self.epsilon_at[k]
         return Component(
@@ -154,7 +154,7 @@ cdef class RecordLayout:
 
     cdef void expand_one(self, const double* memory, Component* out, bint is_transformed) noexcept nogil:
         """Write the components of one record: those of the log and the root of y only if `is_transformed`."""
-        cdef Record record = self.open(memory)
+        cdef RecordFields record = self.open(memory)
         cdef bint is_known = not isnan(record.mean[0]), is_common = not is_known or record.common_family[0] >= 0.0
         cdef int64_t common = <int64_t>record.common_family[0] if is_known and is_common else GAUSSIAN
         cdef Component blank = Component(1.0 / self.n_linears, NAN, 0.0, INFINITY, 0.0, GAUSSIAN, 0, 0.0), whole
@@ -253,7 +253,10 @@ cdef class Moments:
 
 @cython.auto_pickle(False)
 cdef class MixtureMoments(Moments):
-    """Mean, variance and components of one forecast or of many."""
+    """The fields of `Mixture`, of one forecast or of many: record, record_layout, extras, components and moments.
+
+    They are declared in record.pxd, where compiled code finds them when it makes a forecast.
+    """
 
     def _fill_components(self, components, mean, var):
         """Set the fields of a forecast under construction."""

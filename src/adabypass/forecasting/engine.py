@@ -179,6 +179,10 @@ class SeriesEngine(Engine):
         """Return a checksum of the constants that a saved row depends on, beyond those in `describe`; None if none."""
         return None
 
+    def feature_names(self, n_exog: int) -> list[str] | None:
+        """Return what each feature of the model is; None where there is not one model alone."""
+        return None
+
     @abstractmethod
     def options(self) -> dict[str, Any]:
         """Return the arguments of `Forecaster` that make this engine, without those that have their default."""

@@ -171,6 +171,11 @@ class LagEngine(SeriesEngine):
             return self.untrained.copy()
         return self.untrained._from_row(self.spec.model_row(runner.row, runner.n_inputs), runner.n_features)
 
+    def feature_names(self, n_exog: int) -> list[str]:
+        bias = ["bias"] if self.spec.design.bias else []
+        lags = [f"lag {lag}" for lag in self.spec.design.lags]
+        return bias + lags + list(self.exog or (f"exog {i}" for i in range(n_exog)))
+
     def options(self) -> dict[str, Any]:
         design = self.spec.design
         given: dict[str, Any] = {"lags": list(design.lags)}

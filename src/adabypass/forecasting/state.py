@@ -22,9 +22,10 @@ def describe(engine: SeriesEngine, row: Floats | None, n_exog: int | None) -> di
     """Return the header of a forecaster."""
     header = base_header(KIND) | {"engine": engine.describe(), "n_exog": n_exog}
     if row is None or n_exog is None:
-        return header | {"n_seen": 0, "design": None, "layout": None}
+        return header | {"n_seen": 0, "feature_names": None, "design": None, "layout": None}
     return header | {
         "n_seen": engine.n_seen(row, n_exog),
+        "feature_names": engine.feature_names(n_exog),
         "design": engine.design(n_exog),
         "layout": engine.shapes(n_exog),
     }

@@ -1,4 +1,4 @@
-# How a bank is opened, what it forecasts and how it learns.
+# A bank of filters: its units, its start, what it forecasts, how it learns, and the weights that it exports.
 
 from libc.math cimport exp
 

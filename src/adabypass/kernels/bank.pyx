@@ -1,5 +1,6 @@
-"""AutoBypass: a bank of exact-evidence filters, in place on one row.
+"""A bank of exact-evidence filters, in place on one row: equations (H.1)-(H.5), (H.39)-(H.41) and (H.43).
 
+The other equations of section H are in numerics/c: SIMD.bank_forecast and SIMD.bank_learn, of mixing.h.
 Inside, everything is in standard units: features and y less their centre, over their scale, both from the warm-up.
 In this order: units; the first observations, which set them; how a bank is opened, forecasts and learns; and what it
 believes about the observations to come, for forecasts many steps ahead.
@@ -13,9 +14,9 @@ from adabypass.distributions.component cimport Component
 from adabypass.distributions.families cimport (
     FLEXIBLE_NORMALS, FLEXIBLE_START, GAUSSIAN, MODERATE, NORMALS, Noise, noise_of,
 )
-from adabypass.distributions.record cimport Record, open_record
+from adabypass.distributions.record cimport RecordFields, open_record
 from adabypass.kernels.step cimport MAX_VALUE, StepContext, WeightsView, saturate
-from adabypass.numerics.dispatch cimport FilterForecasts, KERNELS, LANES, Limits, N_FLEXIBLE_NORMALS
+from adabypass.numerics.dispatch cimport FilterForecasts, LANES, Limits, N_FLEXIBLE_NORMALS, SIMD
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.state.bank_table cimport (
     ANCHORED, Bank, CHANGE_SCALE, CHANGE_TAIL, DIFFERENCED, DRIFT_VAR, EPSILON_SLOPE_SQ_START, EPSILON_START, FAMILY,
@@ -108,7 +109,7 @@ cdef double start_log_density(const Bank* bank, double y) noexcept nogil:
             return NAN
         d = smaller(larger((y - part.mean) / part.noise_scale, -MAX_D), MAX_D)
         v = smaller(larger(part.signal_var / part.noise_scale / part.noise_scale, MIN_V), 1.0 / MIN_V)
-        each = log(part.weight) - log(part.noise_scale) + KERNELS.evidence(noise.normals, d, v, 0.0).log_density
+        each = log(part.weight) - log(part.noise_scale) + SIMD.evidence(noise.normals, d, v, 0.0).log_density
         if each > top:
             total *= exp(top - each)
             top = each
@@ -216,8 +217,8 @@ cdef void start_over(Bank* bank) noexcept nogil:
     bank.replays = True     # which steps of the season they were is not known: missing values were not kept
     for t in range(count):
         standardise(bank, bank.warm_x + t * bank.n_features, 1.0)
-        KERNELS.bank_forecast(bank, &mean, &var)
-        KERNELS.bank_learn(bank, bank.warm_y[t])
+        SIMD.bank_forecast(bank, &mean, &var)
+        SIMD.bank_learn(bank, bank.warm_y[t])
     bank.replays = False
     bank.row[N_SEEN], bank.row[LOG_SCORE] = n_seen, log_score
 
@@ -325,12 +326,12 @@ cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept n
 
 
 cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean, double* var) noexcept nogil:
-    """Mean and variance of the mixture of the filters' forecasts: equation (H.45)."""
+    """Mean and variance of the mixture of the filters' forecasts."""
     if bank.row[PHASE] == PHASE_UNSCALED:
         forecast_start(bank, mean, var)
         return
     standardise(bank, x, scale)
-    KERNELS.bank_forecast(bank, mean, var)
+    SIMD.bank_forecast(bank, mean, var)
     bank.newest[0], bank.newest[1] = mean[0], var[0]
     if has_shift(bank):
         mean[0] = saturate(mean[0] + shift(bank))
@@ -409,10 +410,10 @@ cdef void learn_bank(Bank* bank, const double* x, double scale, double y) noexce
             find_scales(bank, x, scale)
         if has_shift(bank) and not isnan(y):
             y = saturate(y - shift(bank))
-            KERNELS.bank_learn(bank, y)
+            SIMD.bank_learn(bank, y)
             learn_shift(bank, y)
         else:
-            KERNELS.bank_learn(bank, y)
+            SIMD.bank_learn(bank, y)
     if bank.row[PHASE] != PHASE_SETTLED and not isnan(y):
         remember(bank, x, scale, y)
         if is_milestone(bank):
@@ -422,7 +423,7 @@ cdef void learn_bank(Bank* bank, const double* x, double scale, double y) noexce
 
 cdef void describe_bank(const Bank* bank, double base, double* record) noexcept nogil:
     """Write the forecast in the user's units, with `base` added to it, after `forecast_bank`."""
-    cdef Record out = open_record(record, bank.n_filters, LANES, True)
+    cdef RecordFields out = open_record(record, bank.n_filters, LANES, True)
     cdef FilterForecasts places
     memcpy(out.normal_share, bank.normal_share, N_FLEXIBLE_NORMALS * sizeof(double))
     if bank.row[PHASE] == PHASE_UNSCALED:
@@ -432,10 +433,10 @@ cdef void describe_bank(const Bank* bank, double base, double* record) noexcept 
     if has_shift(bank):
         base += shift(bank)
     places = FilterForecasts(out.weight, out.mean, out.signal_var, out.noise_scale, out.epsilon)
-    KERNELS.bank_describe(bank, base, &places)
+    SIMD.bank_describe(bank, base, &places)
 
 
-cdef void _describe_start(const Bank* bank, double base, Record* out) noexcept nogil:
+cdef void _describe_start(const Bank* bank, double base, RecordFields* out) noexcept nogil:
     """Write the forecast before the scale of y is known: equation (H.3)."""
     cdef Component part
     cdef Py_ssize_t k, n_shaped = 0
@@ -504,7 +505,7 @@ cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
     cdef double* unit = bank.z          # scratch: of each weight
     out.n_flexible, out.season_log, out.period, out.season_step = bank.n_flexible, NULL, bank.period, 0
     if bank.row[PHASE] == PHASE_UNSCALED:
-        _believe_start(&bank, out)
+        _export_start(&bank, out)
         return
     out.is_known = True
     for k in range(N_FLEXIBLE_NORMALS):
@@ -538,10 +539,10 @@ cdef void export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
         out.fade[k] = larger(smaller(out.fade[k], bank.constants[MAX_FAST_DECAY]), 0.0)
         out.level_slope[k], out.differenced[k] = bank.filter_level_slope[k], setting(&bank, DIFFERENCED)[k]
         out.level_linear[k] = setting(&bank, LEVEL_LAW)[k] == LEVEL_LAW_LINEAR
-        _believe_weights(&bank, k, unit, out)
+        _export_weights(&bank, k, unit, out)
 
 
-cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, LinearMixture* out) noexcept nogil:
+cdef void _export_weights(const Bank* bank, Py_ssize_t k, const double* unit, LinearMixture* out) noexcept nogil:
     """Mean and covariance of a filter's weights, and what a step of time adds to it: equations (H.8) and (H.18).
 
     A jump that is due, equation (H.10), is part of the covariance: it comes with the next step alone.
@@ -581,7 +582,7 @@ cdef void _believe_weights(const Bank* bank, Py_ssize_t k, const double* unit, L
             cov[at] = saturate(cov[at] + jump * drift[at])                                                  # (H.10)
 
 
-cdef void _believe_start(const Bank* bank, LinearMixture* out) noexcept nogil:
+cdef void _export_start(const Bank* bank, LinearMixture* out) noexcept nogil:
     """Before the scale of y is known: the components of equation (H.3), whatever the features."""
     cdef Component part
     cdef Py_ssize_t i, k

@@ -1,4 +1,7 @@
-"""BYPASS and ADA-BYPASS, in place on rows: (C.8)-(C.32), (D.3)-(D.6) and, if diagonal, (M.14)-(M.16).
+"""BYPASS and ADA-BYPASS, in place on rows: equations (C.8)-(C.19), (C.32), (D.3)-(D.6), (D.8) and (D.9).
+
+The step of the weights, (C.28)-(C.31), is in step.pyx. The gradients of a diagonal covariance, (M.14)-(M.16), and the
+right ones, (D.10)-(D.18), are in gradient.pyx.
 
 What the paper got wrong can be corrected, by name: a set of `Correction` goes down to the sweep, which has a form of
 its own for them, so that the models as they are do not pay for it.
@@ -11,14 +14,14 @@ from libc.math cimport fabs, isnan, sqrt
 
 from adabypass.distributions.families cimport GAUSSIAN
 from adabypass.kernels.gradient cimport (
-    AS_IN_THE_PAPER, E2, E3, E4, E8, Slopes, Surprise, Theta, adapt_exactly, drift_slopes, follow_diagonal,
+    AS_IN_THE_PAPER, E2, E3, E4, E8, Slopes, SweepInputs, Theta, adapt_exactly, drift_slopes, follow_diagonal,
     follow_exactly, open_slopes, squared_move,
 )
 from adabypass.kernels.step cimport (
     GRADIENT, Kernel, MAX_VALUE, MAX_WEIGHT, LinearMixture, StepContext, WeightsView, add_drift, condition,
     export_single, multiply, project, saturate, single_component, squared_projection, update,
 )
-from adabypass.numerics.dispatch cimport GradientMove, KERNELS, Update
+from adabypass.numerics.dispatch cimport GradientMove, SIMD, Update
 from adabypass.numerics.special cimport Moments, atom_moments, bessel_ratio, larger, smaller, truncated_moments
 
 from adabypass.numerics import limits
@@ -67,7 +70,7 @@ ctypedef struct Innovation:     # what an observation is at the old means
     double move
 
 
-cdef inline Innovation _innovate(const Theta* old, const Surprise* seen) noexcept nogil:
+cdef inline Innovation _innovate(const Theta* old, const SweepInputs* seen) noexcept nogil:
     """Equations (C.11)-(C.13), (C.15) and (C.17)."""
     cdef Innovation now
     cdef double h, c, share
@@ -84,7 +87,7 @@ cdef inline Innovation _innovate(const Theta* old, const Surprise* seen) noexcep
 
 
 cdef inline double _drift_prec(
-    const Surprise* seen, const Innovation* now, double p2, double shape
+    const SweepInputs* seen, const Innovation* now, double p2, double shape
 ) noexcept nogil:
     """The new alpha: equation (C.16)."""
     cdef double spread = 2.0 * seen.b + p2 * now.move * now.move + (seen.n_features * now.drift_var - p2 / now.D)
@@ -93,7 +96,7 @@ cdef inline double _drift_prec(
     return MAX_PREC
 
 
-cdef inline void _sweep(const Theta* old, const Surprise* seen, Theta* new) noexcept nogil:
+cdef inline void _sweep(const Theta* old, const SweepInputs* seen, Theta* new) noexcept nogil:
     """Renew every variational mean from the old ones: equations (C.11)-(C.19)."""
     cdef Innovation now = _innovate(old, seen)
     cdef double p2 = squared_move(seen, now.drift_var, AS_IN_THE_PAPER)                 # (C.14)
@@ -104,7 +107,7 @@ cdef inline void _sweep(const Theta* old, const Surprise* seen, Theta* new) noex
     new.V = mu.var
 
 
-cdef void _corrected_sweep(const Theta* old, const Surprise* seen, Theta* new, int corrections) noexcept nogil:
+cdef void _corrected_sweep(const Theta* old, const SweepInputs* seen, Theta* new, int corrections) noexcept nogil:
     """The same, but for what `corrections` names: equations (D.8) and (D.9)."""
     cdef Innovation now = _innovate(old, seen)
     cdef double p2 = squared_move(seen, now.drift_var, corrections)                     # E1
@@ -130,7 +133,7 @@ cdef inline bint _settled(const Theta* old, const Theta* new, double epsilon, do
     )
 
 
-cdef inline Theta _solve(Theta theta, const Surprise* seen, const double* constants, int corrections) noexcept nogil:
+cdef inline Theta _solve(Theta theta, const SweepInputs* seen, const double* constants, int corrections) noexcept nogil:
     """Sweep until nothing moves by more than `tol`, `max_sweeps` times at the most."""
     cdef Theta old
     cdef long sweeps = <long>(constants[MAX_SWEEPS] if constants[MAX_SWEEPS] > 0.0 else constants[CONVERGENCE_CAP])
@@ -150,7 +153,7 @@ cdef inline void _adapt(StepContext* step, double e, const double* psi) noexcept
     """Move a, b and epsilon, all by the same amount: equations (D.3) and (D.4)."""
     cdef double* row = step.row
     cdef Py_ssize_t name
-    cdef double d = saturate(row[NOISE_PREC] * saturate(step.scale * KERNELS.dot(step.n, step.x, psi)))
+    cdef double d = saturate(row[NOISE_PREC] * saturate(step.scale * SIMD.dot(step.n, step.x, psi)))
     d = saturate(step.constants[AGGRESSIVENESS] * saturate(d * (e - row[NOISE_MEAN])))
     for name in range(A, EPSILON + 1):
         row[name] = smaller(larger(row[name] + d, step.constants[OMEGA_MIN]), MAX_HYPERPARAMETER)
@@ -170,12 +173,12 @@ cdef inline void _follow(StepContext* step, const GradientMove* by, double* psi,
     cdef double f
     cdef Update change
     multiply(step, GRADIENT, G, v)
-    f = KERNELS.move_gradient(n, by, step.x, g, v, g, a, psi)                          # (D.6)
+    f = SIMD.move_gradient(n, by, step.x, g, v, g, a, psi)                             # (D.6)
     change = Update(-1.0, NEGLIGIBLE if f < NEGLIGIBLE else -1.0, g, a, NULL)
     update(step, GRADIENT, &change, G)                                                  # (D.5)
 
 
-cdef inline void _describe(StepContext* step, double e, Surprise* seen) noexcept nogil:
+cdef inline void _fill_sweep_inputs(StepContext* step, double e, SweepInputs* seen) noexcept nogil:
     """All that the sweeps need, after `project`: equation (C.10)."""
     cdef const double* row = step.row
     seen.e = e
@@ -188,13 +191,13 @@ cdef inline void _describe(StepContext* step, double e, Surprise* seen) noexcept
     seen.a, seen.b, seen.epsilon = row[A], row[B], row[EPSILON]
 
 
-cdef inline void _absorb(
+cdef inline void _learn(
     StepContext* step, double y, double* S, double* psi, double* G, int corrections
 ) noexcept nogil:
     """Learn from y; `psi` and `G` are NULL where nothing adapts."""
     cdef double* row = step.row
     cdef Theta theta = Theta(row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR])
-    cdef Surprise seen
+    cdef SweepInputs seen
     cdef GradientMove by
     cdef double h, noise, D, error, e
     if isnan(y):
@@ -203,7 +206,7 @@ cdef inline void _absorb(
     e = saturate(y - step.product)
     if psi != NULL:
         _adapt(step, e, psi)
-    _describe(step, e, &seen)
+    _fill_sweep_inputs(step, e, &seen)
     theta = _solve(theta, &seen, step.constants, corrections)
     error = seen.e - theta.mu
     h = seen.s + seen.n / theta.alpha
@@ -225,39 +228,39 @@ cdef void bypass_forecast(StepContext* step) noexcept nogil:
     _forecast(step, step.row + MEAN + step.n)
 
 
-cdef void bypass_absorb(StepContext* step, double y) noexcept nogil:
-    _absorb(step, y, step.row + MEAN + step.n, NULL, NULL, AS_IN_THE_PAPER)
+cdef void bypass_learn(StepContext* step, double y) noexcept nogil:
+    _learn(step, y, step.row + MEAN + step.n, NULL, NULL, AS_IN_THE_PAPER)
 
 
-cdef void corrected_bypass_absorb(StepContext* step, double y) noexcept nogil:
-    _absorb(step, y, step.row + MEAN + step.n, NULL, NULL, <int>step.constants[BYPASS_CORRECTIONS])
+cdef void corrected_bypass_learn(StepContext* step, double y) noexcept nogil:
+    _learn(step, y, step.row + MEAN + step.n, NULL, NULL, <int>step.constants[BYPASS_CORRECTIONS])
 
 
 cdef void ada_forecast(StepContext* step) noexcept nogil:
     _forecast(step, step.row + MEAN + 2 * step.n)
 
 
-cdef inline void _ada_absorb(StepContext* step, double y, int corrections) noexcept nogil:
+cdef inline void _ada_learn(StepContext* step, double y, int corrections) noexcept nogil:
     cdef double* psi = step.row + MEAN + step.n
     cdef double* S = psi + step.n
-    _absorb(step, y, S, psi, S + (step.n if step.is_diagonal else step.n * (step.n + 1) // 2), corrections)
+    _learn(step, y, S, psi, S + (step.n if step.is_diagonal else step.n * (step.n + 1) // 2), corrections)
 
 
-cdef void ada_absorb(StepContext* step, double y) noexcept nogil:
-    _ada_absorb(step, y, AS_IN_THE_PAPER)
+cdef void ada_learn(StepContext* step, double y) noexcept nogil:
+    _ada_learn(step, y, AS_IN_THE_PAPER)
 
 
-cdef void corrected_ada_absorb(StepContext* step, double y) noexcept nogil:
-    _ada_absorb(step, y, <int>step.constants[ADA_CORRECTIONS])
+cdef void corrected_ada_learn(StepContext* step, double y) noexcept nogil:
+    _ada_learn(step, y, <int>step.constants[ADA_CORRECTIONS])
 
 
-cdef void exact_absorb(StepContext* step, double y) noexcept nogil:
+cdef void exact_learn(StepContext* step, double y) noexcept nogil:
     """Learn from y with the right gradients (E5): a, b and epsilon move first, then the weights, then the slopes."""
     cdef double* row = step.row
     cdef Theta theta = Theta(row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR])
     cdef Slopes slopes = open_slopes(step, row + MEAN + step.n)
     cdef int corrections = <int>step.constants[ADA_CORRECTIONS]
-    cdef Surprise seen
+    cdef SweepInputs seen
     cdef double e, D, move
     if isnan(y):
         add_drift(step, 1.0 / theta.alpha, row + MEAN + step.n)                         # (C.32)
@@ -265,7 +268,7 @@ cdef void exact_absorb(StepContext* step, double y) noexcept nogil:
         return
     e = saturate(y - step.product)
     adapt_exactly(step, &slopes, &theta, e, corrections & E8, row + A)
-    _describe(step, e, &seen)
+    _fill_sweep_inputs(step, e, &seen)
     theta = _solve(theta, &seen, step.constants, corrections)
     D = seen.s + seen.n / theta.alpha + seen.noise_unit / theta.beta
     move = saturate((seen.e - theta.mu) / (step.scale * D))
@@ -283,7 +286,7 @@ cdef void ada_weights(const StepContext* step, WeightsView* out) noexcept nogil:
     single_component(out, step.row + MEAN, step.row + MEAN + 2 * step.n, 1.0 / step.row[DRIFT_PREC])
 
 
-cdef void _believe(StepContext* step, const double* S, LinearMixture* out) noexcept nogil:
+cdef void _export_mixture(StepContext* step, const double* S, LinearMixture* out) noexcept nogil:
     """Gaussian noise of the mean and precision that were last inferred."""
     cdef const double* row = step.row
     export_single(
@@ -291,16 +294,16 @@ cdef void _believe(StepContext* step, const double* S, LinearMixture* out) noexc
     )
 
 
-cdef void bypass_believe(StepContext* step, LinearMixture* out) noexcept nogil:
-    _believe(step, step.row + MEAN + step.n, out)
+cdef void bypass_export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
+    _export_mixture(step, step.row + MEAN + step.n, out)
 
 
-cdef void ada_believe(StepContext* step, LinearMixture* out) noexcept nogil:
-    _believe(step, step.row + MEAN + 2 * step.n, out)
+cdef void ada_export_mixture(StepContext* step, LinearMixture* out) noexcept nogil:
+    _export_mixture(step, step.row + MEAN + 2 * step.n, out)
 
 
-BYPASS = Kernel.of(bypass_forecast, bypass_absorb, bypass_weights, bypass_believe)
-ADA_BYPASS = Kernel.of(ada_forecast, ada_absorb, ada_weights, ada_believe)
-CORRECTED_BYPASS = Kernel.of(bypass_forecast, corrected_bypass_absorb, bypass_weights, bypass_believe)
-CORRECTED_ADA_BYPASS = Kernel.of(ada_forecast, corrected_ada_absorb, ada_weights, ada_believe)
-EXACT_ADA_BYPASS = Kernel.of(bypass_forecast, exact_absorb, bypass_weights, bypass_believe)
+BYPASS = Kernel.of(bypass_forecast, bypass_learn, bypass_weights, bypass_export_mixture)
+ADA_BYPASS = Kernel.of(ada_forecast, ada_learn, ada_weights, ada_export_mixture)
+CORRECTED_BYPASS = Kernel.of(bypass_forecast, corrected_bypass_learn, bypass_weights, bypass_export_mixture)
+CORRECTED_ADA_BYPASS = Kernel.of(ada_forecast, corrected_ada_learn, ada_weights, ada_export_mixture)
+EXACT_ADA_BYPASS = Kernel.of(bypass_forecast, exact_learn, bypass_weights, bypass_export_mixture)

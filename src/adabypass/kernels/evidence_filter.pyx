@@ -3,12 +3,12 @@
 from libc.math cimport isnan
 
 from adabypass.distributions.families cimport INSENSITIVE, noise_of
-from adabypass.distributions.record cimport Record, open_record
+from adabypass.distributions.record cimport RecordFields, open_record
 from adabypass.kernels.step cimport (
     Kernel, LinearMixture, StepContext, WeightsView, add_drift, condition, export_single, project, saturate,
     single_component,
 )
-from adabypass.numerics.dispatch cimport Evidence, KERNELS
+from adabypass.numerics.dispatch cimport Evidence, SIMD
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics import limits
@@ -60,14 +60,14 @@ cdef void learn(StepContext* step, double y) noexcept nogil:
         return
     d = smaller(larger(saturate(y - step.mean) / noise_scale, -MAX_D), MAX_D)
     v = smaller(larger(_signal_var(step) / noise_scale / noise_scale, MIN_V), 1.0 / MIN_V)
-    seen = KERNELS.evidence(noise_of(INSENSITIVE).normals, d, v, step.constants[EPSILON])
+    seen = SIMD.evidence(noise_of(INSENSITIVE).normals, d, v, step.constants[EPSILON])
     gain = -saturate(seen.shift * noise_scale / step.scale / h)                             # (G.11)
     condition(step, m, S, drift_var, h, gain, larger(1.0 - seen.var / v, 0.0))              # (G.12)
 
 
 cdef void describe(StepContext* step, double base, double* record) noexcept nogil:
     """Write the forecast, of one linear model, after `forecast`."""
-    cdef Record out = open_record(record, 1, 1, False)
+    cdef RecordFields out = open_record(record, 1, 1, False)
     out.common_family[0] = -1.0
     out.weight[0], out.mean[0], out.signal_var[0] = 1.0, saturate(step.mean + base), _signal_var(step)
     out.noise_scale[0], out.epsilon[0] = step.constants[NOISE_SCALE], step.constants[EPSILON]

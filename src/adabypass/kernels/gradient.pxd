@@ -31,7 +31,7 @@ ctypedef struct Theta:          # the variational means
     double V
 
 
-ctypedef struct Surprise:       # all that the sweeps need of an observation
+ctypedef struct SweepInputs:       # all that the sweeps need of an observation
     double s                    # x'Sx / scale²
     double n                    # x'x / scale²
     double k                    # |Sx|² / scale²
@@ -52,7 +52,7 @@ ctypedef struct Slopes:         # where the derivatives stand, those by a first
     double* moved               # scratch  N_OMEGA vectors: dS @ x
 
 
-cdef inline double squared_move(const Surprise* seen, double drift_var, int corrections) noexcept nogil:
+cdef inline double squared_move(const SweepInputs* seen, double drift_var, int corrections) noexcept nogil:
     """|Px|² / scale² (C.14), or corrected |x|² / (alpha scale)² (D.8)"""
     if corrections & E1:
         return seen.n * drift_var * drift_var
@@ -66,7 +66,7 @@ cdef void adapt_exactly(
 ) noexcept nogil
 
 cdef void follow_exactly(
-    StepContext* step, Slopes* slopes, const Theta* theta, const Surprise* seen, int corrections
+    StepContext* step, Slopes* slopes, const Theta* theta, const SweepInputs* seen, int corrections
 ) noexcept nogil
 
 cdef void drift_slopes(Slopes* slopes, double alpha) noexcept nogil

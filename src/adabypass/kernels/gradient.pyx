@@ -9,7 +9,7 @@ leave double precision become 0: a hyperparameter then does not move, and the fo
 from libc.math cimport copysign, exp, fabs, isfinite, sqrt
 
 from adabypass.kernels.step cimport MAX_VALUE, StepContext, saturate
-from adabypass.numerics.dispatch cimport GradientMove, KERNELS
+from adabypass.numerics.dispatch cimport GradientMove, SIMD
 from adabypass.numerics.special cimport bessel_ratio, larger, smaller
 
 import numpy as np
@@ -57,7 +57,7 @@ cdef void follow_diagonal(
     cdef double f
     for i in range(n):
         v[i] = zeta[i] * x[i]
-    f = KERNELS.move_gradient(n, by, x, g, v, g, v + n, psi)                                # (M.15)
+    f = SIMD.move_gradient(n, by, x, g, v, g, v + n, psi)                                   # (M.15)
     for i in range(n):
         zeta[i] = _narrowed(zeta[i], g[i], x[i], f, by.negligible)
 
@@ -207,7 +207,7 @@ cdef NoiseMeanSlopes _noise_mean_slopes(double r, double beta, double epsilon, b
 
 
 cdef void _sweep_slopes(
-    const Theta* theta, const Surprise* seen, const NoiseMeanSlopes* by, int corrections,
+    const Theta* theta, const SweepInputs* seen, const NoiseMeanSlopes* by, int corrections,
     const double* move,             # in     of alpha, beta, mu, V, s, k, e, a, b and epsilon
     double* out,                    # out    of alpha, beta, mu and V
 ) noexcept nogil:
@@ -264,7 +264,7 @@ cdef void _solve_linear(double[N_THETA][N_THETA] matrix, double[N_THETA][N_OMEGA
 
 
 cdef void _theta_slopes(
-    const Theta* theta, const Surprise* seen, int corrections, double[N_OMEGA][3] inputs, double* out
+    const Theta* theta, const SweepInputs* seen, int corrections, double[N_OMEGA][3] inputs, double* out
 ) noexcept nogil:
     """Derivatives of the fixed point, from those of s, k and e: equation (D.14)."""
     cdef double c = seen.e - theta.mu, h = seen.s + seen.n / theta.alpha
@@ -297,7 +297,7 @@ cdef void _theta_slopes(
 
 
 cdef void follow_exactly(
-    StepContext* step, Slopes* slopes, const Theta* theta, const Surprise* seen, int corrections
+    StepContext* step, Slopes* slopes, const Theta* theta, const SweepInputs* seen, int corrections
 ) noexcept nogil:
     """Carry the derivatives through a step that has been taken: scratch memory begins with p = P @ x."""
     cdef Py_ssize_t i, j, k, n = slopes.n

@@ -1,6 +1,6 @@
 """Forecasts many steps ahead: the one-step forecast, iterated, with weights of lags that let no series explode.
 
-Equations (K.7)-(K.12) and (K.10). An observation depends on the values before it: y = d'b + w'r + noise, where b are
+Equations (K.7)-(K.12). An observation depends on the values before it: y = d'b + w'r + noise, where b are
 those values and some of the regressors r are lags, A b. What is not known of b, because it lies ahead or was missing,
 is a Gaussian that is propagated from step to step, for each component of the mixture by itself. Values that no lag
 reaches any more leave their slot to a new one, so that a far horizon takes no more memory than a near one.
@@ -20,7 +20,7 @@ from adabypass.kernels.step cimport (
     MAX_VALUE, LinearMixture, StepContext, Weights, WeightsView, saturate, season_effect, weight_cov, weight_drift,
     weight_mean,
 )
-from adabypass.numerics.dispatch cimport KERNELS, LANES, N_FLEXIBLE_NORMALS
+from adabypass.numerics.dispatch cimport LANES, N_FLEXIBLE_NORMALS, SIMD
 from adabypass.numerics.special cimport larger, smaller
 
 import numpy as np
@@ -64,7 +64,7 @@ cdef void growths(
         for k in range(m):
             growth[k] = pow(larger(fabs(weights[k]), MIN_POSITIVE), 1.0 / lags[0])
         return
-    KERNELS.follow_impulse(
+    SIMD.follow_impulse(
         m, n_lags, <const ptrdiff_t*>lags, weights, n_steps, MAX_RESPONSE, response, growth, early
     )
     for k in range(m):

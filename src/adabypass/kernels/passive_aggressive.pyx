@@ -6,7 +6,7 @@ from adabypass.distributions.families cimport GAUSSIAN
 from adabypass.kernels.step cimport (
     Kernel, LinearMixture, StepContext, WeightsView, export_single, saturate, saturate_weight, single_component,
 )
-from adabypass.numerics.dispatch cimport KERNELS
+from adabypass.numerics.dispatch cimport SIMD
 from adabypass.numerics.special cimport larger, smaller
 
 cdef enum:      # the row
@@ -24,7 +24,7 @@ cdef enum:      # the variants
 
 
 cdef void forecast(StepContext* step) noexcept nogil:
-    step.mean = saturate(step.scale * KERNELS.dot(step.n, step.x, step.row + MEAN))
+    step.mean = saturate(step.scale * SIMD.dot(step.n, step.x, step.row + MEAN))
     step.var = NAN
 
 
@@ -37,7 +37,7 @@ cdef void learn(StepContext* step, double y) noexcept nogil:
     if isnan(y):
         return
     step.row[N_SEEN] += 1.0
-    n = KERNELS.dot(step.n, step.x, step.x)
+    n = SIMD.dot(step.n, step.x, step.x)
     error = saturate(y - step.mean)
     loss = larger(fabs(error) - hyper[EPSILON], 0.0)                          # (B.1)
     if n == 0.0 or loss == 0.0:

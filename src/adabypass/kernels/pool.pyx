@@ -12,7 +12,7 @@ from adabypass.kernels.structure_bank cimport is_counted
 import numpy as np
 
 from adabypass.kernels.series import SeriesRunner
-from adabypass.kernels.targets import KERNEL
+from adabypass.kernels.auto_bypass import KERNEL
 from adabypass.state import structures as design
 from adabypass.state.pool import PoolState
 from adabypass.state.structure_row import LAYOUT

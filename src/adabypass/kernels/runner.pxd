@@ -60,6 +60,8 @@ cdef class Runner:
 
     # How subclasses differ.
     cdef int read(self, object inputs) except -1
+    cdef bint is_prepared(self, double y) except -1
+    cdef int prepare(self) except -1
     cdef int open_stream(self, object inputs, Py_ssize_t n) except -1
     cdef void take(self, Py_ssize_t t) noexcept nogil
     cdef bint forecast(self) noexcept nogil
@@ -76,6 +78,7 @@ cdef class Runner:
     cdef int use_row(self, spec, cnp.ndarray row, Py_ssize_t size, aligned_at) except -1
     cdef int use_kernel(self, Kernel kernel, spec) except -1
     cdef bint forecast_read(self) noexcept
+    cdef int read_and_prepare(self, object inputs, double y) except -1
     cdef object new_record(self)
     cdef bint forecast_row(self, const double* x, OneStepForecast* seen, double* record) noexcept nogil
     cdef bint step_row(self, const double* x, double y, OneStepForecast* seen, double* record) noexcept nogil

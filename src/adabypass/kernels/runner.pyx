@@ -80,7 +80,7 @@ cdef class Runner:
     def update(self, inputs, y):
         """Learn that the next observation is `y`; nan if it is missing."""
         cdef double target = as_target(y)
-        self.read(inputs)
+        self.read_and_prepare(inputs, target)
         check_idle(self.state)
         self.forecast_read()
         self.is_current = False
@@ -90,7 +90,7 @@ cdef class Runner:
         """Return the forecast of the next observation as `predict` does, then learn that it was `y`."""
         cdef double target = as_target(y), mean, var
         cdef bint could
-        self.read(inputs)
+        self.read_and_prepare(inputs, target)
         check_idle(self.state)
         record = self.new_record()      # which runs no Python code
         could = self.forecast_read()
@@ -162,6 +162,22 @@ cdef class Runner:
             raise ValueError(f"inputs must be a vector of {n} finite numbers")
         if not copy_plain(self.check(inputs, n), n, self.given):
             raise AssertionError("checked inputs are plain numbers")
+        return 0
+
+    cdef int read_and_prepare(self, object inputs, double y) except -1:
+        """Read the inputs once all is there that learning `y` needs: from then on no Python code may run."""
+        self.read(inputs)
+        while not self.is_prepared(y):
+            self.prepare()
+            self.read(inputs)       # again: meanwhile another thread may have read its own
+        return 0
+
+    cdef bint is_prepared(self, double y) except -1:
+        """Return whether `y` can be learned without running Python code."""
+        return True
+
+    cdef int prepare(self) except -1:
+        """Make what `is_prepared` found lacking; Python code may run."""
         return 0
 
     cdef int open_stream(self, object inputs, Py_ssize_t n) except -1:

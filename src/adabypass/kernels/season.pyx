@@ -52,6 +52,9 @@ cdef double RIDGE = 1e-12
 cdef class SeasonRunner(Runner):
     """The row of an automatic forecaster whose period is found in the data.
 
+    A pool is made by Python code, which lets other threads in. A model's own runner has it made before anything of an
+    update is done; one that runs a stream, or the rows of a panel, is used by one thread alone.
+
     Parameters
     ----------
     spec : SeasonSpec
@@ -64,6 +67,7 @@ cdef class SeasonRunner(Runner):
     cdef PoolRunner pool                # of the row's period
     cdef dict pools                     # by period: runner, blank row, places of its structures in a record
     cdef double bound_period
+    cdef int lacking                    # a period whose pool is to be made
     cdef Py_ssize_t width, pool_at, n_structures, n_wide_regressions, n_pool_structures
     cdef const double* blank            # a row of the pool that has seen nothing
     cdef const Py_ssize_t* slots
@@ -100,18 +104,19 @@ cdef class SeasonRunner(Runner):
     @property
     def current(self):
         """A runner of the pool as it is now, on a copy of its row."""
-        spec, row = self.spec.current(self._row)
+        spec, row = self.spec.current(self._row.copy())     # a copy first: it is of one moment
         return PoolRunner(spec, row.copy(), self.check)
 
     def freeze(self, exog):
         """Return the state of the pool, as `PoolRunner.freeze` does."""
         self.read(exog)
-        record = np.empty(self.pool.n_record)
+        record = np.empty(self.n_record)
         could = self.forecast_read()
         if could:
             self.pool.describe(<double*>cnp.PyArray_DATA(record))
-        spec, row = self.spec.current(self._row)
-        return PoolState(spec, row[:spec.structures.row_size].copy(), record if could else None)
+        spec, row = self.pool.spec, self._row.copy()        # of the same moment: none of this runs Python code
+        pool = row[self.pool_at : self.pool_at + spec.structures.row_size]
+        return PoolState(spec, pool, record[: spec.n_record] if could else None)
 
     cdef void bind(self, double* row) noexcept nogil:
         self.is_current = False
@@ -155,6 +160,30 @@ cdef class SeasonRunner(Runner):
             record[n_regressions * k] = record[n_regressions * k + 1] = NAN
             n_regressions += 1
 
+    cdef bint is_prepared(self, double y) except -1:
+        """Whether the pool of the period that `y` brings to light is there.
+
+        It takes Python code to make one, which lets other threads in.
+        """
+        cdef double* head = self.head
+        cdef double* past = head + HEAD + (<Py_ssize_t>head[N_STEPS] % N_PAST) * self.width
+        cdef double before = past[0], evidence = head[EVIDENCE]
+        cdef int period
+        if not is_due(<Py_ssize_t>head[N_STEPS] + 1):
+            return True
+        past[0] = y
+        head[N_STEPS] += 1.0
+        period = <int>self._look()
+        head[N_STEPS] -= 1.0
+        past[0], head[EVIDENCE] = before, evidence
+        self.lacking = period
+        return period in self.pools
+
+    cdef int prepare(self) except -1:
+        cdef int period = self.lacking
+        self._make(period)
+        return 0
+
     cdef void learn(self, double y) noexcept nogil:
         cdef double* head = self.head
         cdef double* past = head + HEAD + (<Py_ssize_t>head[N_STEPS] % N_PAST) * self.width
@@ -165,27 +194,33 @@ cdef class SeasonRunner(Runner):
         head[N_SEEN] = smaller(head[N_SEEN] + (not isnan(y)), MAX_COUNT)
         head[N_STEPS] = smaller(head[N_STEPS] + 1.0, MAX_COUNT)
         if is_due(<Py_ssize_t>head[N_STEPS]):
-            self._look()
+            self._adopt(self._look())
 
     cdef object make(self, double mean, double var, object record):
         return self.spec.predictive(record)
 
-    cdef void _look(self) noexcept nogil:
-        """Look for a period, and let a pool that has it learn the buffer: equation (N.36)."""
+    cdef Py_ssize_t _look(self) noexcept nogil:
+        """Return the period that the buffer has: equation (N.36)."""
         cdef double* head = self.head
         cdef Py_ssize_t now = <Py_ssize_t>head[PERIOD], n = <Py_ssize_t>smaller(head[N_STEPS], N_PAST)
         cdef Py_ssize_t period, longest = n // PERIODS_SEEN
         if not self._weigh(n, longest):
-            return
+            return now
         period = find_period(self.evidence, longest, now)
-        if 0 < now <= longest:
-            head[EVIDENCE] = self.evidence[now]
-        if period == now:
+        if 0 < period <= longest:
+            head[EVIDENCE] = self.evidence[period]
+        return period
+
+    cdef void _adopt(self, Py_ssize_t period) noexcept nogil:
+        """Let a pool of this period, if it is another one, learn the buffer."""
+        cdef double* head = self.head
+        if period == <Py_ssize_t>head[PERIOD]:
             return
         head[PERIOD], head[FOUND_AT] = period, head[N_STEPS]
-        head[EVIDENCE] = self.evidence[period] if period > 0 else 0.0
+        if period == 0:
+            head[EVIDENCE] = 0.0
         self._switch()
-        self._replay(n)
+        self._replay(<Py_ssize_t>smaller(head[N_STEPS], N_PAST))
 
     cdef bint _weigh(self, Py_ssize_t n, Py_ssize_t longest) noexcept nogil:
         """Write the log evidence for every period up to the longest; return False if nothing moves.
@@ -272,31 +307,38 @@ cdef class SeasonRunner(Runner):
 
     cdef void _switch(self) noexcept nogil:
         with gil:
-            self._use(<int>self.head[PERIOD])
+            self._use_or_wait(<int>self.head[PERIOD])
 
-    cdef void _use(self, int period) noexcept:
-        """Let the pool of this period be the one that moves the row.
-
-        Nothing can fail here but memory, without which no step can be made: then it waits. Ctrl-C has to wait as well.
-        """
+    cdef void _use_or_wait(self, int period) noexcept:
+        """Let the pool of this period move the row; without memory no step can be made, and Ctrl-C has to wait."""
         was_interrupted = False
         while True:
             try:
-                if period not in self.pools:
-                    spec = self.spec.pool(period)
-                    self.pools[period] = PoolRunner(spec, spec.new_row(), self.check), spec._blank, self.spec.slots(period)
-                self.pool, blank, slots = self.pools[period]
+                self._use(period)
                 break
             except KeyboardInterrupt:
                 was_interrupted = True
             except MemoryError:
                 pass
+        if was_interrupted:
+            PyErr_SetInterrupt()
+
+    cdef int _use(self, int period) except -1:
+        """Let the pool of this period be the one that moves the row."""
+        if period not in self.pools:
+            self._make(period)
+        pool, blank, slots = self.pools[period]
         self.blank = <const double*>cnp.PyArray_DATA(blank)
         self.slots = <const Py_ssize_t*>cnp.PyArray_DATA(slots)
         self.n_pool_structures = cnp.PyArray_DIM(slots, 0)
-        self.bound_period = period
-        if was_interrupted:
-            PyErr_SetInterrupt()
+        self.bound_period, self.pool = period, pool
+        return 0
+
+    cdef int _make(self, int period) except -1:
+        """Make the pool of a period, with an empty row and the places of its structures in a record."""
+        spec = self.spec.pool(period)
+        self.pools[period] = PoolRunner(spec, spec.new_row(), self.check), spec._blank, self.spec.slots(period)
+        return 0
 
 
 cdef bint is_due(Py_ssize_t n) noexcept nogil:

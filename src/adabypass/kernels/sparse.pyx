@@ -19,7 +19,7 @@ from adabypass.kernels.runner cimport Runner
 from adabypass.kernels.step cimport (
     Kernel, MAX_VALUE, LINE, StepContext, WeightsView, next_line, saturate, scale_features,
 )
-from adabypass.numerics.dispatch cimport KERNELS, LANES
+from adabypass.numerics.dispatch cimport LANES, SIMD
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.state.bank_table cimport (
     ANCHORED, ANCHOR_RATE, Bank, MAX_ERROR, LOG_SCORE, MAX_UNDERPERFORMANCE_COUNT, N_SEEN, N_WARM, PHASE, PHASE_SETTLED,
@@ -351,7 +351,7 @@ cdef class SparseBankRunner(SparseRunner):
         if self.bank.row[PHASE] == PHASE_UNSCALED:
             forecast_start(&self.bank, &self.seen.mean, &self.seen.var)
         else:
-            KERNELS.bank_forecast(&self.bank, &self.seen.mean, &self.seen.var)
+            SIMD.bank_forecast(&self.bank, &self.seen.mean, &self.seen.var)
         return True
 
     cdef void describe(self, double* record) noexcept nogil:
@@ -362,7 +362,7 @@ cdef class SparseBankRunner(SparseRunner):
         cdef double[LANES] counts
         if bank.row[PHASE] != PHASE_UNSCALED:
             memcpy(counts, bank.walk_underperformance_count, LANES * sizeof(double))
-            KERNELS.bank_learn(bank, y)
+            SIMD.bank_learn(bank, y)
             if not isnan(y):
                 self._learn_prior()
             self._put_back(not isnan(y))

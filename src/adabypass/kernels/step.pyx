@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from adabypass.distributions.families cimport noise_of
-from adabypass.numerics.dispatch cimport KERNELS, Conditioning, Projection, Update
+from adabypass.numerics.dispatch cimport Conditioning, Projection, SIMD, Update
 
 from adabypass.numerics import limits
 
@@ -51,7 +51,7 @@ cdef inline const Update* _take(StepContext* step, int which) noexcept nogil:
 
 cdef void multiply(StepContext* step, int which, double* matrix, double* out) noexcept nogil:
     """out = matrix @ x, after the update that waits"""
-    KERNELS.multiply(step.n, _take(step, which), matrix, step.x, out, NULL)
+    SIMD.multiply(step.n, _take(step, which), matrix, step.x, out, NULL)
 
 
 cdef void update(StepContext* step, int which, const Update* by, double* matrix) noexcept nogil:
@@ -60,7 +60,7 @@ cdef void update(StepContext* step, int which, const Update* by, double* matrix)
     cdef Py_ssize_t n = step.n
     cdef const double* second = by.b if by.b != NULL else by.diagonal
     if step.pending == NULL:
-        KERNELS.update(n, by, matrix)
+        SIMD.update(n, by, matrix)
         return
     pending = step.pending + which
     pending.matrix = matrix
@@ -81,7 +81,7 @@ cdef void flush_updates(StepContext* step) noexcept nogil:
         return
     for which in range(N_MATRICES):
         if step.pending[which].matrix != NULL:
-            KERNELS.update(step.n, &step.pending[which].update, step.pending[which].matrix)
+            SIMD.update(step.n, &step.pending[which].update, step.pending[which].matrix)
             step.pending[which].matrix = NULL
 
 
@@ -94,7 +94,7 @@ cdef void project(StepContext* step, const double* m, double* S) noexcept nogil:
     if step.is_diagonal:
         _project_diagonal(step, m, S)
         return
-    seen = KERNELS.project(step.n, m, _take(step, COVARIANCE), S, step.x, step.scratch, step.scratch + step.n)
+    seen = SIMD.project(step.n, m, _take(step, COVARIANCE), S, step.x, step.scratch, step.scratch + step.n)
     step.prior_var, step.square, step.product = seen.prior_var, seen.square, saturate(step.scale * seen.product)
 
 
@@ -110,14 +110,14 @@ cdef void condition(
         _condition_diagonal(step, m, S, drift_var, D, move, explained)
         return
     cdef Conditioning by = Conditioning(drift_var, (step.n + 4) * ROUNDING, D, move, MAX_WEIGHT, explained)
-    cdef double factor = KERNELS.condition(step.n, &by, step.x, step.scratch, step.scratch + step.n, m)
+    cdef double factor = SIMD.condition(step.n, &by, step.x, step.scratch, step.scratch + step.n, m)
     cdef Update change = Update(factor, -1.0, step.scratch, NULL, step.scratch + step.n)
     update(step, COVARIANCE, &change, S)
 
 
 cdef double squared_projection(StepContext* step) noexcept nogil:
     """|S @ x|², after `project`"""
-    return KERNELS.dot(step.n, step.scratch, step.scratch)
+    return SIMD.dot(step.n, step.scratch, step.scratch)
 
 
 cdef void _project_diagonal(StepContext* step, const double* m, const double* S) noexcept nogil:
@@ -155,7 +155,7 @@ cdef void scale_features(StepContext* step, const double* x, bint scale_up) noex
     step.x = x
     step.scale = 1.0
     if step.n >= CALL_FROM:
-        largest = KERNELS.max_abs(step.n, x)
+        largest = SIMD.max_abs(step.n, x)
     else:
         for i in range(step.n):
             if fabs(x[i]) > largest:

@@ -1,6 +1,6 @@
-# The compiled functions of the instruction set in use.
+# The compiled functions of the instruction set in use: `SIMD`. This file mirrors numerics/c/simd_table.h.
 
-cdef extern from "kernels.h" nogil:
+cdef extern from "simd_table.h" nogil:
     enum:
         LANES
         OPENED
@@ -89,30 +89,35 @@ cdef extern from "kernels.h" nogil:
     struct Bank:
         pass
 
-    ctypedef struct Kernels:
+    ctypedef struct SimdTable:
         const char* name
+        # c/noise.h, by way of c/simd_table.c
         Evidence (*evidence)(const Normals* normals, double d, double v, double epsilon) noexcept nogil
         Evidence (*flexible_evidence)(
             const FlexibleNormals* normals, const double* share, double d, double v
         ) noexcept nogil
+        # c/mixing.h
         void (*bank_forecast)(Bank* bank, double* mean, double* var) noexcept nogil
         void (*bank_describe)(const Bank* bank, double base, const FilterForecasts* out) noexcept nogil
         void (*bank_learn)(Bank* bank, double y) noexcept nogil
+        # c/simd_table.c
         void (*inverse_roots)(double* a, ptrdiff_t n) noexcept nogil
+        # c/tails.h
         TailValues (*mixture_tail)(const MixtureLanes* mix, double y, double side) noexcept nogil
+        # c/impulse.h
         void (*follow_impulse)(
             ptrdiff_t m, ptrdiff_t n_lags, const ptrdiff_t* lags, const double* weights, ptrdiff_t n_steps,
             double bound, double* response, double* late, double* early
         ) noexcept nogil
-        # of vectors
+        # of vectors: c/lanes.h
         double (*dot)(ptrdiff_t n, const double* a, const double* b) noexcept nogil
         double (*max_abs)(ptrdiff_t n, const double* a) noexcept nogil
-        # of packed lower triangles
+        # of packed lower triangles: c/triangle.h
         void (*update)(ptrdiff_t n, const Update* by, double* A) noexcept nogil
         void (*multiply)(
             ptrdiff_t n, const Update* by, double* A, const double* x, double* out, double* diagonal
         ) noexcept nogil
-        # of weights
+        # of weights: c/weights.h
         Projection (*project)(
             ptrdiff_t n, const double* m, const Update* by, double* S, const double* x, double* p, double* diagonal
         ) noexcept nogil
@@ -123,7 +128,8 @@ cdef extern from "kernels.h" nogil:
             ptrdiff_t n, const GradientMove* by, const double* x, const double* p, const double* v, double* g,
             double* a, double* gradient
         ) noexcept nogil
+        # c/functions.h, for tests
         void (*apply)(int function, const double* a, double* out, ptrdiff_t n) noexcept nogil
 
 
-cdef const Kernels* KERNELS
+cdef const SimdTable* SIMD

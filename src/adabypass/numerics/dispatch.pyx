@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-cdef extern from "kernels.h" nogil:
+cdef extern from "simd_table.h" nogil:
     enum:
         EXPONENTIAL
         LOGARITHM
@@ -13,7 +13,7 @@ cdef extern from "kernels.h" nogil:
         TAIL_VAR
 
     int adabypass_count()
-    const Kernels* adabypass_table(int index)
+    const SimdTable* adabypass_table(int index)
 
 
 VARIABLE = "ADABYPASS_SIMD"
@@ -31,7 +31,7 @@ def available():
 
 def in_use():
     """Return the name of the instruction set in use."""
-    return KERNELS.name.decode()
+    return SIMD.name.decode()
 
 
 def apply(str name, const double[::1] a):
@@ -40,20 +40,20 @@ def apply(str name, const double[::1] a):
     cdef double[::1] view = out
     cdef int function = FUNCTIONS[name]
     if a.shape[0] > 0:
-        KERNELS.apply(function, &a[0], &view[0], a.shape[0])
+        SIMD.apply(function, &a[0], &view[0], a.shape[0])
     return out
 
 
 cdef int _choose() except -1:
-    global KERNELS
+    global SIMD
     cdef int i
-    cdef const Kernels* table
+    cdef const SimdTable* table
     wanted = os.environ.get(VARIABLE, "")
     for i in range(adabypass_count()):
         table = adabypass_table(i)
         if table != NULL and wanted in ("", table.name.decode()):
-            KERNELS = table
-    if KERNELS == NULL:
+            SIMD = table
+    if SIMD == NULL:
         raise ImportError(
             f"{VARIABLE} is {wanted!r}, but this machine supports {', '.join(available())}; choose one of these, or "
             "unset the variable to use the fastest."

@@ -1,6 +1,6 @@
 """Noise families: insensitive (a flat top of half-width ε with Laplace tails, (A.1) and (A.4)-(A.8)) and others.
 
-Every family is described at scale 1.
+Every family is described at scale 1. CONTRIBUTING.md lists the files that a new family touches.
 """
 
 from enum import IntEnum
@@ -9,13 +9,14 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from adabypass.errors import ParameterError
 from adabypass.validation import Floats, Integers
 
 Number = TypeVar("Number", float, Floats)
 
 
 class Family(IntEnum):
-    """A noise family."""
+    """A noise family. Compiled code has room for 8: `MAX_FAMILIES` of distributions/families.pxd."""
 
     INSENSITIVE = 0
     """A flat top of half-width epsilon with Laplace tails."""
@@ -34,7 +35,7 @@ class Family(IntEnum):
 
 
 class Normals(NamedTuple):
-    """Noise that is a mixture of normals with mean 0."""
+    """Noise that is a mixture of normals with mean 0: at most 8, `MAX_NORMALS` of numerics/c/simd_table.h."""
 
     shares: tuple[float, ...]
     sds: tuple[float, ...]
@@ -109,11 +110,22 @@ def mean_var_slope(epsilon: float) -> float:
     return 2.0 * epsilon * ((1.0 + epsilon + epsilon**2 / 3.0) / (1.0 + epsilon) ** 2)
 
 
+def unit_var(family: Family, epsilon: Number, shares: Floats = FLEXIBLE_NORMALS.start) -> Number | float:
+    """Return the variance of noise of a family; `epsilon` is for insensitive, `shares` for flexible noise."""
+    if family is Family.INSENSITIVE:
+        return var(epsilon)
+    if family is Family.FLEXIBLE:
+        return FLEXIBLE_NORMALS.var(shares)
+    if family in NORMALS:
+        return NORMALS[family].var
+    raise ParameterError(f"noise of family {family.name} has no variance at scale 1; choose another family.")
+
+
 def family_var(family: Integers, epsilon: Floats, shares: Floats = FLEXIBLE_NORMALS.start) -> Floats:
-    """Return the variance of noise of any family; `epsilon` is for insensitive, `shares` for flexible noise."""
-    values = np.where(family == Family.FLEXIBLE, FLEXIBLE_NORMALS.var(shares), var(epsilon))
-    for each, normals in NORMALS.items():
-        values = np.where(family == each, normals.var, values)
+    """Return the variance of noise of each family, as `unit_var` does for one."""
+    values = np.zeros(np.shape(family))
+    for each in np.unique(family):
+        values = np.where(family == each, unit_var(Family(each), epsilon, shares), values)
     return values
 
 
@@ -121,6 +133,8 @@ def sample(
     family: Integers, epsilon: Floats, rng: np.random.Generator, shares: Floats = FLEXIBLE_NORMALS.start
 ) -> Floats:
     """Draw one value of noise for each family; `epsilon` is for insensitive, `shares` for flexible noise."""
+    if not np.isin(family, [Family.INSENSITIVE, Family.FLEXIBLE, *NORMALS]).all():
+        raise ParameterError("family contains one of which no value can be drawn at scale 1; choose another family.")
     shape = epsilon.shape
     flat = rng.random(shape) * (1 + epsilon) < epsilon
     side = np.where(rng.random(shape) < 0.5, -1.0, 1.0)

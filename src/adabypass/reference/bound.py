@@ -7,7 +7,7 @@ from typing import NamedTuple
 from scipy.special import digamma, kve
 
 from adabypass.numerics.limits import MAX_PREC, MIN_RHO
-from adabypass.reference.bypass import Omega, Surprise, Theta
+from adabypass.reference.bypass import Omega, SweepInputs, Theta
 from adabypass.reference.special import NoiseMean, noise_mean
 
 
@@ -73,7 +73,7 @@ class Factors(NamedTuple):
         return Theta(self.drift_prec.mean, self.noise_prec.mean, q.mean, q.central(2))
 
 
-def factors(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[str] = ()) -> Factors:
+def factors(theta: Theta, omega: Omega, seen: SweepInputs, corrections: Collection[str] = ()) -> Factors:
     """Update every factor from the old means: a sweep whose means equal those of `bypass.sweep`."""
     alpha, beta, mu, V = theta
     s, n, k, e, n_features = seen
@@ -94,7 +94,7 @@ def factors(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[
     )
 
 
-def lower_bound(q: Factors, omega: Omega, seen: Surprise) -> float:
+def lower_bound(q: Factors, omega: Omega, seen: SweepInputs) -> float:
     """Return L minus that of the step before: a lower bound of log p(y), with the optimal q(w) for these factors."""
     alpha, beta, mu, V = q.theta
     D = seen.s + seen.n / alpha + 1 / beta

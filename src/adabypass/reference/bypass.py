@@ -55,7 +55,7 @@ class Belief(NamedTuple):
     gradient: Gradient
 
 
-class Surprise(NamedTuple):
+class SweepInputs(NamedTuple):
     """Scalars of one observation that the sweeps need, computed once from the matrices."""
 
     s: float  # x'Sx
@@ -76,11 +76,11 @@ def start(spec: BypassSpec, n_features: int) -> Belief:
     )
 
 
-def surprise(weights: Weights, x: Floats, y: float) -> Surprise:
+def sweep_inputs(weights: Weights, x: Floats, y: float) -> SweepInputs:
     """Compute the scalars that the sweeps need for an observation."""
     m, S = weights
     u = S @ x
-    return Surprise(
+    return SweepInputs(
         s=max(inner(x, u), 0.0), n=inner(x, x), k=inner(u, u), e=y - inner(x, m), n_features=len(x)
     )  # (C.10)
 
@@ -93,7 +93,7 @@ def predict(belief: Belief, x: Floats) -> tuple[float, float]:
     return mean, var
 
 
-def sweep(theta: Theta, omega: Omega, seen: Surprise, corrections: Collection[str] = ()) -> Theta:
+def sweep(theta: Theta, omega: Omega, seen: SweepInputs, corrections: Collection[str] = ()) -> Theta:
     """Update every variational mean from the old ones, as in the paper except for the `corrections`."""
     alpha, beta, mu, V = theta
     s, n, k, e, n_features = seen
@@ -125,7 +125,7 @@ def change(old: Theta, new: Theta, epsilon: float) -> float:
 def solve(
     theta: Theta,
     omega: Omega,
-    seen: Surprise,
+    seen: SweepInputs,
     max_sweeps: int | None,
     tol: float,
     corrections: Collection[str] = (),
@@ -142,7 +142,7 @@ def update(belief: Belief, x: Floats, y: float, spec: BypassSpec) -> Belief:
     """Update the belief with `y` at `x`; if `y` is missing (nan), only the drift is added."""
     if np.isnan(y):
         return belief._replace(weights=drift(belief.weights, 1 / belief.theta.drift_prec))
-    seen = surprise(belief.weights, x, y)
+    seen = sweep_inputs(belief.weights, x, y)
     omega = _adapt(belief, x, seen.e, spec) if isinstance(spec, AdaBypassSpec) else belief.omega
     weights, theta, gain, D = learn(belief, omega, x, seen, spec)
     if not isinstance(spec, AdaBypassSpec):
@@ -153,7 +153,7 @@ def update(belief: Belief, x: Floats, y: float, spec: BypassSpec) -> Belief:
 
 
 def learn(
-    belief: Belief, omega: Omega, x: Floats, seen: Surprise, spec: BypassSpec
+    belief: Belief, omega: Omega, x: Floats, seen: SweepInputs, spec: BypassSpec
 ) -> tuple[Weights, Theta, Floats, float]:
     """Solve the fixed point and update the weights; return the weights, α to V, the gain and D."""
     theta = solve(belief.theta, omega, seen, spec.max_sweeps, spec.tol, spec.corrections)

@@ -129,7 +129,9 @@ def evidence(family: Family, d: float, v: float, epsilon: float, shares: Floats 
     """Return the evidence of an observation under noise of any family; `shares` are those of flexible noise."""
     if family is Family.FLEXIBLE:
         return flexible(d, v, shares)
-    return normals(d, v, NORMALS[family]) if family in NORMALS else insensitive(d, v, epsilon)
+    if family is Family.INSENSITIVE:
+        return insensitive(d, v, epsilon)
+    return normals(d, v, NORMALS[family])
 
 
 def start(spec: EvidenceBypassSpec, n_features: int) -> Weights:
@@ -150,12 +152,7 @@ def update(weights: Weights, x: Floats, y: float, spec: EvidenceBypassSpec) -> W
     if np.isnan(y) or h <= 0.0:
         return prior
     seen = insensitive((y - inner(x, prior.mean)) / spec.noise_scale, h / spec.noise_scale**2, spec.epsilon)
-    return absorb(prior, x, seen, spec.noise_scale)
-
-
-def absorb(prior: Weights, x: Floats, seen: Evidence, noise_scale: float) -> Weights:
-    """Update the weights so that the mean and variance of x'w match its posterior."""
-    return move_weights(prior, x, -seen.shift * noise_scale, seen.var * noise_scale**2)
+    return move_weights(prior, x, -seen.shift * spec.noise_scale, seen.var * spec.noise_scale**2)
 
 
 def move_weights(prior: Weights, x: Floats, move: float, left: float) -> Weights:

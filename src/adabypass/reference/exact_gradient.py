@@ -10,7 +10,7 @@ import numpy as np
 
 from adabypass.numerics.limits import MAX_HYPERPARAMETER, MAX_PREC, MIN_PREC, MIN_RHO
 from adabypass.reference import bypass
-from adabypass.reference.bypass import Belief, Omega, Surprise, Theta
+from adabypass.reference.bypass import Belief, Omega, SweepInputs, Theta
 from adabypass.reference.linear_gaussian import Weights, drift, inner
 from adabypass.reference.special import NoiseMean, bessel_ratio_slope, noise_mean
 from adabypass.state.paper import AdaBypassSpec
@@ -43,7 +43,7 @@ def update(belief: Belief, slopes: Slopes, x: Floats, y: float, spec: AdaBypassS
         drift_var, d_alpha = 1 / belief.theta.drift_prec, slopes.theta[:, 0]
         widened = slopes.cov - (d_alpha * drift_var**2)[:, None, None] * np.eye(len(x))
         return belief._replace(weights=drift(belief.weights, drift_var)), slopes._replace(cov=widened)
-    seen = bypass.surprise(belief.weights, x, y)
+    seen = bypass.sweep_inputs(belief.weights, x, y)
     omega = adapt(belief, slopes, x, seen.e, spec)
     weights, theta, _, _ = bypass.learn(belief, omega, x, seen, spec)
     slopes = follow(slopes, belief.weights, x, y, theta, omega, spec.corrections)
@@ -62,7 +62,7 @@ def adapt(belief: Belief, slopes: Slopes, x: Floats, e: float, spec: AdaBypassSp
 
 
 def sweep_slopes(
-    theta: Theta, omega: Omega, seen: Surprise, inputs: Floats, corrections: Collection[str] = ()
+    theta: Theta, omega: Omega, seen: SweepInputs, inputs: Floats, corrections: Collection[str] = ()
 ) -> Floats:
     """Return the directional derivatives of α, β, μ and V of a sweep.
 
@@ -123,7 +123,7 @@ def follow(
     slopes: Slopes, weights: Weights, x: Floats, y: float, theta: Theta, omega: Omega, corrections: Collection[str]
 ) -> Slopes:
     """Propagate the derivatives through a step from `weights` whose sweeps ended at `theta`."""
-    seen, u = bypass.surprise(weights, x, y), weights.cov @ x
+    seen, u = bypass.sweep_inputs(weights, x, y), weights.cov @ x
     d_u = slopes.cov @ x  # (3, I)
     d_s, d_k, d_e = d_u @ x, 2 * d_u @ u, -slopes.mean @ x
     here = np.concatenate([np.eye(4), np.zeros((6, 4))])

@@ -8,7 +8,7 @@ import numpy as np
 
 from adabypass.numerics import noise
 from adabypass.numerics.limits import MIN_SIGNAL, RESOLUTION
-from adabypass.numerics.noise import FLEXIBLE_NORMALS, NORMALS, Family
+from adabypass.numerics.noise import Family
 from adabypass.reference.evidence import Evidence, evidence
 from adabypass.state.bank import AutoBypassSpec
 from adabypass.state.bank_table import LevelLaw, Setting
@@ -190,9 +190,7 @@ class Filter(NamedTuple):
 
     def unit_var(self, setting: Setting, shared: Shared) -> float:
         """Return the variance of the noise, in units of the squared noise scale."""
-        if setting.family is Family.FLEXIBLE:
-            return FLEXIBLE_NORMALS.var(shared.normal_shares)
-        return NORMALS[setting.family].var if setting.family in NORMALS else noise.var(self.epsilon)
+        return noise.unit_var(setting.family, self.epsilon, shared.normal_shares)
 
 
 class Seen(NamedTuple):

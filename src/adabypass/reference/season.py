@@ -35,7 +35,7 @@ def find_period(past: Floats, now: int) -> int:
         return kept
     least = max(found[best] - design.MIN_GAIN, least)  # a multiple fits as well: the shortest counts
     period = next(each for each in found if best % each == 0 and (each == best or found[each] > least))
-    if now == 0 or period == now:
+    if now in (0, period):
         return period
     if now not in found:
         return now

@@ -243,7 +243,7 @@ def _lower_bound(model: Bypass | AdaBypass, x: object, y: object) -> float:
     features, target = check_features(x, len(mean)), check_target(y)
     if isnan(target):
         raise ParameterError("y is nan, but the bound is that of an observation; pass a number.")
-    seen = reference.surprise(Weights(mean, cov), features, target)
+    seen = reference.sweep_inputs(Weights(mean, cov), features, target)
     omega = reference.Omega(*(learned[name] for name in reference.Omega._fields))
     theta = reference.Theta(*(learned[name] for name in reference.Theta._fields))
     theta = reference.solve(theta, omega, seen, spec.max_sweeps, spec.tol, spec.corrections)

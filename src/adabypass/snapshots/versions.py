@@ -7,9 +7,9 @@ from typing import Any
 from adabypass.errors import StateError
 from adabypass.snapshots.container import Snapshot
 
-FORMAT = 13
+FORMAT = 14
 """Number of the current format. It is raised when the layout or the meaning of a row or a header changes."""
-OLDEST_FORMAT = 13
+OLDEST_FORMAT = 14
 """Oldest format that can be read. Formats 1 to 12 belong to versions before the first release."""
 UPGRADES: Mapping[int, Callable[[Snapshot], Snapshot]] = {}
 """Function that upgrades a snapshot to the next format, for each older format."""

@@ -52,7 +52,7 @@ MIN_LOG_NEW_SLOPE_SD = -12.0
 """Minimum log of the prior standard deviation of a new sparse slope, relative to (M.7)."""
 
 LANES = 8
-"""Number of random walks that the weights follow. Compiled code updates them together: numerics/c/kernels.h."""
+"""Number of random walks that the weights follow. Compiled code updates them together: numerics/c/simd_table.h."""
 
 
 @dataclass(frozen=True)

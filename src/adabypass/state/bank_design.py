@@ -8,7 +8,7 @@ from functools import cache
 from math import exp, log
 from typing import NamedTuple
 
-from adabypass.numerics.noise import FLEXIBLE_NORMALS, NORMALS, Family
+from adabypass.numerics.noise import Family, unit_var
 from adabypass.state.bank_table import LevelLaw, Setting
 
 
@@ -69,7 +69,9 @@ NOISE_MODELS = (
     NoiseModel(Family.HEAVY, 0.002, 0.05, 0.85, LevelLaw.EXPONENTIAL, max_slope=3.0),
     NoiseModel(Family.GAUSSIAN, 0.002, 0.0, 0.0, LevelLaw.NONE, max_slope=10.0),
 )
-"""Noise models of the bank of y. Each adapts the rate and decay of its fast component, unless these are 0."""
+"""Noise models of the bank of y. Each adapts the rate and decay of its fast component, unless these are 0.
+
+Those of one family stand together, flexible noise first. There is room for 8: `LANES` of numerics/c/simd_table.h."""
 TRANSFORMED_NOISE_MODELS = tuple(
     each._replace(level_law=min(each.level_law, LevelLaw.EXPONENTIAL))
     for each in NOISE_MODELS
@@ -114,9 +116,13 @@ LIKELIEST_DRIFT_LOG = -14.0
 
 
 def _start_var(family: Family) -> float:
-    if family is Family.FLEXIBLE:
-        return FLEXIBLE_NORMALS.var(FLEXIBLE_NORMALS.start)
-    return NORMALS[family].var if family in NORMALS else 0.0
+    """Return `Setting.noise_var`."""
+    return 0.0 if family is Family.INSENSITIVE else unit_var(family, epsilon=0.0)
+
+
+def _log_sd(family: Family) -> float:
+    """Return `Setting.noise_log_sd`."""
+    return 0.0 if family in (Family.INSENSITIVE, Family.FLEXIBLE) else 0.5 * log(_start_var(family))
 
 
 @cache
@@ -135,7 +141,7 @@ def n_flexible(intercept: bool, noise_models: tuple[NoiseModel, ...] = NOISE_MOD
 def filters(
     intercept: bool, is_full: bool = True, noise_models: tuple[NoiseModel, ...] = NOISE_MODELS
 ) -> tuple[Setting, ...]:
-    """Return the settings of every filter, sorted by the family of its noise: flexible noise comes first."""
+    """Return the settings of every filter, grouped by the family of its noise: flexible noise comes first."""
     drifts = DRIFTS if intercept else DRIFTS_WITHOUT_LEVEL
     if not is_full:
         others = IN_PLACE_OF_DIFFERENCES if intercept else IN_PLACE_WITHOUT_LEVEL
@@ -147,7 +153,7 @@ def filters(
         Setting(
             family=noise.family,
             noise_var=_start_var(noise.family),
-            noise_log_sd=0.5 * log(NORMALS[noise.family].var) if noise.family in NORMALS else 0.0,
+            noise_log_sd=_log_sd(noise.family),
             drift_index=DRIFT_LOGS.index(drift.reported_log),
             drift_var=exp(drift.log_var),
             drift_log=max(drift.reported_log, LIKELIEST_DRIFT_LOG),

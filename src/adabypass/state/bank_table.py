@@ -339,7 +339,7 @@ class Setting(NamedTuple):
     """Settings of one filter."""
 
     family: "Family"
-    """Family of the noise; filters are sorted by it."""
+    """Family of the noise; filters are grouped by it, those of flexible noise first."""
     noise_var: float
     """Initial variance of the noise at scale 1; 0 if it depends on epsilon."""
     noise_log_sd: float

@@ -9,6 +9,7 @@ import numpy as np
 
 from adabypass.errors import StateError
 from adabypass.files import FilePath
+from adabypass.forecasting.lag_engine import LagEngine
 from adabypass.numerics.limits import MAX_COUNT
 from adabypass.regressors.state import check_layout
 from adabypass.snapshots.container import Snapshot
@@ -279,6 +280,8 @@ class DurableStream:
 
 
 def _shown(name: str, value: Any) -> str:
+    if name == "engine":
+        return "a model with lags" if value == LagEngine.kind else "the automatic forecaster"
     if isinstance(value, dict):
         return f"{name} {value.get('kind')} {shown(value.get('hyperparameters'))}"
     return f"no {name}" if value in (None, "", []) else f"{name} {shown(value)}"

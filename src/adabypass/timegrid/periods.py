@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from adabypass.errors import AdabypassError
+from adabypass.tables.cells import Array
 from adabypass.timegrid.frequencies import (
     Frequency,
     LocalFrequency,
@@ -9,6 +11,7 @@ from adabypass.timegrid.frequencies import (
     RegularFrequency,
     WorkdayFrequency,
 )
+from adabypass.timegrid.grid import regular
 
 DAY, WEEK = 86_400.0, 604_800.0
 DAYS_A_YEAR = 365.25
@@ -37,6 +40,20 @@ def periods_of(frequency: Frequency | None) -> tuple[float, ...] | None:
         named = {WEEK: (52,), DAY: (7, DAYS_A_YEAR)}
         return named.get(seconds) or _whole([DAY / seconds, WEEK / seconds])
     return None
+
+
+def periods_in(time: Array) -> tuple[float, ...] | None:
+    """Return the periods that a column of dates suggests, in steps; None of numbers, and of times that are irregular.
+
+    Examples
+    --------
+    >>> periods_in(np.arange("2024-01", "2026-01", dtype="M8[M]"))
+    (12,)
+    """
+    try:
+        return periods_of(regular(time).frequency)
+    except AdabypassError:
+        return None
 
 
 def season_of(frequency: Frequency | None) -> int | None:

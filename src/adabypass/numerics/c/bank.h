@@ -7,7 +7,7 @@
 #ifndef ADABYPASS_BANK_H
 #define ADABYPASS_BANK_H
 
-#include "kernels.h"
+#include "simd_table.h"
 
 #include "bank_table.h"     /* written by the build */
 

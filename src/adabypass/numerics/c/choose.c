@@ -1,23 +1,23 @@
 /* Which table of functions this machine can run. */
 
-#include "kernels.h"
+#include "simd_table.h"
 
 #include <string.h>
 
-static int runs_here(const Kernels* kernels)
+static int runs_here(const SimdTable* table)
 {
 #if defined(HAVE_AVX2)
-    if (kernels == &adabypass_avx2) return __builtin_cpu_supports("avx2");
+    if (table == &adabypass_avx2) return __builtin_cpu_supports("avx2");
 #endif
 #if defined(HAVE_AVX512)
-    if (kernels == &adabypass_avx512) return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+    if (table == &adabypass_avx512) return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
 #endif
-    (void)kernels;
+    (void)table;
     return 1;
 }
 
 /* from the slowest to the fastest */
-static const Kernels* const TABLES[] = {
+static const SimdTable* const TABLES[] = {
     &adabypass_plain,
     &adabypass_baseline,
 #if defined(HAVE_AVX2)
@@ -32,7 +32,7 @@ enum { N_TABLES = sizeof TABLES / sizeof *TABLES };
 
 int adabypass_count(void) { return N_TABLES; }
 
-const Kernels* adabypass_table(int index)
+const SimdTable* adabypass_table(int index)
 {
     return index >= 0 && index < N_TABLES && runs_here(TABLES[index]) ? TABLES[index] : NULL;
 }

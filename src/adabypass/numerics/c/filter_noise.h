@@ -91,7 +91,7 @@ typedef struct {
     bool repeats;           /* whether its value has been repeated for long */
 } Observation;
 
-static inline Observation describe(const Bank* bank, double y, double observed)
+static inline Observation observe(const Bank* bank, double y, double observed)
 {
     const double* constants = bank->constants;
     double n = bank->row[N_SEEN], unit = bank->row[Y_SCALE], least = min_scale(bank), rate = 1.0 / (n + 2.0);

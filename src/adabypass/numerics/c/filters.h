@@ -1,5 +1,5 @@
-/* The filters of a bank, each a walk with a noise model: their forecasts, and their evidence from an observation, in
-   standard units: equations (H.4)-(H.8) and (H.21)-(H.23). */
+/* The filters of a bank, each a walk with a noise model: their forecasts, with the variance (H.17) of a walk's noise,
+   and their evidence from an observation, in standard units. The equations are in walks.h, filter_noise.h and noise.h. */
 
 #ifndef ADABYPASS_FILTERS_H
 #define ADABYPASS_FILTERS_H
@@ -71,7 +71,7 @@ static inline void weigh_flexible(Bank* bank)
     }
 }
 
-/* Evidence for every filter, one noise family after the other: noise models are sorted by family. */
+/* Evidence for every filter, one noise family after the other: filters are grouped by family, flexible noise first. */
 static inline void weigh_evidence(Bank* bank)
 {
     const double* family = setting(bank, FAMILY);
@@ -94,9 +94,9 @@ static inline void weigh_evidence(Bank* bank)
 
 /* Let the noise of every filter learn from y, in standard units; `observed` is y in the user's units. nan lets
    time pass. The evidence for each filter is left for the mixture and for the walks. */
-static void absorb_filters(Bank* bank, double y, double observed)
+static void learn_filters(Bank* bank, double y, double observed)
 {
-    Observation seen = describe(bank, y, observed);
+    Observation seen = observe(bank, y, observed);
     if (isnan(y)) {
         for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) pass_walks(bank, lane);
         fade(bank);

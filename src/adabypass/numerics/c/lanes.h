@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels.h"
+#include "simd_table.h"
 
 #if defined(ADABYPASS_PLAIN) || !defined(__GNUC__)
 #define WIDTH 1         /* without vector extensions */

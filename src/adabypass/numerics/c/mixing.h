@@ -1,5 +1,5 @@
-/* What the filters of a bank forecast and learn together: their mixture weights, the anchor, shocks: equations (H.6),
-   (H.44)-(H.47). */
+/* What the filters of a bank forecast and learn together: their mixture and its weights, the running means of features
+   and y, the shape of flexible noise, shocks: equations (H.6), (H.29), (H.36), (H.44)-(H.47) and (J.6). */
 
 #ifndef ADABYPASS_MIXING_H
 #define ADABYPASS_MIXING_H
@@ -22,7 +22,7 @@ static ptrdiff_t best_of(const double* share, ptrdiff_t n)
     return k;
 }
 
-/* Mean and variance of the mixture, in the user's units, after `bank->z` is set: equation (H.45). No walk, however
+/* Mean and variance of the mixture, in the user's units, after `bank->z` is set. No walk, however
    small its share, counts as farther from the likeliest one, or as wider, than (J.6) says. The square of a tiny unit is
    0, but no variance is. */
 static void bank_forecast(Bank* bank, double* mean, double* var)
@@ -274,12 +274,12 @@ static void bank_learn(Bank* bank, double y)
 {
     double standard = (y - bank->row[Y_CENTER]) / bank->row[Y_SCALE], most = bank->limits->max_distance, top;
     if (isnan(y)) {
-        absorb_filters(bank, y, y);
+        learn_filters(bank, y, y);
         return;
     }
     standard = standard > most ? most : standard < -most ? -most : standard;
     bank->row[N_REPEATS] = y == bank->row[LAST_Y] ? bank->row[N_REPEATS] + 1.0 : 1.0;
-    absorb_filters(bank, standard, y);
+    learn_filters(bank, standard, y);
     top = find_densities(bank);
     learn_walks(bank, standard);
     widen_after_shocks(bank, standard);

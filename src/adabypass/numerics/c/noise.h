@@ -1,4 +1,4 @@
-/* Evidence of one observation under each noise family: equations (G.1)-(G.10).
+/* Evidence of one observation under each noise family: equations (G.1)-(G.10), and (H.31)-(H.35) of flexible noise.
 
    Everything is about η = (y - x'w)/σ, which is N(d, v) before y is seen. */
 
@@ -6,7 +6,7 @@
 #define ADABYPASS_NOISE_H
 
 #include "functions.h"
-#include "kernels.h"
+#include "simd_table.h"
 
 /* `Evidence`, for as many observations as a vector holds. The density of y is mass exp(log_unit)/σ: most of those who
    ask for many of them want no logarithm. */

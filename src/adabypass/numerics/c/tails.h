@@ -4,7 +4,7 @@
 #define ADABYPASS_TAILS_H
 
 #include "functions.h"
-#include "kernels.h"
+#include "simd_table.h"
 
 /* What lies below a point, the density there, and its slope: sums over all components, lane by lane. */
 typedef struct {

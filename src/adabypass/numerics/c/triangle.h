@@ -13,7 +13,7 @@
 #ifndef ADABYPASS_TRIANGLE_H
 #define ADABYPASS_TRIANGLE_H
 
-#include "kernels.h"
+#include "simd_table.h"
 #include "lanes.h"
 
 #if WIDTH == 8

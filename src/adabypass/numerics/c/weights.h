@@ -3,7 +3,7 @@
 #ifndef ADABYPASS_WEIGHTS_H
 #define ADABYPASS_WEIGHTS_H
 
-#include "kernels.h"
+#include "simd_table.h"
 #include "triangle.h"
 
 /* Make an update of S, unless it is NULL; then p = S @ x, diagonal = np.diag(S) */
