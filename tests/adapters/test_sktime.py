@@ -70,9 +70,19 @@ def test_whole_distributions_are_forecast() -> None:
 
 def test_missing_values_are_forecast_over() -> None:
     gaps = Y.where(T % 9 != 4)
-    own = Forecaster(lags=1)
+    own = Forecaster(period=12)
     own.run(gaps)
     assert AutoBypassForecaster().fit(gaps).predict([1]).tolist() == own.forecast(1).mean.tolist()
+
+
+def test_the_season_follows_from_dates_or_is_found() -> None:
+    numbered = Y.reset_index(drop=True)
+    dated, plain = AutoBypassForecaster().fit(Y), AutoBypassForecaster().fit(numbered)
+    assert dated.forecaster_.period == plain.forecaster_.period == (12,)
+    found = Forecaster()
+    found.learn(Y)
+    assert plain.predict([1, 2, 12]).tolist() == found.forecast(12).mean[[0, 1, 11]].tolist()
+    assert AutoBypassForecaster(sp=1).fit(Y).forecaster_.period == ()
 
 
 def test_every_step_needs_its_row_of_x() -> None:

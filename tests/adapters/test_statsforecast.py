@@ -31,6 +31,16 @@ def as_lists(columns: Any) -> dict[str, list[float]]:
     return {name: values.tolist() for name, values in columns.items()}
 
 
+def test_by_itself_it_is_the_automatic_forecaster() -> None:
+    own = Forecaster()
+    own.learn(Y)
+    for given, period in ((AutoBypass(), own.period), (AutoBypass(1), ()), (AutoBypass(SEASON), (SEASON,))):
+        fitted = given.fit(Y)
+        assert fitted.forecaster_ is not None
+        assert fitted.forecaster_.period == period
+    assert AutoBypass().fit(Y).predict(5)["mean"].tolist() == own.forecast(5).mean.tolist()
+
+
 @pytest.mark.parametrize("is_exog", [False, True])
 def test_numbers_equal_those_of_the_forecaster(is_exog: bool) -> None:
     known, future = (X[:N], X[N:]) if is_exog else (None, None)

@@ -12,7 +12,6 @@ from adabypass.reference import shares as sharing
 from adabypass.reference import structure as reference
 from adabypass.reference import structure_horizons as horizons
 from adabypass.state import structures as design
-from adabypass.state.layout import triangle, unpack
 from adabypass.state.structure_forecasts import read_records
 from adabypass.state.structure_row import LAYOUT, StructureSpec
 
@@ -102,12 +101,7 @@ def limits(judge: Judge, y: np.ndarray, is_log: bool) -> tuple[float, float]:
 
 def states(runner: StructureRunner) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return mean and covariance of every structure's state."""
-    spec, mean_at, cov_at, found = runner.spec, 0, 0, []
-    for size in spec.sizes.tolist():
-        mean = spec.view(runner.row, "mean")[mean_at : mean_at + size]
-        found.append((mean, unpack(spec.view(runner.row, "cov")[cov_at : cov_at + triangle(size)])))
-        mean_at, cov_at = mean_at + size, cov_at + triangle(size)
-    return found
+    return [runner.spec.belief(runner.row, k) for k in range(len(runner.spec.sizes))]
 
 
 def trained(spec: StructureSpec, y: np.ndarray, exog: np.ndarray | None = None) -> StructureRunner:

@@ -10,7 +10,6 @@ from adabypass.distributions.mixture import Mixture
 from adabypass.errors import NotReadyError
 from adabypass.kernels.structure import StructureRunner
 from adabypass.numerics.limits import MAX_VALUE
-from adabypass.state.layout import triangle, unpack
 from adabypass.state.structure_forecasts import students
 from adabypass.state.structure_row import LAYOUT, StructureSpec
 from adabypass.state.structures import Structure
@@ -109,13 +108,8 @@ def _total(spec: StructureSpec, share: Floats, is_of: Any) -> float:
 
 def _state(spec: StructureSpec, row: Floats, k: int) -> tuple[Floats, Floats, float, float]:
     """Return mean and covariance of a structure's state, the squared scale and its degrees of freedom."""
-    start = int(spec.sizes[:k].sum())
-    size = int(spec.sizes[k])
-    cov_start = sum(triangle(int(each)) for each in spec.sizes[:k])
-    cov = unpack(spec.view(row, "cov")[cov_start : cov_start + triangle(size)])
     dof = float(spec.view(row, "dof")[k])
-    scale = float(spec.view(row, "square_sum")[k]) / dof
-    return spec.view(row, "mean")[start : start + size], cov, scale, dof
+    return *spec.belief(row, k), float(spec.view(row, "square_sum")[k]) / dof, dof
 
 
 def _level_row(spec: StructureSpec, structure: Structure) -> tuple[Floats, bool]:

@@ -7,7 +7,6 @@ from adabypass.forecasting.multistep import growth_factor
 from adabypass.kernels.structure import StructureRunner
 from adabypass.numerics.limits import MAX_VALUE
 from adabypass.state import structures as design
-from adabypass.state.layout import triangle, unpack
 from adabypass.state.structure_forecasts import StructureForecasts, structure_mixture
 from adabypass.state.structure_row import LAYOUT, SETTINGS, StructureSpec
 from adabypass.validation import Floats
@@ -74,7 +73,7 @@ def _draw(
     structure, horizon = spec.structures[k], len(season)
     of = dict(zip(SETTINGS, spec.settings[k].tolist(), strict=True))
     state, scale = _initial(spec, row, k, n + 1, rng)
-    state[0], scale[0] = _mean(spec, row, k), 0.0  # the first path is the one that the others stray from
+    state[0], scale[0] = spec.belief(row, k)[0], 0.0  # the first path is the one that the others stray from
     name = "log_values" if structure.is_log else "values"
     past = np.repeat(spec.view(row, name)[None, : structure.n_values], n + 1, axis=0)  # newest first
     n_lags, n_slope = len(structure.lags), int(structure.slope != "none")
@@ -104,19 +103,11 @@ def _draw(
 
 def _initial(spec: StructureSpec, row: Floats, k: int, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw scales of the noise, and states given these: (n, n_states) and (n,)."""
-    size = int(spec.sizes[k])
-    corner = sum(triangle(int(each)) for each in spec.sizes[:k])
-    cov = unpack(spec.view(row, "cov")[corner : corner + triangle(size)])
+    mean, cov = spec.belief(row, k)
     values, vectors = np.linalg.eigh(cov)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     scale = np.sqrt(spec.view(row, "square_sum")[k] / rng.chisquare(spec.view(row, "dof")[k], size=n))
-    return _mean(spec, row, k) + scale[:, None] * (rng.normal(size=(n, size)) @ root.T), scale
-
-
-def _mean(spec: StructureSpec, row: Floats, k: int) -> Floats:
-    """Return the mean of a structure's state."""
-    start = int(spec.sizes[:k].sum())
-    return spec.view(row, "mean")[start : start + int(spec.sizes[k])]
+    return mean + scale[:, None] * (rng.normal(size=(n, len(mean))) @ root.T), scale
 
 
 def _stabilise(state: Floats, past: Floats, lags: tuple[int, ...], is_difference: bool) -> None:

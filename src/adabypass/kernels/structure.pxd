@@ -14,7 +14,7 @@ cdef enum:
 cdef class StructureRunner(Runner):
     cdef Py_ssize_t max_states
     cdef Py_ssize_t[N_FIELDS] starts        # of the row's fields
-    cdef cnp.ndarray settings, lags, priors, waves
+    cdef cnp.ndarray settings, lags, priors, waves, cov_starts
     cdef StructureBank bank
 
     cdef int _place_fields(self) except -1

@@ -77,10 +77,15 @@ cdef class StructureRunner(Runner):
         bank.future_var = bank.future_mean + <Py_ssize_t>farthest
         bank.future_scratch = bank.future_var + <Py_ssize_t>farthest
         self._place_fields()
-        sizes = spec.sizes
+        sizes, owners = spec.sizes, spec.cov_owners
+        self.cov_starts = spec.cov_starts
         for k in range(bank.n_structures):
             self._set(bank.filters + <Py_ssize_t>k, k)
             bank.filters[<Py_ssize_t>k].n = sizes[k]
+            bank.filters[<Py_ssize_t>k].owner = owners[k]
+            bank.filters[<Py_ssize_t>k].twin = 0
+            if owners[k] != k:
+                bank.filters[<Py_ssize_t>owners[k]].twin = k
         self.bind(self.head)
 
     def __dealloc__(self):
@@ -99,6 +104,7 @@ cdef class StructureRunner(Runner):
         cdef const Py_ssize_t* starts = self.starts
         cdef double* mean = row + starts[12]
         cdef double* cov = row + starts[13]
+        cdef const Py_ssize_t* cov_starts = <const Py_ssize_t*>cnp.PyArray_DATA(self.cov_starts)
         cdef Py_ssize_t k
         cdef StructuralFilter* f
         self.is_current = False
@@ -111,10 +117,9 @@ cdef class StructureRunner(Runner):
         bank.pending_scale_var = row + starts[11]
         for k in range(bank.n_structures):
             f = bank.filters + k
-            f.mean, f.cov = mean, cov
+            f.mean, f.cov = mean, cov + cov_starts[k]
             f.evidence, f.square_sum, f.dof = row + starts[14] + k, row + starts[15] + k, row + starts[16] + k
             mean += f.n
-            cov += f.n * (f.n + 1) // 2
 
     cdef int _set(self, StructuralFilter* f, Py_ssize_t k) except -1:
         """Read the settings of a structure."""

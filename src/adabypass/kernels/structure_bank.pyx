@@ -13,8 +13,8 @@ from adabypass.kernels.shares cimport (
 )
 from adabypass.kernels.step cimport saturate
 from adabypass.kernels.structures cimport (
-    Future, Limits, StructuralFilter, Surprise, advance, exog_part, fill_regressors, forecast, forecast_ahead,
-    forecast_step, learn, reset, scale_var,
+    Future, Limits, StructuralFilter, Surprise, advance, advance_mean, exog_part, expect, fill_regressors, forecast,
+    forecast_ahead, forecast_step, learn_cov, learn_mean, reset, scale_var, step_mean,
 )
 from adabypass.numerics.special cimport larger, smaller
 
@@ -92,7 +92,11 @@ cdef void describe(StructureBank* bank, const double* exog, bint is_limited, con
         fill_regressors(f, bank.season, bank.exog, values, bank.x)
         if f.has_slope:
             bank.x[1] = f.damping  # T'x: the state itself stays where it is
-        forecast(f, bank.x, values, bank.cov_x, &found)
+        if f.owner < k and out.shares[f.owner] != 0.0:
+            found.mean, found.var = expect(f, bank.x, values), bank.scores[f.owner]
+        else:
+            forecast(f, bank.x, values, bank.cov_x, &found)
+            bank.scores[k] = found.var      # for the twin
         unit = bank.head[LOG_UNIT if f.is_log else UNIT]
         if is_limited:
             limits = limits_of(bank, f)
@@ -256,8 +260,10 @@ cdef void _move(StructureBank* bank, double y, const double* exog, double t) noe
     cdef double z = 0.0, log_z = 0.0
     cdef const double* values
     cdef StructuralFilter* f
+    cdef StructuralFilter* twin
     cdef Surprise found
     cdef bint is_seen = not isnan(y)
+    cdef double log_jacobian
     if is_seen:
         z = (y - head[CENTER]) / head[UNIT]
         if y <= 0.0:
@@ -267,20 +273,35 @@ cdef void _move(StructureBank* bank, double y, const double* exog, double t) noe
     fill_season(bank, t, bank.season)
     for i in range(bank.n_exog):
         bank.exog[i] = in_units(bank, exog[i], i)
+    found.dof = 0.0
+    for k in range(bank.n_structures):
+        bank.scores[k] = NAN  # asleep
     for k in range(bank.n_structures):
         f = bank.filters + k
+        if f.owner < k:         # its twin has moved it
+            continue
+        twin = bank.filters + f.twin if f.twin else NULL
         advance(f)
-        bank.scores[k] = NAN  # asleep
+        if twin != NULL:
+            advance_mean(twin, twin.mean)
         if not is_seen or not is_awake(bank, f):
             continue
         values = bank.log_values if f.is_log else bank.values
         fill_regressors(f, bank.season, bank.exog, values, bank.x)
         forecast(f, bank.x, values, bank.cov_x, &found)
-        learn(f, bank.cov_x, log_z if f.is_log else z, &found)
+        learn_mean(f, bank.cov_x, log_z if f.is_log else z, &found)
         bank.scores[k] = found.log_density
-        if f.is_log:
-            bank.scores[k] -= log_z * head[LOG_UNIT] + head[LOG_CENTER] + log(head[LOG_UNIT] / head[UNIT])
+        if twin != NULL and is_awake(bank, twin):
+            found.mean = expect(twin, bank.x, NULL)
+            learn_mean(twin, bank.cov_x, log_z, &found)
+            bank.scores[f.twin] = found.log_density
+        learn_cov(f, bank.cov_x, found.var)
     if is_seen:
+        log_jacobian = log_z * head[LOG_UNIT] + head[LOG_CENTER] + log(head[LOG_UNIT] / head[UNIT])
+        for k in range(bank.n_structures):
+            if bank.filters[k].is_log:
+                bank.scores[k] -= log_jacobian
+
         if bank.is_weighed:
             bank.log_score = _mixed(bank.shares, bank.scores, bank.n_structures) - log(head[UNIT])
         if head[N_VALUES] >= N_UNCOUNTED:
@@ -456,7 +477,10 @@ cdef void look_ahead(StructureBank* bank, double t) noexcept nogil:
             future.limits = limits_of(bank, f)
             forecast_ahead(f, &future, bank.future_mean, bank.future_var)
         for j in range(n_begun):
-            _begin(bank, f, j, k)
+            if f.owner == k:
+                _begin(bank, f, j, k)
+                if f.twin:
+                    _begin_twin(bank, bank.filters + f.twin, j, k)
 
 
 cdef void _begin(StructureBank* bank, const StructuralFilter* f, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
@@ -475,6 +499,19 @@ cdef void _begin(StructureBank* bank, const StructuralFilter* f, Py_ssize_t j, P
             f, step + 1, bank.future_season + step * bank.n_season, &limits, bank.x, bank.cov_x,
             bank.pending_mean + at, bank.pending_var + at,
         )
+
+
+cdef void _begin_twin(const StructureBank* bank, const StructuralFilter* f, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
+    """Remember the forecast of the twin of structure k, which `_begin` has just done: only the mean differs."""
+    cdef Py_ssize_t at = j * bank.n_structures + bank.filters[k].twin
+    cdef Limits limits
+    bank.pending_mean[at] = bank.pending_var[at] = bank.pending_scale_var[at] = 0.0
+    if not has_share(bank, f):
+        return
+    limits = limits_of(bank, f)
+    bank.pending_scale_var[at] = scale_var(f)
+    bank.pending_var[at] = bank.pending_var[j * bank.n_structures + k]
+    bank.pending_mean[at] = step_mean(f, bank.x, &limits)
 
 
 cdef inline double _row_ahead(const StructureBank* bank, Py_ssize_t step, Py_ssize_t* row) noexcept nogil:

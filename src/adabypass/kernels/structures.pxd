@@ -18,8 +18,10 @@ cdef struct StructuralFilter:
     double exog_var
     const Py_ssize_t* lags
     const double* lag_prior
-    double* mean                # state in the row: mean, and lower triangle of the covariance
+    double* mean                # state in the row: mean, and lower triangle of the covariance,
     double* cov
+    Py_ssize_t owner            # which belongs to the structure of this index: this one, or its twin of the series itself
+    Py_ssize_t twin             # index of the structure of the log that has the same covariance; 0 if there is none
     double* square_sum
     double* dof
     double* evidence
@@ -28,6 +30,8 @@ cdef struct Surprise:
     double mean                 # of the next value, in units
     double var                  # in units of the scale of the noise, squared
     double log_density          # of the value that came, in units
+    double dof                  # degrees of freedom of the newest density, 0 at first,
+    double constant             # and what does not depend on the value: most structures have the same
 
 cdef struct Limits:
     # Limits of a structure's means, and the range of the values seen, in its units.
@@ -48,6 +52,7 @@ cdef struct Future:
 
 cdef void reset(StructuralFilter* f) noexcept nogil
 cdef void advance(StructuralFilter* f) noexcept nogil
+cdef void advance_mean(const StructuralFilter* f, double* mean) noexcept nogil
 cdef void advance_state(const StructuralFilter* f, double* mean, double* cov) noexcept nogil
 cdef void fill_regressors(
     const StructuralFilter* f, const double* season, const double* exog, const double* values, double* x
@@ -58,7 +63,12 @@ cdef double scale_var(const StructuralFilter* f) noexcept nogil
 cdef void forecast(
     const StructuralFilter* f, const double* x, const double* values, double* cov_x, Surprise* out
 ) noexcept nogil
-cdef void learn(StructuralFilter* f, const double* cov_x, double z, Surprise* out) noexcept nogil
+cdef double expect(const StructuralFilter* f, const double* x, const double* values) noexcept nogil
+cdef void learn_mean(StructuralFilter* f, const double* cov_x, double z, Surprise* out) noexcept nogil
+cdef void learn_cov(StructuralFilter* f, const double* cov_x, double var) noexcept nogil
+cdef double step_mean(
+    const StructuralFilter* f, const double* x, const Limits* limits
+) noexcept nogil
 cdef Py_ssize_t ahead_size(Py_ssize_t n, Py_ssize_t longest) noexcept nogil
 cdef void forecast_ahead(
     const StructuralFilter* f, const Future* future, double* means, double* variances

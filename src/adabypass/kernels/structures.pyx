@@ -83,12 +83,23 @@ cdef void advance(StructuralFilter* f) noexcept nogil:
 
 cdef void advance_state(const StructuralFilter* f, double* mean, double* cov) noexcept nogil:
     """m = T m, P = T P T' + Q: equations (N.2) and (N.3)."""
+    advance_mean(f, mean)
+    _advance_cov(f, cov)
+
+
+cdef void advance_mean(const StructuralFilter* f, double* mean) noexcept nogil:
+    """m = T m: equation (N.2)."""
+    if f.has_slope:
+        mean[1] *= f.damping
+        mean[0] += mean[1]
+
+
+cdef void _advance_cov(const StructuralFilter* f, double* cov) noexcept nogil:
+    """P = T P T' + Q: equation (N.3)."""
     cdef Py_ssize_t i, at = 1 + f.has_slope
     cdef double phi = f.damping
     cdef double* row
     if f.has_slope:
-        mean[1] *= phi
-        mean[0] += mean[1]
         cov[0] += phi * (2.0 * cov[1] + phi * cov[2])
         cov[1] = phi * (cov[1] + phi * cov[2])
         cov[2] = phi * phi * cov[2] + f.slope_var
@@ -161,31 +172,45 @@ cdef void forecast(
     const StructuralFilter* f, const double* x, const double* values, double* cov_x, Surprise* out
 ) noexcept nogil:
     """Forecast the next value: equation (N.4)."""
-    cdef Py_ssize_t i
     out.var = f.noise_var + times_cov(f.cov, x, f.n, cov_x)
-    out.mean = values[0] if f.is_difference else 0.0
+    out.mean = expect(f, x, values)
+
+
+cdef double expect(const StructuralFilter* f, const double* x, const double* values) noexcept nogil:
+    """Return the mean of the next value: equation (N.4)."""
+    cdef Py_ssize_t i
+    cdef double mean = values[0] if f.is_difference else 0.0
     for i in range(f.n):
-        out.mean += f.mean[i] * x[i]
+        mean += f.mean[i] * x[i]
+    return mean
 
 
-cdef void learn(StructuralFilter* f, const double* cov_x, double z, Surprise* out) noexcept nogil:
-    """Score the value z, then condition on it: equations (N.6)-(N.9)."""
-    cdef Py_ssize_t i, j
-    cdef double error = z - out.mean, dof = f.dof[0], scale = scale_var(f), square = error * error / out.var, gain
-    cdef double* row = f.cov
+cdef void learn_mean(StructuralFilter* f, const double* cov_x, double z, Surprise* out) noexcept nogil:
+    """Score the value z, then condition all but the covariance on it: equations (N.6), (N.7) and (N.9)."""
+    cdef Py_ssize_t i
+    cdef double error = z - out.mean, dof = f.dof[0], scale = scale_var(f), square = error * error / out.var
+    if dof != out.dof:
+        out.dof, out.constant = dof, lgamma(0.5 * (dof + 1.0)) - lgamma(0.5 * dof)
     out.log_density = (
-        lgamma(0.5 * (dof + 1.0)) - lgamma(0.5 * dof) - 0.5 * log(dof * M_PI * scale * out.var)
-        - 0.5 * (dof + 1.0) * log1p(square / (dof * scale))
+        out.constant - 0.5 * log(dof * M_PI * scale * out.var) - 0.5 * (dof + 1.0) * log1p(square / (dof * scale))
     )  # (N.6)
     for i in range(f.n):
-        gain = cov_x[i] / out.var
-        f.mean[i] += gain * error  # (N.7)
-        for j in range(i + 1):
-            row[j] -= gain * cov_x[j]  # (N.8)
-        row[i] = larger(row[i], MIN_STATE_VAR)
-        row += i + 1
+        f.mean[i] += cov_x[i] / out.var * error  # (N.7)
     f.square_sum[0] = SCALE_DISCOUNT * dof * scale + smaller(square, MAX_SURPRISE * scale)  # (N.9)
     f.dof[0] = SCALE_DISCOUNT * dof + 1.0
+
+
+cdef void learn_cov(StructuralFilter* f, const double* cov_x, double var) noexcept nogil:
+    """Condition the covariance on a value: equation (N.8)."""
+    cdef Py_ssize_t i, j
+    cdef double gain
+    cdef double* row = f.cov
+    for i in range(f.n):
+        gain = cov_x[i] / var
+        for j in range(i + 1):
+            row[j] -= gain * cov_x[j]
+        row[i] = larger(row[i], MIN_STATE_VAR)
+        row += i + 1
 
 
 cdef Py_ssize_t ahead_size(Py_ssize_t n, Py_ssize_t longest) noexcept nogil:
@@ -320,7 +345,7 @@ cdef void forecast_step(
     `season` is that of h steps ahead.
     """
     cdef Py_ssize_t i
-    cdef double sum_of_powers = 0.0, power = 1.0, slope_steps = 0.0, season_sq = 0.0, value = 0.0
+    cdef double sum_of_powers = 0.0, power = 1.0, slope_steps = 0.0, season_sq = 0.0
     fill_regressors(f, season, NULL, NULL, x)
     if f.has_slope:
         for _ in range(h):
@@ -334,6 +359,9 @@ cdef void forecast_step(
         times_cov(f.cov, x, f.n, cov_x) + h * (f.level_var + season_sq * f.season_var) + slope_steps * f.slope_var,
         BOUND,
     ) + f.noise_var
-    for i in range(f.n):
-        value += f.mean[i] * x[i]
-    mean[0] = larger(limits.low, smaller(value, limits.high))   # (N.14)
+    mean[0] = step_mean(f, x, limits)
+
+
+cdef double step_mean(const StructuralFilter* f, const double* x, const Limits* limits) noexcept nogil:
+    """Return the mean some steps ahead, without lags, where x is what `forecast_step` left: equation (N.14)."""
+    return larger(limits.low, smaller(expect(f, x, NULL), limits.high))

@@ -8,7 +8,7 @@ import numpy as np
 from adabypass.errors import StateError
 from adabypass.numerics.limits import MAX_COUNT, MAX_VALUE
 from adabypass.state import structures as design
-from adabypass.state.layout import Layout, check_count, scalars, triangle, vectors
+from adabypass.state.layout import Layout, check_count, scalars, triangle, unpack, vectors
 from adabypass.state.structures import Harmonic, Structure
 from adabypass.validation import Floats, Integers
 
@@ -37,8 +37,8 @@ highest observation, and the log of the lowest that is above 0 (1e300 before the
 with their exogenous values; past values in units, newest first; of each structure its discounted evidence, sum of
 squares and degrees of freedom. Of each horizon the forecasts that were judged and the degrees of freedom, both
 discounted; of each horizon and structure the evidence and the sum of squares, and the forecast that is still to be
-judged: mean and variance (0 if there is none), and the squared scale then. Of each structure the state: the mean and
-the lower triangle of the covariance, one after another.
+judged: mean and variance (0 if there is none), and the squared scale then. Of each structure the mean of its state, and
+the lower triangle of the covariance, which structures without lags have in common with those of the log.
 """
 
 SETTINGS = (
@@ -87,6 +87,35 @@ class StructureSpec:
         return np.array([self.n_states(each) for each in self.structures], dtype=np.intp)
 
     @cached_property
+    def cov_owners(self) -> Integers:
+        """Index of the structure whose covariance each has: its own, or that of the series itself for one of the log.
+
+        Without lags, what is regressed on does not depend on the values, so that both are the same.
+        """
+        half = len(self.structures) // 2
+        return np.array([k if k < half or each.lags else k - half for k, each in enumerate(self.structures)], np.intp)
+
+    @cached_property
+    def _covs(self) -> tuple[Integers, int]:
+        """Where the covariance of each structure begins in the field `cov`, and how many numbers all take."""
+        starts, end = np.zeros(len(self.structures), np.intp), 0
+        for k, owner in enumerate(self.cov_owners.tolist()):
+            starts[k] = end if owner == k else starts[owner]
+            end += triangle(int(self.sizes[k])) if owner == k else 0
+        return starts, end
+
+    @property
+    def cov_starts(self) -> Integers:
+        """Where the covariance of each structure begins in the field `cov`."""
+        return self._covs[0]
+
+    def belief(self, row: Floats, k: int) -> tuple[Floats, Floats]:
+        """Return the mean of structure k's state, a view, and its covariance over the squared scale of the noise."""
+        start, size, cov = int(self.sizes[:k].sum()), int(self.sizes[k]), int(self.cov_starts[k])
+        packed = self.view(row, "cov")[cov : cov + triangle(size)]
+        return self.view(row, "mean")[start : start + size], unpack(packed)
+
+    @cached_property
     def longest(self) -> int:
         """Number of past values that are kept."""
         return max(each.n_values for each in self.structures)
@@ -107,7 +136,7 @@ class StructureSpec:
             "n_horizons": len(self.horizons),
             "n_judged": len(self.horizons) * len(self.structures),
             "n_means": int(self.sizes.sum()),
-            "n_covs": sum(triangle(int(size)) for size in self.sizes),
+            "n_covs": int(self._covs[1]),
         }
 
     @cached_property
