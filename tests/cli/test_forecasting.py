@@ -182,11 +182,10 @@ def test_a_calendar_and_other_columns_are_evaluated_as_they_are_forecast(tmp_pat
     assert ours < 1.0 < naive
 
 
-def test_help_version_and_completion() -> None:
+def test_help_and_version() -> None:
     assert "forecast" in run("--help").stdout
     done = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("adabypass, version")
-    assert "_ADABYPASS_COMPLETE" in run("completion", "bash").stdout
 
 
 def test_an_unknown_file_is_the_users_mistake() -> None:

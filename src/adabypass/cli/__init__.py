@@ -17,7 +17,7 @@ from adabypass.cli import terminal
 from adabypass.errors import AdabypassError
 from adabypass.tables.text import printable
 
-COMMANDS = ("forecast", "evaluate", "stream", "inspect", "datasets", "reproduce", "pairs", "completion")
+COMMANDS = ("forecast", "evaluate", "stream", "inspect", "datasets", "reproduce")
 """In the order in which help lists them."""
 
 

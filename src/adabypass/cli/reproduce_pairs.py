@@ -6,9 +6,11 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from adabypass import tables
 from adabypass.cli import outputs, terminal
-from adabypass.cli.pairs import draw, read_prices
+from adabypass.errors import PriceError
 from adabypass.experiments import pairs as study
+from adabypass.experiments.backtest import Backtest
 from adabypass.tables.text import printable
 
 EMBEDDED = (
@@ -57,6 +59,23 @@ def pairs(file: str | None, y: str, x: str, date: str, band: study.Band, out: Pa
     console.print("Sharpe ratios without costs, under other choices (- where nothing was traded)", style="bold")
     console.print(_sensitivities(found))
     outputs.draw_default(lambda path: draw(*found.headline, path), out, "pairs.png")
+
+
+def read_prices(file: str, y: str, x: str, date: str) -> study.Prices:
+    """Read two columns of prices and their days."""
+    table = tables.read(file)
+    try:
+        return study.prices(table.numbers(y), table.numbers(x), table.times(date), names=(y, x))
+    except PriceError as error:
+        raise PriceError(f"{table.source}: {error}") from error
+
+
+def draw(fitted: study.Fit, tested: Backtest, path: Path) -> None:
+    """Write the picture of a pairs trade."""
+    from adabypass import plots  # noqa: PLC0415  (the tables need no matplotlib)
+    from adabypass.experiments import pairs_picture  # noqa: PLC0415
+
+    plots.save(pairs_picture.pair(fitted, tested), path)
 
 
 def _run(pair: study.Prices, beside_paper: bool, band: study.Band) -> study.Study:

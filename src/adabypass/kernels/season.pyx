@@ -84,7 +84,9 @@ cdef class SeasonRunner(Runner):
         self.n_structures, self.n_wide_regressions = (
             len(spec.widest.structures.structures), len(spec.widest.regressions)
         )
-        self.memory = <double*>malloc(sizeof(double) * <Py_ssize_t>(2 * self.n_inputs + self.n_record + 2 * N_PAST + 6 * MAX_PERIOD + 1))
+        self.memory = <double*>malloc(sizeof(double) * <Py_ssize_t>(
+            2 * self.n_inputs + self.n_record + 2 * N_PAST + 6 * MAX_PERIOD + 1
+        ))
         if self.memory == NULL:
             raise MemoryError()
         self.given, self.inputs = self.memory, self.memory + self.n_inputs
@@ -227,7 +229,7 @@ cdef class SeasonRunner(Runner):
 
         Equations (N.32)-(N.35): a season of the values, or of their differences, against an autoregression of the same.
         """
-        cdef Py_ssize_t i, p, world
+        cdef Py_ssize_t p, world
         cdef double[2] null_share
         cdef double var
         cdef double* cosine = self.scratch + 3 * MAX_PERIOD
@@ -253,7 +255,7 @@ cdef class SeasonRunner(Runner):
         return True
 
     cdef bint _fill(self, Py_ssize_t n, bint differences, double* x) noexcept nogil:
-        """Write the past without its trend, or its differences, nan where one is missing; False if there are too few."""
+        """Write the past without its trend, or its differences (nan: missing); return whether there is enough of it."""
         cdef Py_ssize_t i, first = <Py_ssize_t>self.head[N_STEPS] - n, count = 0
         cdef double largest = 0.0, mean = 0.0, mean_time = 0.0, cross = 0.0, square = 0.0, center, time
         for i in range(n):

@@ -20,7 +20,7 @@ cdef struct StructuralFilter:
     const double* lag_prior
     double* mean                # state in the row: mean, and lower triangle of the covariance,
     double* cov
-    Py_ssize_t owner            # which belongs to the structure of this index: this one, or its twin of the series itself
+    Py_ssize_t owner            # the covariance's: this structure, or its twin of the series itself
     Py_ssize_t twin             # index of the structure of the log that has the same covariance; 0 if there is none
     double* square_sum
     double* dof
