@@ -28,7 +28,7 @@ def contestants() -> dict[str, Forecaster | Baseline]:
 def measure(n: int | None = None) -> dict[str, Any]:
     """Return the evaluations by name, of the first `n` values or of all."""
     speed = load_dataset("wind").y[:n]
-    found = compare(contestants(), speed, horizon=max(STEPS), every=EVERY, skip=SKIP, loss="crps")
+    found = compare(speed, contestants(), horizon=max(STEPS), every=EVERY, skip=SKIP, loss="crps")
     return dict(found.evaluations)
 
 

@@ -72,8 +72,8 @@ def test_a_stream_comes_to_the_same() -> None:
 
 def test_evaluations_come_to_the_same() -> None:
     y = Y[:300]
-    result = evaluate(Forecaster(), y, horizon=12, every=7, skip=0)
-    beside = compare([Forecaster()], y, horizon=12, every=7, skip=0, baselines=False)
+    result = evaluate(y, Forecaster(), horizon=12, every=7, skip=0)
+    beside = compare(y, [Forecaster()], horizon=12, every=7, skip=0, baselines=False)
     framed = evaluate_frame({"y": y}, Forecaster(), horizon=12, every=7, skip=0)
     expected = result.scores(12)["crps"]
     assert beside.lines[0].scores["crps"] == expected
@@ -90,7 +90,7 @@ def test_what_comes_later_changes_no_forecast(at: int) -> None:
         panel = Panel().run(series[None])
         assert panel is not None
         trace = Forecaster().run(series)
-        result = evaluate(Forecaster(), series, horizon=3, every=1, skip=0)
+        result = evaluate(series, Forecaster(), horizon=3, every=1, skip=0)
         steps = Forecaster()
         singles = [steps.step(value) for value in series]
         return [

@@ -25,7 +25,7 @@ NILE = load_dataset("nile").y
 def test_every_origin_is_scored_skipped_or_left_out() -> None:
     y = NILE[:200].copy()
     y[[50, 120]] = np.nan
-    found = evaluate(SequentialKalman(), y, horizon=3, every=2, skip=5)
+    found = evaluate(y, SequentialKalman(), horizon=3, every=2, skip=5)
     for step in (1, 2, 3):
         targets = y[found.origins + step - 1]
         assert found.n_skipped == 5
@@ -39,7 +39,7 @@ def test_every_origin_is_scored_skipped_or_left_out() -> None:
 
 
 def test_an_evaluation_becomes_a_frame_with_a_row_for_each_step() -> None:
-    found = evaluate(Naive(), NILE[:150], horizon=4)
+    found = evaluate(NILE[:150], Naive(), horizon=4)
     frame = found.to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame["step"].tolist() == [1, 2, 3, 4]
@@ -52,7 +52,7 @@ def test_an_evaluation_becomes_a_frame_with_a_row_for_each_step() -> None:
 
 
 def test_a_comparison_becomes_a_frame_with_a_row_for_each_model() -> None:
-    table = compare({"auto": AutoBypass(), "pa": PassiveAggressive()}, NILE[:200], loss="absolute")
+    table = compare(NILE[:200], {"auto": AutoBypass(), "pa": PassiveAggressive()}, loss="absolute")
     frame = table.to_frame("polars")
     assert frame["model"].to_list() == ["auto", "pa", "Naive", "Drift"]
     assert frame["n_scored"].to_list() == [line.n_scored for line in table.lines]
@@ -68,7 +68,7 @@ def test_a_comparison_becomes_a_frame_with_a_row_for_each_model() -> None:
 
 def test_baselines_are_added_unless_one_is_there_or_none_is_wanted() -> None:
     def names(forecasters: object, n: int = 100, **options: bool) -> list[str]:
-        table = compare(forecasters, NILE[:n], **options)  # type: ignore[arg-type]
+        table = compare(NILE[:n], forecasters, **options)  # type: ignore[arg-type]
         return [line.name for line in table.lines]
 
     assert names([SequentialKalman()]) == ["SequentialKalman", "Naive", "Drift"]
@@ -80,12 +80,12 @@ def test_baselines_are_added_unless_one_is_there_or_none_is_wanted() -> None:
 
 def test_times_tell_the_period_of_the_seasonal_baseline() -> None:
     months = pd.DataFrame({"ds": pd.date_range("2014-01-01", periods=60, freq="MS"), "y": NILE[:60]})
-    table = compare([SequentialKalman()], months)
+    table = compare(months, [SequentialKalman()])
     assert [line.name for line in table.lines] == ["SequentialKalman", "Naive", "Drift", "SeasonalNaive"]
-    expected = evaluate(SeasonalNaive(12), NILE[:60]).scores()["crps"]
+    expected = evaluate(NILE[:60], SeasonalNaive(12)).scores()["crps"]
     assert table.lines[-1].scores["crps"] == expected, "all begin with it, and skip the same"
     assert table.evaluations["SeasonalNaive"].origins[0] == 12 + 3
-    short = compare([SequentialKalman()], months[:40])
+    short = compare(months[:40], [SequentialKalman()])
     assert [line.name for line in short.lines][-1] == "Drift", "four years are needed"
 
 
@@ -93,11 +93,11 @@ def test_a_calendar_is_learned_from_a_frame_s_times() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"ds": pd.date_range("2024-01-01", periods=300, freq="h")})
     frame["y"] = 5 * np.sin(2 * np.pi * np.arange(300) / 24) + 0.1 * rng.normal(size=300)
-    with_day = evaluate(Forecaster(lags=1), frame, calendar="day", horizon=6, every=5)
-    without = evaluate(Forecaster(lags=1), frame, horizon=6, every=5)
+    with_day = evaluate(frame, Forecaster(lags=1), calendar="day", horizon=6, every=5)
+    without = evaluate(frame, Forecaster(lags=1), horizon=6, every=5)
     assert with_day.scores(6)["rmse"] < 0.3 * without.scores(6)["rmse"]
-    assert compare([Forecaster(lags=1)], frame, calendar=["day"]).lines[0].scores["rmse"] < 0.2
-    sparse = evaluate(Naive(), frame.iloc[::2], freq="hour", skip=0)
+    assert compare(frame, [Forecaster(lags=1)], calendar=["day"]).lines[0].scores["rmse"] < 0.2
+    sparse = evaluate(frame.iloc[::2], Naive(), freq="hour", skip=0)
     assert sparse.n_left_out() == sparse.n_scored() == 146, "every second hour is missing"
     with pytest.raises(ParameterError, match="calendar needs times"):
-        evaluate(Naive(), frame["y"].to_numpy(), calendar="day")
+        evaluate(frame["y"].to_numpy(), Naive(), calendar="day")

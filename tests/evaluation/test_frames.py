@@ -29,7 +29,7 @@ def test_each_series_is_scored_as_by_itself(make: Callable[[], Any], horizon: in
     frame = long_frame()
     one, three = (evaluate_frame(frame, make(), horizon=horizon, every=5, n_threads=n) for n in (1, 3))
     pd.testing.assert_frame_equal(one, three, check_exact=True)
-    single = evaluate(make(), frame["y"].to_numpy()[60:120], horizon=horizon, every=5)
+    single = evaluate(frame["y"].to_numpy()[60:120], make(), horizon=horizon, every=5)
     pd.testing.assert_frame_equal(
         one[one["unique_id"] == "s1"].drop(columns="unique_id").reset_index(drop=True), single.to_frame(),
         check_exact=True,

@@ -12,7 +12,7 @@ from adabypass.evaluation import difference, prequential
 
 def test_one_step_ahead_is_what_run_gives() -> None:
     y = load_dataset("nile").y
-    result, trace = evaluate(AutoBypass(), y), Forecaster(lags=1).run(y)
+    result, trace = evaluate(y, AutoBypass()), Forecaster(lags=1).run(y)
     assert result.skip == 20
     assert dict(result.scores()) == dict(trace.scores(skip=20))
     assert result.losses(loss="log") == approx(-trace.log_score[20:])
@@ -22,7 +22,7 @@ def test_one_step_ahead_is_what_run_gives() -> None:
 def test_forecasts_many_steps_ahead_are_scored_at_their_targets() -> None:
     """Each forecast is made again, by hand, from the observations before its origin."""
     y = load_dataset("nile").y[:60]
-    result = evaluate(Forecaster(lags=2), y, horizon=3, every=5, skip=0)
+    result = evaluate(y, Forecaster(lags=2), horizon=3, every=5, skip=0)
     assert list(result.traces) == [1, 2, 3]
     origins = range(5, 58, 5)
     for step in (1, 3):
@@ -36,7 +36,7 @@ def test_forecasts_many_steps_ahead_are_scored_at_their_targets() -> None:
 
 def test_the_forecaster_stays_as_it_was() -> None:
     forecaster = Forecaster(lags=1)
-    evaluate(forecaster, load_dataset("nile").y[:50])
+    evaluate(load_dataset("nile").y[:50], forecaster)
     assert forecaster.n_seen == 0
 
 
@@ -44,22 +44,22 @@ def test_exogenous_values_are_known_at_the_target() -> None:
     rng = np.random.default_rng(0)
     rain = rng.normal(size=300)
     y = 2 * rain + rng.normal(0, 0.1, 300)
-    assert evaluate(Forecaster(lags=1), y, rain, horizon=4).scores(4)["rmse"] < 0.2
+    assert evaluate(y, Forecaster(lags=1), rain, horizon=4).scores(4)["rmse"] < 0.2
 
 
 def test_a_frame_holds_a_series() -> None:
     nile = load_dataset("nile")
     frame = pd.DataFrame({"level": nile.y[:100], "year": nile.time[:100]})
-    assert evaluate(None, frame, target="level", time="year").scores()["rmse"] == approx(
-        evaluate(None, nile.y[:100]).scores()["rmse"]
+    assert evaluate(frame, None, target="level", time="year").scores()["rmse"] == approx(
+        evaluate(nile.y[:100], None).scores()["rmse"]
     )
     with pytest.raises(ParameterError, match="the frame holds 2 series"):
-        evaluate(None, pd.DataFrame({"unique_id": ["a", "b"], "y": [1.0, 2.0]}))
+        evaluate(pd.DataFrame({"unique_id": ["a", "b"], "y": [1.0, 2.0]}), None)
 
 
 def test_comparison_is_paired_and_of_the_same_observations() -> None:
     y = load_dataset("nile").y
-    table = compare({"short": Forecaster(lags=1), "long": Forecaster(lags=9)}, y, loss="squared")
+    table = compare(y, {"short": Forecaster(lags=1), "long": Forecaster(lags=9)}, loss="squared")
     short, long = (Forecaster(lags=lags).run(y) for lags in (1, 9))
     a, b = (short.y - short.mean)[8 + 20 :] ** 2, (long.y - long.mean)[20:] ** 2
     difference = table.lines[1].difference
@@ -72,9 +72,9 @@ def test_comparison_is_paired_and_of_the_same_observations() -> None:
 def test_points_are_compared_by_their_errors_only() -> None:
     y = load_dataset("nile").y[:200]
     models = {"auto": AutoBypass(), "pa": PassiveAggressive()}
-    assert compare(models, y, loss="log").lines[1].difference is None
-    assert compare(models, y, loss="absolute").lines[1].difference is not None
-    assert "pa" in repr(compare(models, y))
+    assert compare(y, models, loss="log").lines[1].difference is None
+    assert compare(y, models, loss="absolute").lines[1].difference is not None
+    assert "pa" in repr(compare(y, models))
 
 
 def test_more_skill_is_found_significant_and_equal_skill_is_not() -> None:
@@ -83,8 +83,8 @@ def test_more_skill_is_found_significant_and_equal_skill_is_not() -> None:
     for t in range(1, 1500):
         y[t] = 0.7 * y[t - 1] + rng.normal()
     table = compare(
-        {"AR(1)": Forecaster(lags=1), "AR(2)": Forecaster(lags=2), "stale": Forecaster(SequentialKalman(), lags=[5])},
         y,
+        {"AR(1)": Forecaster(lags=1), "AR(2)": Forecaster(lags=2), "stale": Forecaster(SequentialKalman(), lags=[5])},
         loss="squared",
         baselines=False,
     )
@@ -98,28 +98,28 @@ def test_more_skill_is_found_significant_and_equal_skill_is_not() -> None:
 
 def test_too_short_a_series_is_refused() -> None:
     with pytest.raises(NotEnoughDataError, match="too few to forecast 20 steps ahead"):
-        evaluate(None, np.arange(10.0), horizon=20)
+        evaluate(np.arange(10.0), None, horizon=20)
 
 
 def test_every_observation_is_an_origin_by_default() -> None:
     y = load_dataset("nile").y[:60]
-    result = evaluate(SequentialKalman(), y, horizon=7)
+    result = evaluate(y, SequentialKalman(), horizon=7)
     assert result.origins.tolist() == list(range(2, 54))
     assert [result.n_scored(step) for step in (1, 7)] == [32, 32]
     assert " 32 " in repr(result).splitlines()[2]
     y[55] = np.nan
-    gappy = evaluate(SequentialKalman(), y, horizon=7)
+    gappy = evaluate(y, SequentialKalman(), horizon=7)
     assert [gappy.n_scored(step) for step in (1, 7)] == [32, 31]
 
 
 def test_long_series_are_forecast_from_as_many_origins_as_are_affordable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prequential, "AFFORDABLE", 1000)
     y = np.random.default_rng(0).normal(size=801)
-    result = evaluate(PassiveAggressive(), y, horizon=5)
+    result = evaluate(y, PassiveAggressive(), horizon=5)
     assert result.every == 5  # 801 * 5 / 1000, rounded up
     assert result.origins[:3].tolist() == [5, 10, 15]
     assert result.n_scored(5) == len(result.origins) - 20
-    far = evaluate(PassiveAggressive(), y[:300], horizon=20)
+    far = evaluate(y[:300], PassiveAggressive(), horizon=20)
     assert far.every == 5  # from 50 origins at least
     assert far.n_scored(20) == 280 // 5 - 20
 
@@ -127,7 +127,7 @@ def test_long_series_are_forecast_from_as_many_origins_as_are_affordable(monkeyp
 def test_forecasts_of_any_age_are_scored_by_their_own_distribution() -> None:
     """A young forecaster's forecasts may be of another type; the later ones must not be changed by it."""
     y = load_dataset("nile").y[:80]
-    result = evaluate(Forecaster(lags=1), y, horizon=2, skip=0)
+    result = evaluate(y, Forecaster(lags=1), horizon=2, skip=0)
     alone = Forecaster(lags=1)
     alone.run(y[:70])
     number = result.origins.tolist().index(70)
@@ -137,7 +137,7 @@ def test_forecasts_of_any_age_are_scored_by_their_own_distribution() -> None:
 
 
 def test_a_step_that_was_not_evaluated_is_named() -> None:
-    result = evaluate(SequentialKalman(), load_dataset("nile").y[:60], horizon=14)
+    result = evaluate(load_dataset("nile").y[:60], SequentialKalman(), horizon=14)
     for wrong in (15, 0, "1"):
         with pytest.raises(ParameterError, match=r"step is .*, but forecasts from 1 to 14 steps ahead were evaluated"):
             result.scores(wrong)  # type: ignore[arg-type]
@@ -146,16 +146,16 @@ def test_a_step_that_was_not_evaluated_is_named() -> None:
     with pytest.raises(ParameterError, match="loss is 'lgo', but must be one of 'log', 'crps', 'squared', 'absolute'"):
         result.losses(1, "lgo")
     with pytest.raises(ParameterError, match="loss is 'lgo'"):
-        compare([SequentialKalman()], load_dataset("nile").y[:60], loss="lgo")
+        compare(load_dataset("nile").y[:60], [SequentialKalman()], loss="lgo")
     with pytest.raises(ParameterError, match="forecaster is 'auto', but must be a forecaster"):
-        evaluate("auto", load_dataset("nile").y)  # type: ignore[arg-type]
+        evaluate(load_dataset("nile").y, "auto")  # type: ignore[arg-type]
 
 
 def test_a_comparison_far_ahead_is_of_the_same_targets_and_allows_for_overlap() -> None:
     y = load_dataset("nile").y[:150]
     table = compare(
-        {"short": Forecaster(SequentialKalman()), "long": Forecaster(SequentialKalman(), lags=9)},
         y,
+        {"short": Forecaster(SequentialKalman()), "long": Forecaster(SequentialKalman(), lags=9)},
         horizon=4,
         loss="squared",
         baselines=False,

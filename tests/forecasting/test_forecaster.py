@@ -115,7 +115,7 @@ def test_a_forecast_becomes_a_frame(backend: str) -> None:
     forecaster = Forecaster(lags=1)
     forecaster.run(load_dataset("nile").y[:100])
     frame = forecaster.forecast(3).to_frame(levels=(0.5, 0.9), backend=backend)  # type: ignore[arg-type]
-    assert list(frame.columns) == ["step", "mean", "sd", "lower_50", "upper_50", "lower_90", "upper_90"]
+    assert list(frame.columns) == ["step", "mean", "median", "sd", "lower_50", "upper_50", "lower_90", "upper_90"]
 
 
 def test_what_comes_later_does_not_change_a_forecast() -> None:

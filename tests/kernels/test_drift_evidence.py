@@ -79,7 +79,7 @@ def test_nothing_is_judged_without_a_choice_of_drift_or_with_exogenous_columns()
 def test_the_wind_is_forecast_no_worse_than_by_its_last_value() -> None:
     y = load_dataset("wind").y[:8000]
     options: dict[str, Any] = dict(horizon=36, every=36, skip=28)
-    ours, naive = evaluate(Forecaster(lags=1), y, **options), evaluate(Naive(), y, **options)
+    ours, naive = evaluate(y, Forecaster(lags=1), **options), evaluate(y, Naive(), **options)
     for step in (6, 12, 24, 36):
         errors = [each.trace(step).y - each.trace(step).mean for each in (ours, naive)]
         rmse = [np.sqrt(np.nanmean(each[28:] ** 2)) for each in errors]

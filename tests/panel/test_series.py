@@ -61,12 +61,12 @@ def test_long_frames_hold_many_series(kind: str) -> None:
     alone = Forecaster(period=[7, 365.25])
     alone.run(y["a"])
     assert columns["mean"][2:] == approx(list(alone.forecast(2).mean), rel=1e-12)
-    assert list(columns) == ["unique_id", "ds", "mean", "sd", "lower_50", "upper_50"]
+    assert list(columns) == ["unique_id", "ds", "mean", "median", "sd", "lower_50", "upper_50"]
 
 
 def test_an_array_needs_no_names() -> None:
     answer = forecast(np.sin(np.arange(100.0)), horizon=2, forecaster=Forecaster(lags=2))
-    assert list(answer) == ["step", "mean", "sd", "lower_90", "upper_90"]
+    assert list(answer) == ["step", "mean", "median", "sd", "lower_90", "upper_90"]
     assert answer["step"].tolist() == [101, 102]
     assert answer["mean"] == approx(np.sin([100, 101]), abs=0.01)
 

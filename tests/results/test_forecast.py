@@ -70,7 +70,7 @@ def test_probabilities_and_quantiles_of_every_step() -> None:
 def test_a_frame_holds_the_quantiles_that_are_asked_for() -> None:
     forecast = Forecast(Normal(np.array([0.0, 10.0]), np.array([1.0, 4.0])))
     frame = forecast.to_frame(levels=[], quantiles=[0.05, 0.5, 0.975])
-    assert list(frame.columns) == ["step", "mean", "sd", "quantile_5", "quantile_50", "quantile_97.5"]
+    assert list(frame.columns) == ["step", "mean", "median", "sd", "quantile_5", "quantile_50", "quantile_97.5"]
     assert frame["quantile_5"].tolist() == approx(forecast.quantile(0.05).tolist())
     with pytest.raises(ParameterError, match="between 0 and 1"):
         forecast.to_frame(quantiles=[5])

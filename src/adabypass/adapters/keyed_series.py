@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adabypass.forecasting import Forecaster
+from adabypass.results.columns import column_names
 from adabypass.storage import from_bytes
 from adabypass.timegrid.grid import MAX_GAP
 from adabypass.validation import Floats, Integers
@@ -66,9 +67,7 @@ class KeyedForecaster(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The columns of a forecast."""
-        if self.template.is_point:
-            return ["mean"]
-        return ["mean", "sd", *(f"{side}_{100 * level:g}" for level in self.levels for side in ("lower", "upper"))]
+        return column_names(self.levels, is_point=self.template.is_point)
 
     def answer(self, state: KeyedState | None, rows: Rows) -> Answer | None:
         """Learn the new rows of a series, and answer them; None if nothing is left of them, and nothing is kept.
@@ -132,7 +131,7 @@ class KeyedForecaster(NamedTuple):
         if self.template.is_point:
             return [forecast.mean]
         bounds = (bound for level in self.levels for bound in forecast.interval(level))
-        return [forecast.mean, forecast.sd, *bounds]
+        return [forecast.mean, forecast.median, forecast.sd, *bounds]
 
     def _only_counts(self, state: KeyedState, n_late: int, n_duplicate: int) -> Answer:
         """Return an answer without forecasts: one row if rows were dropped, else none."""

@@ -20,8 +20,7 @@ from adabypass.regressors.names import MODELS
 from adabypass.tables.text import printable
 from adabypass.timegrid.periods import season_of
 
-DEFAULT_MODELS = ("auto", "ada", "bypass", "skf", "pa1")
-DEFAULT = (*DEFAULT_MODELS, "naive", "drift")
+DEFAULT = ("auto", "naive", "drift")
 """What is compared unless models are named, besides snaive where the period is known."""
 SHOWN = ("rmse", "mae", "crps", "log_likelihood", "coverage_90", "width_90")
 Results = list[tuple[Series, Comparison]]
@@ -80,7 +79,7 @@ def evaluate(
             names = _default(series, season) if models is None else models
             contest = {name: copy_for(series.frequency, options.make_forecaster(name, season, make)) for name in names}
             return compare(
-                contest, series.y, series.exog, horizon=horizon, every=every, skip=skip, loss=loss, baselines=False,
+                series.y, contest, series.exog, horizon=horizon, every=every, skip=skip, loss=loss, baselines=False,
                 progress=lambda _, done: advance(done),
             )  # fmt: skip
 
@@ -101,7 +100,7 @@ def _default(series: Series, period: int | None) -> tuple[str, ...]:
     """Return the models that a series is evaluated with if none is named."""
     n_seen = int(np.count_nonzero(~np.isnan(series.y)))
     if n_seen < MIN_LENGTH_FOR_BASELINES:
-        return DEFAULT_MODELS
+        return DEFAULT[:1]
     return (*DEFAULT, "snaive") if period is not None and n_seen >= MIN_PERIODS * period else DEFAULT
 
 

@@ -25,14 +25,19 @@ from adabypass.tables.text import printable
     "--level", "levels", type=options.Level(), multiple=True, default=[90], show_default=True, metavar="PERCENT",
     help="Probability of the interval around each forecast, in percent; may be given several times.",
 )  # fmt: skip
+@click.option(
+    "--quantiles", type=options.Percents(), default=(), metavar="PERCENT,...",
+    help="Further quantiles of each forecast, in percent, besides the median.",
+)  # fmt: skip
 @options.model_or_baseline_option
 @options.period_option
+@options.support_option
 @outputs.plot_option("the first series and its forecast")
 @outputs.out_option("the forecasts", "printed")
 def forecast(
     file: str, target: str, time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None, lags: Any,
-    seasonal_lags: Any, difference: int, missing: str, horizon: int, levels: tuple[float, ...], model: str,
-    period: int | None, plot: Path | None, out: str | None,
+    seasonal_lags: Any, difference: int, missing: str, horizon: int, levels: tuple[float, ...],
+    quantiles: tuple[float, ...], model: str, period: int | None, support: Any, plot: Path | None, out: str | None,
 ) -> int:  # fmt: skip
     """Forecast the next values of every series in FILE.
 
@@ -47,12 +52,17 @@ def forecast(
             "--period is for --model snaive, and for --model auto without lags; leave it out, or name "
             "--seasonal-lags instead."
         )
+    options.check_automatic_only(model, lags, seasonal_lags, difference, support=support)
     panel = SeriesTable(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
     template = options.make_forecaster(
-        model, period, lambda name: options.forecaster(name, lags, seasonal_lags, difference, missing, (), period)
+        model,
+        period,
+        lambda name: options.forecaster(name, lags, seasonal_lags, difference, missing, (), period, support),
     )
     with terminal.progress("series", len(panel)) as advance:
-        found = forecast_series(panel, horizon, template, levels, progress=advance, remedy=options.FILL_MISSING)
+        found = forecast_series(
+            panel, horizon, template, levels, quantiles, progress=advance, remedy=options.FILL_MISSING
+        )
     if out is None and sys.stdout.isatty():
         terminal.console().print(_table(found.columns))
     else:

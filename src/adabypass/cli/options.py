@@ -1,6 +1,7 @@
 """Options that several commands share, and the objects they describe."""
 
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -61,6 +62,42 @@ class Numbers(ParamType):
         return found[0] if len(found) == 1 else found
 
 
+class Percents(ParamType):
+    """Probabilities in percent with commas between them, kept as numbers between 0 and 1."""
+
+    name = "percents"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[float, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            percents = sorted({float(each) for each in value.split(",")})
+        except ValueError:
+            percents = [0.0]
+        if 0.0 < percents[-1] < 1.0:
+            self.fail(f"{value!r} are all below one percent; they are in percent, such as 5,50,95.", param, ctx)
+        if not all(0.0 < each < 100.0 for each in percents):
+            self.fail(f"{value!r} is not a list of percentages above 0 and below 100, such as 5,50,95.", param, ctx)
+        return tuple(each / 100.0 for each in percents)
+
+
+class Support(ParamType):
+    """Bounds of every forecast: "positive", or two numbers with a comma between them, one of which may be left out."""
+
+    name = "support"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str) or value == "positive":
+            return value
+        try:
+            low, high = (float(each) if each.strip() else None for each in value.split(","))
+        except ValueError:
+            self.fail(
+                f"{value!r} is neither positive nor two bounds such as 0,100 (or 0, for no upper one).", param, ctx
+            )
+        return (-inf if low is None else low, inf if high is None else high)
+
+
 class Level(ParamType):
     """The probability of an interval: given in percent, kept as a number between 0 and 1."""
 
@@ -85,6 +122,10 @@ horizon_option = click.option(
     help="How many steps ahead to forecast.",
 )  # fmt: skip
 
+support_option = click.option(
+    "--support", type=Support(), metavar="LOW,HIGH",
+    help="Bounds that no forecast of --model auto without lags leaves: positive, 0,100, or 0, for no upper bound.",
+)  # fmt: skip
 model_option = click.option(
     "--model", type=click.Choice([*MODELS, LAG]), default="auto", show_default=True, help=MODEL_HELP
 )
@@ -178,14 +219,14 @@ def _freq(freq: str | None) -> Any:
 
 def forecaster(
     model: str, lags: Any, seasonal_lags: Any, difference: int, missing: Any, exog: tuple[str, ...],
-    period: int | None = None,
+    period: int | None = None, support: Any = None,
 ) -> Forecaster:  # fmt: skip
     """Return the forecaster that the options describe: without a choice of model and lags, the automatic one.
 
-    Only that one has a use for `period`.
+    Only that one has a use for `period` and `support`.
     """
     if is_automatic(model, lags, seasonal_lags, difference):
-        return Forecaster(missing=missing, exog=exog or None, period=period)
+        return Forecaster(missing=missing, exog=exog or None, period=period, support=support)
     return Forecaster(
         MODELS["auto" if model == LAG else model](),
         lags=1 if lags is None else lags,
@@ -199,6 +240,13 @@ def forecaster(
 def is_automatic(model: str, lags: Any, seasonal_lags: Any, difference: int) -> bool:
     """Return whether these options choose neither a model nor lags."""
     return model == "auto" and lags is None and seasonal_lags is None and difference == 0
+
+
+def check_automatic_only(model: str, lags: Any, seasonal_lags: Any, difference: int, **given: Any) -> None:
+    """Refuse options that only the automatic forecaster has a use for, beside a model or lags."""
+    for name, value in given.items():
+        if value is not None and not is_automatic(model, lags, seasonal_lags, difference):
+            raise click.UsageError(f"--{name} is for --model auto without lags; leave it out.")
 
 
 def make_forecaster(name: str, period: int | None, make: Callable[[str], Forecaster]) -> Forecaster | Baseline:

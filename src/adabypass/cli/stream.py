@@ -11,7 +11,7 @@ from adabypass.cli import options, outputs
 from adabypass.cli.kafka_options import kafka_options
 from adabypass.cli.stream_input import StopSignals
 from adabypass.cli.stream_loop import StreamRunner
-from adabypass.cli.stream_output import DEFAULT_FIELDS, AnswerFormat, FieldNames, Percents
+from adabypass.cli.stream_output import DEFAULT_FIELDS, AnswerFormat, FieldNames
 from adabypass.forecasting import Forecaster
 from adabypass.tables.reading import ending
 
@@ -32,6 +32,7 @@ class StreamOptions(NamedTuple):
     missing: str
     model: str
     period: int | None
+    support: Any
     fields: tuple[str, ...] | None
     level: float
     quantiles: tuple[float, ...]
@@ -68,6 +69,7 @@ class StreamOptions(NamedTuple):
 @options.lag_options
 @options.model_option
 @options.period_option
+@options.support_option
 @click.option(
     "--fields", type=FieldNames(), metavar="NAME,...",
     help="What an answer holds: mean, sd, interval (its bounds), quantiles, log_score (log density of the value), "
@@ -80,7 +82,7 @@ class StreamOptions(NamedTuple):
     help="Probability of the interval around each forecast, in percent.",
 )  # fmt: skip
 @click.option(
-    "--quantiles", type=Percents(), default=DEFAULT_QUANTILES, show_default=True, metavar="PERCENT,...",
+    "--quantiles", type=options.Percents(), default=DEFAULT_QUANTILES, show_default=True, metavar="PERCENT,...",
     help="Which quantiles the field quantiles holds.",
 )  # fmt: skip
 @click.option(
@@ -144,10 +146,10 @@ def stream(**given: Any) -> int:
         outputs.check_stdout()
     if choices.source is None:
         outputs.check_not_input(choices.out)
-    if choices.period is not None and not options.is_automatic(
-        choices.model, choices.lags, choices.seasonal_lags, choices.difference
-    ):
-        raise click.UsageError("--period is for --model auto without lags; leave it out.")
+    options.check_automatic_only(
+        choices.model, choices.lags, choices.seasonal_lags, choices.difference, period=choices.period,
+        support=choices.support,
+    )  # fmt: skip
     template = options.forecaster(
         choices.model,
         choices.lags,
@@ -156,6 +158,7 @@ def stream(**given: Any) -> int:
         choices.missing,
         choices.exog,
         choices.period,
+        choices.support,
     )
     wanted = AnswerFormat(
         _fields(choices.fields, template), choices.level, choices.quantiles, choices.false_alarms, choices.key,

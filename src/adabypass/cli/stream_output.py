@@ -8,6 +8,7 @@ from math import isnan
 from typing import Any, NamedTuple
 
 from adabypass.cli.options import ParamType
+from adabypass.results.columns import interval_names, quantile_name
 from adabypass.storage.series import Row
 from adabypass.tables.text import printable
 
@@ -30,25 +31,6 @@ class FieldNames(ParamType):
         return tuple(name for name in FIELDS if name in names)
 
 
-class Percents(ParamType):
-    """Probabilities in percent with commas between them, kept as numbers between 0 and 1."""
-
-    name = "percents"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[float, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            percents = sorted({float(each) for each in value.split(",")})
-        except ValueError:
-            percents = [0.0]
-        if 0.0 < percents[-1] < 1.0:
-            self.fail(f"{value!r} are all below one percent; they are in percent, such as 5,50,95.", param, ctx)
-        if not all(0.0 < each < 100.0 for each in percents):
-            self.fail(f"{value!r} is not a list of percentages above 0 and below 100, such as 5,50,95.", param, ctx)
-        return tuple(each / 100.0 for each in percents)
-
-
 class AnswerFormat(NamedTuple):
     """What an answer consists of."""
 
@@ -68,11 +50,7 @@ class AnswerFormat(NamedTuple):
 
     def columns_of(self, field: str) -> list[str]:
         """Return the names of the columns of a field."""
-        percent = f"{100 * self.level:g}"
-        named = {
-            "interval": [f"lower_{percent}", f"upper_{percent}"],
-            "quantiles": [f"quantile_{100 * q:g}" for q in self.quantiles],
-        }
+        named = {"interval": list(interval_names(self.level)), "quantiles": [*map(quantile_name, self.quantiles)]}
         return named.get(field, [field])
 
     def header(self) -> list[str]:

@@ -91,8 +91,8 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    forecasters: Contest | Sequence[Forecaster | Baseline | Regressor],
     data: object,
+    forecasters: Contest | Sequence[Forecaster | Baseline | Regressor],
     exog: object = None,
     *,
     target: str = TARGET,
@@ -110,10 +110,11 @@ def compare(
 
     Parameters
     ----------
+    data : array (n,), or a data frame that holds one series
     forecasters : mapping of names to forecasters or models, or a list of them
-        In a list each goes by the name of its model's class, numbered where it comes again. The others are compared
-        with the first.
-    data, exog, target, time, calendar, freq, horizon, every, skip
+        In a list each goes by what makes it, as in "Forecaster(lags=2)", or by the name of its class, numbered where it
+        comes again. The others are compared with the first.
+    exog, target, time, calendar, freq, horizon, every, skip
         As in `evaluate`. Scores are those of the farthest step. Only observations that all have forecast are scored.
     loss : "log", "crps", "squared" or "absolute"
         What the differences are of.
@@ -127,7 +128,7 @@ def compare(
     Examples
     --------
     >>> from adabypass import AutoBypass, SequentialKalman, load_dataset
-    >>> table = compare({"auto": AutoBypass(), "SKF": SequentialKalman()}, load_dataset("nile").y)
+    >>> table = compare(load_dataset("nile").y, {"auto": AutoBypass(), "SKF": SequentialKalman()})
     >>> table.lines[1].difference.mean > 0      # the log loss of the SKF is larger
     True
     """
@@ -141,7 +142,7 @@ def compare(
     for name, each in (_with_baselines(contest, series, season_of(frequency)) if baselines else contest).items():
         report = None if progress is None else (lambda n, name=name: progress(name, n))
         twin = copy_for(frequency, as_forecaster(each))
-        found[name] = evaluate(twin, series, known, horizon=horizon, every=every, skip=0, progress=report)
+        found[name] = evaluate(series, twin, known, horizon=horizon, every=every, skip=0, progress=report)
     evaluations = _aligned(found, skip)
     base: Floats | None = None
     lines: list[Line] = []
@@ -193,8 +194,8 @@ def _named(forecasters: Contest | Sequence[Forecaster | Baseline | Regressor]) -
         return forecasters
     named: dict[str, Forecaster | Baseline | Regressor] = {}
     for each in forecasters:
-        kind = type(each.model if isinstance(each, Forecaster) else each).__name__
-        again = sum(name.split(" ")[0] == kind for name in named)
+        kind = each.label if isinstance(each, Forecaster) else type(each).__name__
+        again = sum(name == kind or name.startswith(f"{kind} ") for name in named)
         named[f"{kind} {again + 1}" if again else kind] = each
     return named
 

@@ -73,7 +73,7 @@ def evaluate_frame(
 
     def work(series: Series) -> dict[str, Floats]:
         twin = copy_for(series.frequency, template)
-        return evaluate(twin, series.y, series.exog, horizon=horizon, every=every, skip=skip).columns()
+        return evaluate(series.y, twin, series.exog, horizon=horizon, every=every, skip=skip).columns()
 
     results, failures = map_series(panel, work, n_threads=n_threads)
     if failures:

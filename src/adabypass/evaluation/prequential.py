@@ -85,7 +85,7 @@ class Evaluation(NamedTuple):
         Examples
         --------
         >>> from adabypass import Naive, load_dataset
-        >>> evaluate(Naive(), load_dataset("nile").y, horizon=4, every=10).counts(4)
+        >>> evaluate(load_dataset("nile").y, Naive(), horizon=4, every=10).counts(4)
         '45 of 65 forecasts scored, after every 10th observation; the first 20 skipped'
         """
         scored = self.n_scored(step)
@@ -142,8 +142,8 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(
-    forecaster: Forecaster | Baseline | Regressor | None,
     data: object,
+    forecaster: Forecaster | Baseline | Regressor | None = None,
     exog: object = None,
     *,
     target: str = TARGET,
@@ -161,10 +161,10 @@ def evaluate(
 
     Parameters
     ----------
-    forecaster : Forecaster, or a model to be put in one
-        A new `Forecaster()` if None.
     data : array (n,), or a data frame that holds one series
         nan where the observation is missing.
+    forecaster : Forecaster, or a model to be put in one
+        A new `Forecaster()` if None.
     exog : array (n, n_exog), or names of columns, optional
         Their values at the targets are taken as known when the forecast is made.
     target, time : str
@@ -188,7 +188,7 @@ def evaluate(
     Examples
     --------
     >>> from adabypass import Forecaster, load_dataset
-    >>> result = evaluate(Forecaster(lags=1), load_dataset("nile").y)
+    >>> result = evaluate(load_dataset("nile").y, Forecaster(lags=1))
     >>> round(result.scores()["coverage_90"], 3), result.n_scored()
     (0.922, 642)
     """

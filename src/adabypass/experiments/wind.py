@@ -192,7 +192,7 @@ def _ahead(speed: Floats, lags: int, horizon: int, advance: Advance) -> list[Ahe
 
     def scored(name: str, how: str, model: Regressor, mean: float) -> Ahead:
         forecaster = Forecaster(model, lags=lags)
-        found = evaluate(forecaster, speed - mean, horizon=horizon, every=EVERY, skip=0, progress=advance)
+        found = evaluate(speed - mean, forecaster, horizon=horizon, every=EVERY, skip=0, progress=advance)
         return Ahead(name, how, [score(trace, 0, advance) for trace in found.traces.values()], len(found.traces[1]))
 
     mean = float(np.nanmean(speed))

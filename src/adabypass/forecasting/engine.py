@@ -124,6 +124,10 @@ class SeriesEngine(Engine):
     """Names of the exogenous columns, if they were given."""
     support: tuple[float, float] = UNBOUNDED
     """Bounds of every forecast."""
+    lags: tuple[int, ...] = ()
+    """Which values before the next one are features of a model."""
+    difference: int = 0
+    """How often the series is differenced before a model."""
 
     @property
     def n_inputs(self) -> int | None:
@@ -185,7 +189,13 @@ class SeriesEngine(Engine):
 
     @abstractmethod
     def options(self) -> dict[str, Any]:
-        """Return the arguments of `Forecaster` that make this engine, without those that have their default."""
+        """Return the arguments of `Forecaster` that make this engine, but for its model: those that are no defaults."""
+
+    @property
+    def label(self) -> str:
+        """What makes such a forecaster, in short: for tables."""
+        model = [] if self.name in ("Forecaster", "AutoBypass") else [f"{self.name}()"]
+        return f"Forecaster({', '.join([*model, *(f'{name}={value}' for name, value in self.options().items())])})"
 
     def periods(self, runner: Any) -> tuple[float, ...] | None:
         """Return the periods of the season, given or found so far; None where there can be none."""

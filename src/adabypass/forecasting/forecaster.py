@@ -131,12 +131,12 @@ class Forecaster(Savable):
     @property
     def lags(self) -> tuple[int, ...]:
         """Which values before the next one are features of the model: 1 is the value before. () of `Forecaster()`."""
-        return tuple(self._engine.options().get("lags", ()))
+        return self._engine.lags
 
     @property
     def difference(self) -> int:
         """How often the series is differenced before a model with lags."""
-        return int(self._engine.options().get("difference", 0))
+        return self._engine.difference
 
     @property
     def missing(self) -> Missing:
@@ -193,6 +193,11 @@ class Forecaster(Savable):
         found = check_period(period)
         engine = self._engine if found is None else self._engine.with_period(found)
         return self.copy() if engine is self._engine else self._of(engine)
+
+    @property
+    def label(self) -> str:
+        """What makes this forecaster, in short: what tables call it."""
+        return self._engine.label
 
     def __repr__(self) -> str:
         model = self.model

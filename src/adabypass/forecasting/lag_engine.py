@@ -42,7 +42,7 @@ class LagEngine(SeriesEngine):
 
     def __init__(self, untrained: Regressor, spec: SeriesSpec, exog: Names) -> None:
         self.untrained, self.spec, self.exog, self.missing = untrained, spec, exog, spec.missing
-        self.is_point = untrained.is_point
+        self.is_point, self.lags, self.difference = untrained.is_point, spec.design.lags, spec.design.difference
         if exog is not None:
             self.check_n_exog(len(exog))
 
@@ -177,10 +177,10 @@ class LagEngine(SeriesEngine):
         return bias + lags + list(self.exog or (f"exog {i}" for i in range(n_exog)))
 
     def options(self) -> dict[str, Any]:
-        design = self.spec.design
-        given: dict[str, Any] = {"lags": list(design.lags)}
+        n = len(self.lags)
+        given: dict[str, Any] = {"lags": n if self.lags == tuple(range(1, n + 1)) else list(self.lags)}
         if self.exog:
             given["exog"] = list(self.exog)
-        if design.difference:
-            given["difference"] = design.difference
+        if self.difference:
+            given["difference"] = self.difference
         return given

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adabypass.distributions import evaluate
-from adabypass.distributions.base import interval_tails
+from adabypass.distributions.base import check_probability, interval_tails
 from adabypass.distributions.component import COMPONENT
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.predictive import Predictive, from_components
@@ -15,7 +15,7 @@ from adabypass.errors import ParameterError
 from adabypass.forecasting.engine import SeriesEngine
 from adabypass.kernels.rows import RowStore, forecast_rows_ahead
 from adabypass.kernels.runner import Runner
-from adabypass.panel.results import Id, PanelForecast
+from adabypass.panel.results import MEDIAN, Id, PanelForecast
 from adabypass.panel.threads import work_through
 from adabypass.validation import Floats, as_tuple, shown
 
@@ -33,12 +33,15 @@ def forecast_ahead(
     runners: list[Runner],
     ids: Sequence[Id],
     levels: tuple[float, ...],
+    quantiles: tuple[float, ...],
     progress: Callable[[int], None] | None,
 ) -> PanelForecast:
     """Forecast the series of these rows as many steps as X (n_series, n_steps, n_inputs) has."""
     n, n_steps = X.shape[:2]
     moments = np.full((2, n, n_steps), np.nan)
     bounds = np.full((len(levels), 2, n, n_steps), np.nan)
+    wanted = dict.fromkeys((MEDIAN, *quantiles))
+    found_quantiles = {q: np.full((n, n_steps), np.nan) for q in wanted}
     n_parts = runners[0].n_components
 
     def keep(part: slice, found: Predictive) -> None:
@@ -49,6 +52,8 @@ def forecast_ahead(
         moments[1, part] = np.reshape(found.sd, (n_here, n_steps))
         for i, level in enumerate(levels):
             bounds[i, :, part] = _interval(found, level, n_here, n_steps)
+        for q, values in found_quantiles.items():
+            values[part] = _quantile(found, q, n_here, n_steps)
 
     def work(runner: Runner, part: slice) -> int:
         n_here = int(part.stop - part.start)
@@ -70,9 +75,9 @@ def forecast_ahead(
     parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     work_through(parts, runners, work if n_parts else work_singly, progress)
     if engine.is_point:
-        return PanelForecast(ids, moments[0], None, {})
+        return PanelForecast(ids, moments[0], None, {}, {})
     intervals = {level: (bounds[i, 0], bounds[i, 1]) for i, level in enumerate(levels)}
-    return PanelForecast(ids, moments[0], moments[1], intervals)
+    return PanelForecast(ids, moments[0], moments[1], intervals, found_quantiles)
 
 
 def _interval(found: Predictive, level: float, n: int, n_steps: int) -> Floats:
@@ -82,6 +87,23 @@ def _interval(found: Predictive, level: float, n: int, n_steps: int) -> Floats:
         return np.reshape(values, (2, n, n_steps))
     each = [found[i * n_steps : (i + 1) * n_steps].interval(level) for i in range(n)]
     return np.array(each).reshape(n, 2, n_steps).swapaxes(0, 1)
+
+
+def _quantile(found: Predictive, q: float, n: int, n_steps: int) -> Floats:
+    """Return a quantile of every step of `n` series, (n, n_steps), each series as if it were alone."""
+    if isinstance(found, Mixture) and found.extras is None:
+        return np.reshape(evaluate.quantile(found.components, np.array([q]), restart=n_steps), (n, n_steps))
+    return np.array([found[i * n_steps : (i + 1) * n_steps].quantile(q) for i in range(n)]).reshape(n, n_steps)
+
+
+def check_quantiles(quantiles: object) -> tuple[float, ...]:
+    """Return the probabilities of quantiles, checked."""
+    found: tuple[Any, ...] | None = (quantiles,) if isinstance(quantiles, Real) else as_tuple(quantiles)
+    if found is None:
+        raise ParameterError(
+            f"quantiles is {shown(quantiles)}, but must be a list of probabilities: [0.05, 0.95], say."
+        )
+    return tuple(np.atleast_1d(check_probability(found)).tolist()) if found else ()
 
 
 def check_levels(levels: object) -> tuple[float, ...]:

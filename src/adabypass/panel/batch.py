@@ -43,7 +43,7 @@ class Batch:
     ----------
     template : Forecaster or Baseline
         That has seen nothing.
-    horizon, levels, n_threads, progress, remedy
+    horizon, levels, quantiles, n_threads, progress, remedy
         As of `forecast_series`.
     """
 
@@ -52,11 +52,13 @@ class Batch:
         template: Forecaster | Baseline,
         horizon: int,
         levels: tuple[float, ...],
+        quantiles: tuple[float, ...],
         n_threads: int,
         progress: Callable[[int], None] | None,
         remedy: str,
     ) -> None:
-        self._template, self._horizon, self._levels, self._n_threads = template, horizon, levels, n_threads
+        self._template, self._horizon, self._n_threads = template, horizon, n_threads
+        self._levels, self._quantiles = levels, quantiles
         self._progress, self._remedy = progress, remedy
         self.names: list[str] = []
         """Of the series that were forecast."""
@@ -101,7 +103,7 @@ class Batch:
             ahead = [each.exog_ahead for each in (ready[i] for i in done) if each.exog_ahead is not None]
             table = np.array(ahead) if ahead else None
             found = panel.forecast(
-                self._horizon, table, ids=done, levels=self._levels, progress=self._progress
+                self._horizon, table, ids=done, levels=self._levels, quantiles=self._quantiles, progress=self._progress
             )  # fmt: skip
             self.parts.append(found.columns())
             for i in done.tolist():
@@ -127,7 +129,7 @@ class Batch:
                 ahead = twin.forecast(self._horizon, each.exog_ahead)
             except AdabypassError as error:
                 return error
-            return ahead, ahead.columns(self._levels)
+            return ahead, ahead.columns(self._levels, self._quantiles)
 
         for (series, _), found in zip(ready, in_threads(work, ready, self._n_threads), strict=True):
             if isinstance(found, AdabypassError):

@@ -35,7 +35,10 @@ def forecast(
     calendar: str | Sequence[str] = (),
     freq: Freq | None = None,
     missing: Missing | None = None,
+    period: float | Sequence[float] | None = None,
+    support: str | Sequence[float] | None = None,
     levels: float | Sequence[float] = (0.9,),
+    quantiles: float | Sequence[float] = (),
     on_error: Literal["warn", "raise"] = "warn",
     n_threads: int | None = None,
 ) -> Any:
@@ -60,7 +63,11 @@ def forecast(
     missing : "raise", "mean" or "last", optional
         What becomes of a missing value of `exog`: an error, which is the default, the column's mean so far, or its last
         value. A forecaster that is given has a setting of its own instead.
+    period, support : optional
+        As of `Forecaster`, where none is given: steps of the season, if the times do not say them, and bounds of every
+        forecast.
     levels : number between 0 and 1, or several: probabilities of the intervals
+    quantiles : number between 0 and 1, or several: probabilities of quantiles, besides the median
     on_error : "warn" or "raise"
         What to do about a series that cannot be forecast (too short, say): leave it out with a `SeriesWarning` that
         names it and the reason, or raise the error. If every series fails, the error is raised.
@@ -70,7 +77,8 @@ def forecast(
     Returns
     -------
     frame
-        `id` and `time`, `mean`, `sd`, and `lower_90`, `upper_90` for each level. For an array, a dict. Ids keep their
+        `id` and `time`, `mean`, `median`, `sd`, `lower_90` and `upper_90` for each level, `quantile_5` for 0.05. For
+        an array, a dict. Ids keep their
         type, and times with a zone the zone: days and months are counted in its local time. A period of pandas is
         given by the time at which it begins.
 
@@ -80,14 +88,14 @@ def forecast(
     >>> from adabypass import load_dataset
     >>> nile = load_dataset("nile")
     >>> forecast(pl.DataFrame({"ds": nile.time, "y": nile.y}), horizon=2).columns
-    ['ds', 'mean', 'sd', 'lower_90', 'upper_90']
+    ['ds', 'mean', 'median', 'sd', 'lower_90', 'upper_90']
     """
     horizon = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
     check_on_error(on_error)
     table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
     panel = SeriesTable(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
-    template = as_forecaster(forecaster, missing)
-    found = forecast_series(panel, horizon, template, levels, n_threads=n_threads)
+    template = as_forecaster(forecaster, missing=missing, period=period, support=support)
+    found = forecast_series(panel, horizon, template, levels, quantiles, n_threads=n_threads)
     if found.failures:
         report(found.failures, len(panel), on_error)
     return table.like(found.columns)

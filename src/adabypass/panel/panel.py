@@ -11,7 +11,7 @@ from adabypass.files import FilePath
 from adabypass.forecasting import Forecaster
 from adabypass.forecasting.engine import SeriesEngine
 from adabypass.panel import learning
-from adabypass.panel.ahead import check_levels, forecast_ahead
+from adabypass.panel.ahead import check_levels, check_quantiles, forecast_ahead
 from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.engines import engine_of
 from adabypass.panel.ids import check_distinct, check_ids, find
@@ -199,6 +199,7 @@ class Panel(SeriesStore):
         *,
         ids: Any = None,
         levels: float | Sequence[float] = (0.9,),
+        quantiles: float | Sequence[float] = (),
         progress: Progress | None = None,
     ) -> PanelForecast:
         """Forecast every series many steps ahead.
@@ -212,12 +213,14 @@ class Panel(SeriesStore):
             All series if not given.
         levels : number between 0 and 1, or several
             Probabilities of the intervals.
+        quantiles : number between 0 and 1, or several
+            Probabilities of quantiles, besides the median.
         progress : function, optional
             Called now and then with the number of series done since the last call.
         """
         n_steps = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
         check_function(progress, "progress")
-        wanted = check_levels(levels)
+        wanted, further = check_levels(levels), check_quantiles(quantiles)
         if not self._engine.forecasts_ahead:
             raise ParameterError(
                 f"a panel of {self._engine.name} is not forecast {n_steps} steps ahead, since its features are not "
@@ -235,7 +238,7 @@ class Panel(SeriesStore):
             if np.isnan(table).any():
                 for each, row in zip(table, which.tolist(), strict=True):
                     each[:] = self._engine.fill_ahead(rows.store.row(row), each)
-            return forecast_ahead(self._engine, rows.store, which, table, runners, chosen, wanted, progress)
+            return forecast_ahead(self._engine, rows.store, which, table, runners, chosen, wanted, further, progress)
 
     def pooled(self) -> Forecaster | Regressor:
         """Return the panel's forecaster, with nothing seen, but starting from what the series have learned on average.

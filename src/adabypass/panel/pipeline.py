@@ -1,24 +1,23 @@
 """From a table to results: each series by itself, those that fail reported beside the others' results."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, NoReturn, TypeVar
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
 from adabypass.errors import AdabypassError, ParameterError
 from adabypass.forecasting import Baseline, Forecaster
-from adabypass.panel.ahead import check_levels
+from adabypass.panel.ahead import check_levels, check_quantiles
 from adabypass.panel.batch import Batch, Failure
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.panel.threads import check_threads, in_threads
 from adabypass.regressors import Regressor
+from adabypass.results.columns import column_names
 from adabypass.results.forecast import Forecast
-from adabypass.state.series import Missing
 from adabypass.tables import Column, ZonedTimes
 from adabypass.validation import shown
 
 T = TypeVar("T")
-_SIDES = ("lower", "upper")
 FILL_MISSING = 'choose missing="mean" or missing="last"'
 """How Python's interface advises about a missing exogenous value; a command has words of its own."""
 BATCH = 4096
@@ -92,6 +91,7 @@ def forecast_series(
     horizon: int,
     forecaster: Forecaster | Baseline | Regressor | None = None,
     levels: float | Sequence[float] = (0.9,),
+    quantiles: float | Sequence[float] = (),
     *,
     n_threads: int | None = None,
     progress: Callable[[int], None] | None = None,
@@ -107,6 +107,8 @@ def forecast_series(
         Each series gets a copy of it that has seen nothing. A new `Forecaster()` if None.
     levels : sequence of numbers between 0 and 1
         Probabilities of the intervals.
+    quantiles : sequence of numbers between 0 and 1
+        Probabilities of quantiles, besides the median.
     n_threads : int, optional
         By default as many as there are processors.
     progress : function, optional
@@ -114,11 +116,11 @@ def forecast_series(
     remedy : str
         What the error about a missing exogenous value advises besides filling it.
     """
-    levels = check_levels(levels)
-    table.columns.check_against(["mean", "sd", *(f"{side}_{100 * level:g}" for level in levels for side in _SIDES)])
+    levels, quantiles = check_levels(levels), check_quantiles(quantiles)
+    table.columns.check_against(column_names(levels, quantiles))
     template = as_forecaster(forecaster).copy()
     template.reset()
-    batch = Batch(template, horizon, levels, check_threads(n_threads), progress, remedy)
+    batch = Batch(template, horizon, levels, quantiles, check_threads(n_threads), progress, remedy)
     failures: list[Failure] = []
     for start in range(0, len(table), BATCH):
         failures += batch.forecast(table, table.names[start : start + BATCH])
@@ -132,17 +134,16 @@ def forecast_series(
     return Forecasts(columns, failures, batch.first)
 
 
-def as_forecaster(
-    given: Forecaster | Baseline | Regressor | None, missing: Missing | None = None
-) -> Forecaster | Baseline:
+def as_forecaster(given: Forecaster | Baseline | Regressor | None, **settings: Any) -> Forecaster | Baseline:
     """Return a forecaster or a baseline as it is, a model in a forecaster with the default lags; a new one for None.
 
-    `missing` is that of a forecaster which is made here.
+    `settings` are those of a forecaster which is made here, where they are not None.
     """
+    chosen = {name: value for name, value in settings.items() if value is not None}
     if isinstance(given, Forecaster | Baseline):
-        if missing is not None:
+        for name, value in chosen.items():
             raise ParameterError(
-                f"missing is {shown(missing)}, but the forecaster has a setting of its own; pass missing to it instead."
+                f"{name} is {shown(value)}, but the forecaster has a setting of its own; pass {name} to it instead."
             )
         return given
     if given is not None and not isinstance(given, Regressor):
@@ -151,7 +152,7 @@ def as_forecaster(
             "AutoBypass()."
         )
     model = None if given is None else given.copy()  # the copy, since a forecaster's model starts anew
-    return Forecaster(model, missing="raise" if missing is None else missing)
+    return Forecaster(model, **chosen)
 
 
 def _raise_first(failures: list[Failure]) -> NoReturn:

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from adabypass.distributions.predictive import Predictive
+from adabypass.results.columns import column_names
 from adabypass.tables import frames
 from adabypass.validation import Floats
 
 Id = str | int
+MEDIAN = 0.5
 
 
 class PanelTrace:
@@ -49,7 +51,12 @@ class PanelForecast:
     """Forecasts of many series, many steps ahead."""
 
     def __init__(
-        self, ids: Sequence[Id], mean: Floats, sd: Floats | None, intervals: Mapping[float, tuple[Floats, Floats]]
+        self,
+        ids: Sequence[Id],
+        mean: Floats,
+        sd: Floats | None,
+        intervals: Mapping[float, tuple[Floats, Floats]],
+        quantiles: Mapping[float, Floats],
     ) -> None:
         self.ids = ids
         self.mean = mean
@@ -58,6 +65,8 @@ class PanelForecast:
         """Standard deviations; None of points."""
         self.intervals = intervals
         """Bounds of the intervals, by their level."""
+        self.quantiles = quantiles
+        """The median and further quantiles, by their probability; none of points."""
 
     @property
     def horizon(self) -> int:
@@ -71,13 +80,14 @@ class PanelForecast:
         return f"PanelForecast({len(self)} series, {self.horizon} steps)"
 
     def columns(self) -> dict[str, Floats]:
-        """Return what a table shows, the series below each other: mean, sd, and the bounds for each level."""
-        columns = {"mean": self.mean.reshape(-1)}
+        """Return what a table shows, the series below each other: see `adabypass.results.columns`."""
+        values = [self.mean]
+        others = [q for q in self.quantiles if q != MEDIAN]
         if self.sd is not None:
-            columns["sd"] = self.sd.reshape(-1)
-        for level, (low, high) in self.intervals.items():
-            columns |= {f"lower_{100 * level:g}": low.reshape(-1), f"upper_{100 * level:g}": high.reshape(-1)}
-        return columns
+            bounds = [bound for both in self.intervals.values() for bound in both]
+            values += [self.quantiles[MEDIAN], self.sd, *bounds, *(self.quantiles[q] for q in others)]
+        names = column_names(list(self.intervals), others, is_point=self.sd is None)
+        return {name: value.reshape(-1) for name, value in zip(names, values, strict=True)}
 
     def to_frame(self, backend: frames.Backend = "pandas") -> Any:
         """Return a data frame: `unique_id`, `step`, and the columns above.

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from adabypass.distributions.base import Predictive, check_predictive, check_probability
 from adabypass.distributions.empirical import Empirical
 from adabypass.errors import ShapeError
+from adabypass.results.columns import column_names
 from adabypass.tables import frames
 from adabypass.validation import Floats, check_array
 
@@ -105,18 +106,14 @@ class Forecast:
         return np.asarray(low), np.asarray(high)
 
     def columns(self, levels: Sequence[float] = (0.9,), quantiles: Sequence[float] = ()) -> dict[str, Floats]:
-        """Return the columns of a table: `mean`, `sd`, `lower_90`, `upper_90` for level 0.9, `quantile_5` for 0.05."""
-        columns = {"mean": self.mean}
+        """Return the columns of a table by name: see `adabypass.results.columns`."""
+        wanted = np.atleast_1d(check_probability(quantiles)).tolist() if len(quantiles) else []
+        names = column_names(levels, wanted, is_point=self.is_point)
         if self.is_point:
-            return columns
-        columns["sd"] = self.sd
-        for level in levels:
-            low, high = self.interval(level)
-            columns |= {f"lower_{100 * level:g}": low, f"upper_{100 * level:g}": high}
-        probabilities = np.atleast_1d(check_probability(quantiles)) if len(quantiles) else np.empty(0)
-        for q in probabilities.tolist():
-            columns[f"quantile_{100 * q:g}"] = self.quantile(q)
-        return columns
+            return dict(zip(names, [self.mean], strict=True))
+        bounds = [bound for level in levels for bound in self.interval(level)]
+        values = [self.mean, self.median, self.sd, *bounds, *(self.quantile(q) for q in wanted)]
+        return dict(zip(names, values, strict=True))
 
     def to_frame(
         self,

@@ -31,7 +31,7 @@ def test_forecasts_equal_those_of_a_forecaster(table: Any, options: Any) -> None
     given = ARRIVED.rows.drop_duplicates(["key", "step"]).sort_values(["key", "step"])
     same = forecast(given, HORIZON, Forecaster(**options), target="y", time="step", id="key", levels=LEVELS)
     pd.testing.assert_frame_equal(found, same.sort_values(["key", "step"], ignore_index=True), check_exact=True)
-    assert list(found) == ["key", "step", "mean", "sd", "lower_50", "upper_50", "lower_90", "upper_90"]
+    assert list(found) == ["key", "step", "mean", "median", "sd", "lower_50", "upper_50", "lower_90", "upper_90"]
     assert len(found) == N_KEYS * HORIZON
     for key, rows in found.groupby("key"):
         y = ARRIVED.regular(key)
@@ -108,7 +108,7 @@ def test_scores_equal_those_of_evaluate(table: Any, horizon: int, below: str) ->
     found = sorted_by(evaluate_groups(some, "key", "step", "y", horizon, skip=5, lags=1), "key", "step")
     assert len(found) == some.select("key").distinct().count() * horizon >= 12
     for key, rows in found.groupby("key"):
-        expected = evaluate(Forecaster(lags=1), ARRIVED.regular(key), horizon=horizon, skip=5).to_frame()
+        expected = evaluate(ARRIVED.regular(key), Forecaster(lags=1), horizon=horizon, skip=5).to_frame()
         got = rows.drop(columns="key").reset_index(drop=True)
         pd.testing.assert_frame_equal(got, expected, check_exact=True)
 

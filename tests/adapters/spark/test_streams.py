@@ -38,7 +38,8 @@ def test_answers_equal_those_of_a_forecaster(spark: Any, tmp_path: Path, operato
     query.run(spark, tmp_path, operator)
     found = query.table(spark, tmp_path)
     assert list(found) == [
-        "key", "step", "y", "mean", "sd", "lower_50", "upper_50", "lower_90", "upper_90", "n_late", "n_duplicate",
+        "key", "step", "y", "mean", "median", "sd", "lower_50", "upper_50", "lower_90", "upper_90", "n_late",
+        "n_duplicate",
     ]  # fmt: skip
     assert found["key"].nunique() == N_KEYS
     assert (found["n_late"].sum(), found["n_duplicate"].sum()) == (ARRIVED.n_late, ARRIVED.n_duplicate)
@@ -47,13 +48,19 @@ def test_answers_equal_those_of_a_forecaster(spark: Any, tmp_path: Path, operato
         used, own = ARRIVED.used(key), Forecaster(**query.OPTIONS)
         assert rows["step"].tolist() == used["step"].tolist()
         np.testing.assert_array_equal(rows["y"], used["y"])
-        columns = rows[["mean", "sd", "lower_50", "upper_50", "lower_90", "upper_90"]].to_numpy()
+        columns = rows[["mean", "median", "sd", "lower_50", "upper_50", "lower_90", "upper_90"]].to_numpy()
         for y, found_before in zip(used["y"], columns, strict=True):
             forecast = own.step(y)
             if forecast is None or not forecast.is_known:
                 assert np.isnan(found_before).all()
             else:
-                expected = [forecast.mean, forecast.sd, *forecast.interval(0.5), *forecast.interval(0.9)]
+                expected = [
+                    forecast.mean,
+                    forecast.median,
+                    forecast.sd,
+                    *forecast.interval(0.5),
+                    *forecast.interval(0.9),
+                ]
                 assert found_before.tolist() == expected
 
 

@@ -74,10 +74,3 @@ def doubles(names: Iterable[str]) -> list[Any]:
 def wholes(names: Iterable[str]) -> list[Any]:
     """Return fields of whole numbers."""
     return [StructField(name, LongType(), nullable=True) for name in names]
-
-
-def forecast_names(levels: tuple[float, ...], is_point: bool) -> list[str]:
-    """Return the columns of a forecast: mean, sd, and the bounds for each level."""
-    if is_point:
-        return ["mean"]
-    return ["mean", "sd", *(f"{side}_{100 * level:g}" for level in levels for side in ("lower", "upper"))]

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import LongType, StructType
 
 from adabypass import tables
-from adabypass.adapters.spark.columns import GroupColumns, Names, doubles, forecast_names, wholes
+from adabypass.adapters.spark.columns import GroupColumns, Names, doubles, wholes
 from adabypass.errors import AdabypassError, SeriesWarning
 from adabypass.evaluation import evaluate
 from adabypass.evaluation.prequential import SKIP
@@ -21,6 +21,7 @@ from adabypass.panel.forecasts import MAX_HORIZON, check_on_error
 from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import SeriesTable
 from adabypass.regressors import AdaBypass, PassiveAggressive
+from adabypass.results.columns import column_names
 from adabypass.timegrid.freq import Freq
 from adabypass.validation import check_int
 
@@ -67,21 +68,21 @@ def forecast_groups(
     Returns
     -------
     DataFrame of Spark
-        The columns `by` and `time`, `mean`, `sd`, and `lower_90`, `upper_90` for each level.
+        The columns `by` and `time`, `mean`, `median`, `sd`, and `lower_90`, `upper_90` for each level.
 
     Examples
     --------
     >>> from adabypass.adapters.spark import local_session
     >>> df = local_session().range(100).selectExpr("id % 2 AS shop", "id div 2 AS day", "sin(id) AS sold")
     >>> forecast_groups(df, "shop", "day", "sold", horizon=3, lags=2).columns
-    ['shop', 'day', 'mean', 'sd', 'lower_90', 'upper_90']
+    ['shop', 'day', 'mean', 'median', 'sd', 'lower_90', 'upper_90']
     """
     columns = GroupColumns.checked(df, by, time, target, exog)
     horizon = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
     levels = check_levels(levels)
     check_on_error(on_error)
     template = Forecaster(**forecaster)
-    names = forecast_names(levels, template.is_point)
+    names = column_names(levels, is_point=template.is_point)
     columns.check_passed([*columns.by, time], names)
     meaning = Columns(target, time, None, columns.exog, as_names(calendar, "calendar"), freq)
 
@@ -136,7 +137,7 @@ def evaluate_groups(
     columns = GroupColumns.checked(df, by, time, target, exog)
     check_on_error(on_error)
     template = Forecaster(**forecaster)
-    example = evaluate(Forecaster(PassiveAggressive() if template.is_point else AdaBypass()), np.arange(9.0), skip=0)
+    example = evaluate(np.arange(9.0), Forecaster(PassiveAggressive() if template.is_point else AdaBypass()), skip=0)
     counts = [name for name, values in example.columns().items() if values.dtype.kind == "i"]
     scores = [name for name in example.columns() if name not in counts]
     columns.check_passed(columns.by, [*counts, *scores])
@@ -145,7 +146,7 @@ def evaluate_groups(
 
     def evaluations(rows: pa.Table) -> dict[str, Any]:
         found = evaluate(
-            template, rows, names, target=target, time=time, calendar=calendar, freq=freq, horizon=horizon,
+            rows, template, names, target=target, time=time, calendar=calendar, freq=freq, horizon=horizon,
             every=every, skip=skip,
         )  # fmt: skip
         return found.columns()

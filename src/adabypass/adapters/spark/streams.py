@@ -74,9 +74,9 @@ def forecast_stream(
     Returns
     -------
     streaming DataFrame of Spark
-        The columns `by` and `time`; `target`, or with a horizon `step`; `mean`, `sd`, `lower_90` and `upper_90` for
-        each level, null where no forecast could be made yet; and `n_late` and `n_duplicate`: rows of the key that were
-        dropped in the batch. Their sums count all that were dropped. A row that does nothing but count has the time of
+        The columns `by` and `time`; `target`, or with a horizon `step`; `mean`, `median`, `sd`, `lower_90` and
+        `upper_90` for each level, null where no forecast could be made yet; and `n_late` and `n_duplicate`: rows of the
+        key that were dropped in the batch. Their sums count all that were dropped. A row that does nothing but count has the time of
         the key's newest row, and null or step 0 otherwise.
 
     Examples
@@ -85,7 +85,7 @@ def forecast_stream(
     >>> source = local_session().readStream.format("rate").load()
     >>> rows = source.selectExpr("value % 10 AS sensor", "timestamp AS at", "rand() AS reading")
     >>> forecast_stream(rows, "sensor", "at", "reading", lags=1).columns
-    ['sensor', 'at', 'reading', 'mean', 'sd', 'lower_90', 'upper_90', 'n_late', 'n_duplicate']
+    ['sensor', 'at', 'reading', 'mean', 'median', 'sd', 'lower_90', 'upper_90', 'n_late', 'n_duplicate']
     """
     columns = GroupColumns.checked(df, by, time, target, exog)
     _check_operator(df, operator)

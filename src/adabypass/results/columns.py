@@ -1,0 +1,21 @@
+"""The names of a forecast's columns, in every table: `mean`, `median`, `sd`, `lower_90`, `upper_90`, `quantile_5`."""
+
+from collections.abc import Sequence
+
+
+def interval_names(level: float) -> tuple[str, str]:
+    """Return the names of the bounds of an interval: `lower_90` and `upper_90` for level 0.9."""
+    return f"lower_{100 * level:g}", f"upper_{100 * level:g}"
+
+
+def quantile_name(q: float) -> str:
+    """Return the name of a quantile: `quantile_5` for 0.05."""
+    return f"quantile_{100 * q:g}"
+
+
+def column_names(levels: Sequence[float], quantiles: Sequence[float] = (), *, is_point: bool = False) -> list[str]:
+    """Return the names of a forecast's columns, in order."""
+    if is_point:
+        return ["mean"]
+    bounds = [name for level in levels for name in interval_names(level)]
+    return ["mean", "median", "sd", *bounds, *map(quantile_name, quantiles)]
