@@ -76,8 +76,8 @@ def forecast_stream(
     streaming DataFrame of Spark
         The columns `by` and `time`; `target`, or with a horizon `step`; `mean`, `median`, `sd`, `lower_90` and
         `upper_90` for each level, null where no forecast could be made yet; and `n_late` and `n_duplicate`: rows of the
-        key that were dropped in the batch. Their sums count all that were dropped. A row that does nothing but count has the time of
-        the key's newest row, and null or step 0 otherwise.
+        key that were dropped in the batch. Their sums count all that were dropped. A row that does nothing but count
+        has the time of the key's newest row, and null or step 0 otherwise.
 
     Examples
     --------
