@@ -302,3 +302,16 @@ def test_evidence_above_zero_is_refused() -> None:
     row[bank.spec.evidence] = 1.0
     with pytest.raises(StateError, match="evidence"):
         bank.spec.check_row(row)
+
+
+def test_the_period_is_explained() -> None:
+    t = np.arange(100)
+    y = 5.0 * np.sin(2 * np.pi * t / 12) + np.random.default_rng(0).normal(size=100)
+    found, given, none = Forecaster(), Forecaster(period=[4, 12]), Forecaster()
+    found.learn(y)
+    given.learn(y)
+    none.learn(y[:10])
+    assert found.explain().period.startswith("12: found after 48 observations, log evidence ")
+    assert given.explain().period == "4, 12: given, or known from times"
+    assert none.explain().period == "none: no season was found so far"
+    assert "period 12: found after" in repr(found.explain())

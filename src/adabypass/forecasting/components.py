@@ -41,11 +41,14 @@ class Explanation(NamedTuple):
     """Change of the level in the next step."""
     season: Estimate
     """What the season adds at each step of the longest period, from the next one on; empty without a season."""
+    period: str
+    """Which periods the season has, and why."""
 
     def __repr__(self) -> str:
         rows = [f"{share:>6.1%}  {name}" for name, share in list(self.shares.items())[:8]]
         more = len(self.shares) - len(rows)
         rows += [f"        and {more} more"] if more > 0 else []
+        rows.append(f"period {self.period}")
         for name in ("level", "slope"):
             each = getattr(self, name)
             rows.append(f"{name:<6} {each.median:.6g}, from {each.lower:.6g} to {each.upper:.6g}")
@@ -63,13 +66,15 @@ class Explanation(NamedTuple):
         )
 
 
-def explain(bank: StructureRunner, level: float, step: int, pool: dict[str, float]) -> Explanation:
+def explain(bank: StructureRunner, level: float, step: int, pool: dict[str, float], period: str) -> Explanation:
     """Return what the structures of a bank say, with their shares at a step ahead.
 
     Parameters
     ----------
     pool
         Share of the structures together, then of each regression, by name.
+    period
+        Which periods the season has, and why.
     """
     level = check_level(level)
     if not bank.is_scaled:
@@ -94,7 +99,7 @@ def explain(bank: StructureRunner, level: float, step: int, pool: dict[str, floa
     ]
     slope = _estimate(spec, row, share, states, lambda structure: _slope_row(spec, structure), level, now.median)
     pattern = np.array(season).reshape(-1, 3).T
-    return Explanation(named, kinds, now, slope, Estimate(*pattern))
+    return Explanation(named, kinds, now, slope, Estimate(*pattern), period)
 
 
 def _name(structure: Structure) -> str:

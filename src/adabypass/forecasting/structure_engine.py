@@ -32,7 +32,7 @@ from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Trace
 from adabypass.snapshots.header import Header
 from adabypass.state.pool import PoolSpec
-from adabypass.state.season import SeasonSpec, automatic_spec
+from adabypass.state.season import LAYOUT, SeasonSpec, automatic_spec
 from adabypass.validation import Floats
 
 MIN_VAR = 1e-300
@@ -146,9 +146,18 @@ class StructureEngine(SeriesEngine):
         return fill_ahead(exog, mean, last, self.missing)
 
     def explain(self, runner: AutomaticRunner, level: float, step: int) -> Explanation:
-        inner = runner.current
+        inner, period = runner.current, self._period_in_words(runner)
         share = inner.shares if step == 1 and self.support == UNBOUNDED else np.ones(1)
-        return explain(inner.structures, level, step, dict(zip(inner.spec.names, share, strict=False)))
+        return explain(inner.structures, level, step, dict(zip(inner.spec.names, share, strict=False)), period)
+
+    def _period_in_words(self, runner: AutomaticRunner) -> str:
+        if isinstance(runner, PoolRunner):
+            return f"{', '.join(map(str, runner.spec.periods)) or 'none'}: given, or known from times"
+        row = runner.row.copy()
+        period, evidence, found_at = (LAYOUT.scalar(row, name) for name in ("period", "evidence", "found_at"))
+        if not period:
+            return "none: no season was found so far"
+        return f"{period:g}: found after {found_at:g} observations, log evidence {evidence:.3g}"
 
     def options(self) -> dict[str, Any]:
         given: dict[str, Any] = {}

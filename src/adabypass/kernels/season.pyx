@@ -216,12 +216,15 @@ cdef class SeasonRunner(Runner):
     cdef void _adopt(self, Py_ssize_t period) noexcept nogil:
         """Let a pool of this period, if it is another one, learn the buffer."""
         cdef double* head = self.head
+        cdef Py_ssize_t n_used = self.pool.row_size
         if period == <Py_ssize_t>head[PERIOD]:
             return
         head[PERIOD], head[FOUND_AT] = period, head[N_STEPS]
         if period == 0:
             head[EVIDENCE] = 0.0
         self._switch()
+        # Beyond the longer of both pools the row is 0, and may be memory that was never touched.
+        memset(head + self.pool_at, 0, max(n_used, self.pool.row_size) * sizeof(double))
         self._replay(<Py_ssize_t>smaller(head[N_STEPS], N_PAST))
 
     cdef bint _weigh(self, Py_ssize_t n, Py_ssize_t longest) noexcept nogil:
@@ -300,7 +303,6 @@ cdef class SeasonRunner(Runner):
         cdef Py_ssize_t i, first = <Py_ssize_t>self.head[N_STEPS] - n
         cdef const double* past
         cdef OneStepForecast found
-        memset(row, 0, (self.row_size - self.pool_at) * sizeof(double))
         memcpy(row, self.blank, self.pool.row_size * sizeof(double))
         self.pool.bind(row)
         for i in range(n):
