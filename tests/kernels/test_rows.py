@@ -55,7 +55,7 @@ def test_numbers_that_a_row_does_not_have_are_refused() -> None:
 
 def test_a_store_has_the_rows_that_were_added() -> None:
     store = RowStore(3, 2)
-    store.add_block(np.zeros(store.block_size))
+    store.add_block(np.empty(store.block_size))
     assert store.append(np.arange(3.0), 2) == 0
     store.row(1)[0] = 7.0
     assert [store.row(i).tolist() for i in range(2)] == [[0.0, 1.0, 2.0], [7.0, 1.0, 2.0]]

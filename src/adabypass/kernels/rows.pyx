@@ -51,7 +51,7 @@ cdef class RowStore:
         return self.n_blocks * self.rows_per_block
 
     def add_block(self, cnp.ndarray block not None):
-        """Take over a vector of `block_size` zeros, to keep further rows in."""
+        """Take over a vector of `block_size` numbers, to keep further rows in."""
         cdef double** starts
         cdef size_t address = <size_t>cnp.PyArray_DATA(block), line = LINE * sizeof(double)
         if not is_vector(block) or not cnp.PyArray_ISWRITEABLE(block) or block.shape[0] != self.block_size:
@@ -68,15 +68,13 @@ cdef class RowStore:
 
     def append(self, cnp.ndarray row not None, Py_ssize_t n):
         """Add `n` copies of a row, for which there must be blocks; return the index of the first."""
-        cdef Py_ssize_t i, first = self.n_rows, n_used = self.row_size
+        cdef Py_ssize_t i, first = self.n_rows
         cdef const double* source = <const double*>cnp.PyArray_DATA(row)
         if not is_vector(row) or row.shape[0] != self.row_size or not 0 <= n <= self.capacity - first:
             raise ValueError(f"rows have {self.row_size} numbers, and there is room for {self.capacity - first} more")
         with nogil:
-            while n_used > 0 and source[n_used - 1] == 0.0:     # is there already, in memory that need not be touched
-                n_used -= 1
             for i in range(first, first + n):
-                memcpy(self.at(i), source, n_used * sizeof(double))
+                memcpy(self.at(i), source, self.row_size * sizeof(double))
         self.n_rows = first + n
         return first
 

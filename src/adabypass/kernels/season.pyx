@@ -223,7 +223,7 @@ cdef class SeasonRunner(Runner):
         if period == 0:
             head[EVIDENCE] = 0.0
         self._switch()
-        # Beyond the longer of both pools the row is 0, and may be memory that was never touched.
+        # Beyond the longer of both pools the row is 0.
         memset(head + self.pool_at, 0, max(n_used, self.pool.row_size) * sizeof(double))
         self._replay(<Py_ssize_t>smaller(head[N_STEPS], N_PAST))
 

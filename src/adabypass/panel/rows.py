@@ -83,7 +83,7 @@ class PanelRows:
     def _new_block(self) -> Floats:
         size = self.store.block_size
         if self._file is None:
-            return np.zeros(size)  # memory is taken when it is first used
+            return np.empty(size)
         n_bytes = -(-8 * size // PAGE) * PAGE
         start = n_bytes * len(self._maps)
         os.posix_fallocate(self._file.fileno(), start, n_bytes)  # a full disk is an error here, not a signal later

@@ -27,7 +27,7 @@ N_LAGS = 3
 """Lags of the autoregression that a season has to beat."""
 MAX_WAVES = 4
 """Maximum number of waves of a smooth season; a season of any shape has a value for each step of the period."""
-MIN_EVIDENCE = 5.0
+MIN_EVIDENCE = 2.0
 """Log evidence that a period needs, besides the log of the number of periods that were tried, to be taken."""
 MIN_GAIN = 3.0
 """Log evidence by which another period must exceed the period so far, to take its place; a divisor may lack it."""
