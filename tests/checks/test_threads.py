@@ -271,8 +271,9 @@ def test_what_threads_tell_of_exogenous_columns_is_all_learned() -> None:
         each.start()
     for each in threads:
         each.join()
-    pool: Any = forecaster._runner.current
-    assert pool.spec.structures.view(pool.row, "exog_count") == [100.0]
+    runner: Any = forecaster._runner
+    spec, row = runner.spec.current(runner.row)
+    assert spec.structures.view(row, "exog_count") == [100.0]
 
 
 @pytest.mark.parametrize("make", [AutoBypass, AdaBypass, lambda: Forecaster(lags=1), Forecaster])

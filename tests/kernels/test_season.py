@@ -1,14 +1,20 @@
 """A forecaster that finds its period: beside the search's reference, and beside forecasters that were given it."""
 
+import threading
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adabypass import Forecaster, Panel, from_bytes
+from adabypass.errors import StateError
 from adabypass.kernels.pool import PoolRunner
 from adabypass.kernels.season import SeasonRunner
 from adabypass.reference import season as reference
 from adabypass.state import season as design
+from adabypass.state.pool import PoolSpec
 from adabypass.state.season import LAYOUT, SeasonSpec
 from tests.strategies import examples
 
@@ -112,8 +118,6 @@ def test_a_runner_goes_from_row_to_row() -> None:
     """As in a panel: rows of different periods, moved in turn by one runner."""
     t, rng, spec = np.arange(150), np.random.default_rng(0), SeasonSpec()
     every = [9.0 * np.sin(2 * np.pi * t / p) + rng.normal(size=150) for p in (4, 12, 7)] + [rng.normal(size=150)]
-    from adabypass import Forecaster, Panel  # noqa: PLC0415  (what has such rows)
-
     panel, singles = Panel(), [Forecaster() for _ in every]
     for i in range(150):
         panel.update(["a", "b", "c", "d"], [y[i] for y in every])
@@ -134,6 +138,80 @@ def test_every_period_fits_into_the_row(period: int) -> None:
     assert len(set(slots.tolist())) == len(slots) == len(pool.structures.structures)
     for k, each in zip(slots, pool.structures.structures, strict=True):
         assert spec.widest.structures.structures[k].is_log == each.is_log
+
+
+def test_an_error_while_a_pool_is_made_leaves_all_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the error is: in an update, in a run, in a panel."""
+    t = np.arange(60)
+    y = 9.0 * np.sin(2 * np.pi * t / 12) + np.random.default_rng(0).normal(size=60)
+    forecaster, panel = Forecaster(), Panel(n_threads=1)
+    forecaster.learn(y[:40])
+    panel.update(["a"] * 40, y[:40])
+    before, ready = forecaster.to_bytes(), SeasonSpec.pool
+
+    def pool(self: SeasonSpec, period: int) -> PoolSpec:
+        if period:
+            raise RecursionError
+        return ready(self, period)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SeasonSpec, "pool", pool)
+        with pytest.raises(RecursionError):
+            forecaster.run(y[40:])
+        assert forecaster.to_bytes() == before
+        for value in y[40:47]:
+            forecaster.update(value)
+        with pytest.raises(RecursionError):
+            forecaster.update(y[47])
+        with pytest.raises(RecursionError):
+            panel.update(["a"] * 20, y[40:])
+    assert forecaster.n_seen == panel.n_seen[0] == 47  # the one that brings the season to light was not learned
+    assert from_bytes(panel.to_bytes())["a"].to_bytes() == forecaster.to_bytes()  # type: ignore[index]
+    forecaster.learn(y[47:])
+    panel.update(["a"] * 13, y[47:])
+    whole = Forecaster()
+    whole.learn(y)
+    assert panel["a"].to_bytes() == forecaster.to_bytes() == whole.to_bytes()
+
+
+def test_copies_are_of_one_moment() -> None:
+    """While another thread updates: the head of a row, and the pool in it, have seen the same."""
+    forecaster, is_over = Forecaster(), threading.Event()
+    forecaster.learn(np.random.default_rng(0).normal(size=200))
+
+    def update() -> None:
+        rng = np.random.default_rng(1)
+        while not is_over.is_set():
+            forecaster.update(rng.normal())
+
+    thread = threading.Thread(target=update)
+    thread.start()
+    try:
+        for _ in range(300):
+            runner: Any = forecaster.copy()._runner
+            spec, row = runner.spec.current(runner.row)
+            assert row[0] == spec.structures.view(row, "n_steps") == LAYOUT.scalar(runner.row, "n_steps")
+            from_bytes(forecaster.to_bytes())
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def test_steps_are_counted_beyond_their_limit() -> None:
+    spec = SeasonSpec()
+    runner = SeasonRunner(spec, spec.new_row())
+    runner.run(np.empty((2000, 0)), np.random.default_rng(0).normal(size=2000), False, False)
+    row = runner.row
+    row[LAYOUT.position("n_steps")] += design.MAX_STEPS - 2048 - 2000 + 2000 - 1
+    before = row[LAYOUT.position("n_steps")]
+    spec.check_row(row)
+    for value in range(2100):
+        runner.update(None, float(value % 7))
+    spec.check_row(runner.row)
+    assert runner.row[LAYOUT.position("n_steps")] < before
+    row[LAYOUT.position("n_steps")] = design.MAX_STEPS
+    with pytest.raises(StateError, match="n_steps"):
+        spec.check_row(row)
 
 
 def test_ten_thousand_steps_without_a_season_have_none() -> None:

@@ -325,3 +325,13 @@ def test_wrong_arguments_are_refused_and_change_nothing() -> None:
         Panel(n_threads=0)
     with pytest.raises(ParameterError, match="forecaster is"):
         Panel("AutoBypass")  # type: ignore[arg-type]
+
+
+def test_names_of_exogenous_columns_are_held_to() -> None:
+    for forecaster in (Forecaster(exog=["a", "b"]), Forecaster(lags=1, exog=["a", "b"])):
+        for wrong in (None, np.ones((1, 3))):
+            with pytest.raises(ShapeError, match="exog"):
+                Panel(forecaster).update(["s"], [1.0], wrong)
+        panel = Panel(forecaster)
+        panel.update(["s"], [1.0], np.ones((1, 2)))
+        assert panel.n_seen.tolist() in ([1], [0])

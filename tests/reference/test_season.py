@@ -58,6 +58,19 @@ def test_outliers_and_gaps_do_not_hide_a_season() -> None:
     assert found_in(gaps) == 24
 
 
+@pytest.mark.parametrize("share", [0.5, 0.8])
+@pytest.mark.parametrize("kind", ["noise", "walk"])
+def test_values_that_are_missing_are_no_evidence(kind: str, share: float) -> None:
+    found = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        y = rng.normal(size=1024)
+        y = y.cumsum() if kind == "walk" else y
+        y[rng.uniform(size=1024) < share] = np.nan
+        found.append(found_in(y))
+    assert found.count(0) >= 7
+
+
 def test_a_period_that_is_gone_is_given_up() -> None:
     rng, t = np.random.default_rng(0), np.arange(200)
     y = np.concatenate([5.0 * np.sin(2 * np.pi * t / 12) + rng.normal(size=200), rng.normal(size=4000)])

@@ -142,7 +142,7 @@ class SeriesEngine(Engine):
         """Refuse a number of exogenous columns that does not fit the settings."""
 
     def check_inputs(self, values: object, n: int, n_inputs: int | None) -> Floats:
-        return check_exog(values, n, n_inputs, self.exog, self.missing)
+        return check_exog(values, n, self.n_inputs if n_inputs is None else n_inputs, self.exog, self.missing)
 
     def check_exog_row(self, exog: object, n_exog: int | None) -> Floats:
         """Return a checked copy of the exogenous values of one observation."""

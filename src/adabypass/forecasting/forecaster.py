@@ -111,7 +111,7 @@ class Forecaster(Savable):
             settings = StructureSettings(check_period(period), check_support(support), check_missing(missing), names)
             self._engine = StructureEngine(settings)
             return
-        if (period, support) != (None, None):
+        if period is not None or support is not None:
             raise ParameterError("period and support belong to Forecaster() without a model and lags; leave them out.")
         model = AutoBypass() if model is None else model
         if not isinstance(model, Regressor):
@@ -186,7 +186,7 @@ class Forecaster(Savable):
     def copy(self) -> Self:
         """Return a forecaster that has learned the same, and is independent from here on."""
         runner = self._runner
-        return self._of(self._engine) if runner is None else self._of(self._engine, runner.row.copy(), runner.n_inputs)
+        return self._of(self._engine) if runner is None else self._of(self._engine, runner.copy_row(), runner.n_inputs)
 
     def _with_period(self, period: Sequence[float] | None) -> Self:
         """Return a forecaster that has seen nothing, with these periods where they are its to choose."""
@@ -288,7 +288,7 @@ class Forecaster(Savable):
         return trace
 
     def learn(self, y: object, exog: object = None) -> None:
-        """Learn every observation in turn, as `run` does, without a trace: of `Forecaster()` twice as fast."""
+        """Learn every observation in turn, as `run` does, without a trace, which takes more time than the learning."""
         self._run(y, exog, lambda runner, known, series: runner.run(known, series, False, False))
 
     def _run(self, y: object, exog: object, work: Callable[[Any, Floats, Floats], Any]) -> Any:
@@ -299,7 +299,7 @@ class Forecaster(Savable):
         def replace(before: Any) -> tuple[Any, Any]:
             runner = self._fitting(before, known.shape[1])
             if runner is before:
-                runner = self._engine.new_runner(runner.row.copy(), runner.n_inputs)
+                runner = self._engine.new_runner(runner.copy_row(), runner.n_inputs)
             return runner, work(runner, known, series)
 
         return self._guard.run(self, replace)
@@ -357,7 +357,7 @@ class Forecaster(Savable):
 
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         runner = self._runner
-        row, n_exog = (None, None) if runner is None else (runner.row.copy(), int(runner.n_inputs))
+        row, n_exog = (None, None) if runner is None else (runner.copy_row(), int(runner.n_inputs))
         return describe(self._engine, row, n_exog), {} if row is None else {"row": row}
 
     def _restore(self, snapshot: Snapshot) -> None:

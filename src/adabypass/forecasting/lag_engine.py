@@ -153,7 +153,7 @@ class LagEngine(SeriesEngine):
     def forecast(
         self, runner: SeriesRunner, exog: Floats, method: Method, n_paths: int, rng: np.random.Generator
     ) -> Forecast:
-        row = runner.row.copy()
+        row = runner.copy_row()
         known = self.fill_ahead(row, exog)
         twin = self.new_runner(row, runner.n_inputs)  # so that no other thread moves it meanwhile
         if method == "iterated":

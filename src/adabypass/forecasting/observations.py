@@ -67,5 +67,5 @@ def too_short(series: Floats, n_needed: int) -> NotEnoughDataError:
         )
     return NotEnoughDataError(
         f"y has {len(series)} observations, but forecasts begin after {n_needed}: "
-        "give a longer series, or shorter lags."
+        f"give a longer series{', or shorter lags' if n_needed > 1 else ''}."
     )

@@ -112,7 +112,7 @@ class StructureEngine(SeriesEngine):
         return design_of(self.spec(n_exog))
 
     def is_ready(self, runner: AutomaticRunner | None) -> bool:
-        return runner is not None and runner.row[0] > 0.0
+        return runner is not None and bool(runner.row[0] > 0.0)
 
     def not_ready(self, runner: AutomaticRunner | None) -> NotReadyError:
         return NotReadyError("forecasts begin when an observation was seen; update with one first.")
@@ -146,18 +146,12 @@ class StructureEngine(SeriesEngine):
         return fill_ahead(exog, mean, last, self.missing)
 
     def explain(self, runner: AutomaticRunner, level: float, step: int) -> Explanation:
-        inner, period = runner.current, self._period_in_words(runner)
+        row, spec = runner.copy_row(), self.spec(runner.n_inputs)
+        pool, own = (spec, row) if isinstance(spec, PoolSpec) else spec.current(row)
+        inner = PoolRunner(pool, own)
         share = inner.shares if step == 1 and self.support == UNBOUNDED else np.ones(1)
-        return explain(inner.structures, level, step, dict(zip(inner.spec.names, share, strict=False)), period)
-
-    def _period_in_words(self, runner: AutomaticRunner) -> str:
-        if isinstance(runner, PoolRunner):
-            return f"{', '.join(map(str, runner.spec.periods)) or 'none'}: given, or known from times"
-        row = runner.row.copy()
-        period, evidence, found_at = (LAYOUT.scalar(row, name) for name in ("period", "evidence", "found_at"))
-        if not period:
-            return "none: no season was found so far"
-        return f"{period:g}: found after {found_at:g} observations, log evidence {evidence:.3g}"
+        named = dict(zip(pool.names, share, strict=False))
+        return explain(inner.structures, level, step, named, _period_in_words(spec, row))
 
     def options(self) -> dict[str, Any]:
         given: dict[str, Any] = {}
@@ -207,3 +201,13 @@ def _noise_scale(forecasts: Mixture) -> Floats:
     parts = forecasts.components
     scale: Floats = np.sqrt(np.sum(parts["weight"] * parts["noise_scale"] ** 2, axis=1))
     return scale
+
+
+def _period_in_words(spec: PoolSpec | SeasonSpec, row: Floats) -> str:
+    """Say which periods the season has, and why."""
+    if isinstance(spec, PoolSpec):
+        return f"{', '.join(map(str, spec.periods)) or 'none'}: given, or known from times"
+    period, evidence, found_at = (LAYOUT.scalar(row, name) for name in ("period", "evidence", "found_at"))
+    if not period:
+        return "none: no season was found so far"
+    return f"{period:g}: found after {found_at:g} observations, log evidence {evidence:.3g}"

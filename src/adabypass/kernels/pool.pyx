@@ -131,14 +131,9 @@ cdef class PoolRunner(Runner):
         self.read(exog)
         record = np.empty(self.n_record)
         if not self.forecast_read():
-            return PoolState(self.spec, self._row[:self.structures.row_size].copy(), None)
+            return PoolState(self.spec, self.copy_row()[:self.structures.row_size], None)
         self.describe(<double*>cnp.PyArray_DATA(record))
-        return PoolState(self.spec, self._row[:self.structures.row_size].copy(), record)
-
-    @property
-    def current(self):
-        """The runner of the pool: this one."""
-        return self
+        return PoolState(self.spec, self.copy_row()[:self.structures.row_size], record)
 
     cdef void bind(self, double* row) noexcept nogil:
         self.is_current = False

@@ -4,6 +4,7 @@ Rows are kept in blocks that never move, so adding a series copies none of the o
 of its own with a runner of its own: results depend neither on the number of threads nor on the order of series.
 """
 
+from cpython.exc cimport PyErr_SetInterrupt
 from libc.math cimport INFINITY, NAN
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
@@ -102,6 +103,20 @@ cdef int _check(Runner runner, RowStore rows, const Py_ssize_t[::1] which) excep
     return 0
 
 
+cdef int prepare(Runner runner) except -1:
+    """Make what the runner lacks; Ctrl-C waits until a series is done, which would be left half learned otherwise."""
+    cdef bint was_interrupted = False
+    while True:
+        try:
+            runner.prepare()
+            break
+        except KeyboardInterrupt:
+            was_interrupted = True
+    if was_interrupted:
+        PyErr_SetInterrupt()
+    return 0
+
+
 def step_rows(
     Runner runner not None,
     RowStore rows not None,
@@ -146,12 +161,19 @@ def step_rows(
     with nogil:
         for i in range(n_which):
             row = rows.at(which[i])
+            if not runner.can_bind(row):
+                with gil:
+                    prepare(runner)
             runner.bind(row)
             n_forecast[i] = 0
             for j in range(begin[i], begin[i + 1]):
                 t = order[j]
                 if not 0 <= t < n:
                     continue
+                if not runner.is_prepared(y[t]):
+                    with gil:
+                        prepare(runner)
+                    runner.is_prepared(y[t])
                 could = runner.step_row(
                     &X[t, 0] if n_inputs else NULL, y[t], &found, &records[t, 0] if keep_records else NULL
                 )
@@ -186,6 +208,9 @@ def forecast_rows(
         raise ValueError("every row needs room for the record of its forecast")
     with nogil:
         for i in range(n):
+            if not runner.can_bind(rows.at(which[i])):
+                with gil:
+                    prepare(runner)
             runner.bind(rows.at(which[i]))
             could = runner.forecast_row(
                 &X[i, 0] if n_inputs else NULL, &found, &records[i, 0] if keep_records else NULL
@@ -217,6 +242,9 @@ def forecast_rows_ahead(
         raise ValueError("rows of this kind are not forecast many steps ahead")
     with nogil:
         for i in range(n):
+            if not runner.can_bind(rows.at(which[i])):
+                with gil:
+                    prepare(runner)
             runner.bind(rows.at(which[i]))
             if not runner.forecast_ahead(ahead, &X[i, 0, 0] if runner.n_inputs else NULL, &parts[i, 0, 0]):
                 for t in range(n_steps):

@@ -60,7 +60,8 @@ cdef class Runner:
 
     # How subclasses differ.
     cdef int read(self, object inputs) except -1
-    cdef bint is_prepared(self, double y) except -1
+    cdef bint is_prepared(self, double y) noexcept nogil
+    cdef bint can_bind(self, const double* row) noexcept nogil
     cdef int prepare(self) except -1
     cdef int open_stream(self, object inputs, Py_ssize_t n) except -1
     cdef void take(self, Py_ssize_t t) noexcept nogil

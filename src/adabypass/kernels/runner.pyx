@@ -62,6 +62,17 @@ cdef class Runner:
         self.flush()
         return self._row
 
+    def copy_row(self):
+        """Return a copy of the row, all of it of one moment.
+
+        NumPy's own copy lets other threads in.
+        """
+        cdef cnp.npy_intp size = self.row_size
+        self.flush()
+        copy = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_FLOAT64)
+        memcpy(cnp.PyArray_DATA(copy), cnp.PyArray_DATA(self._row), size * sizeof(double))
+        return copy
+
     @property
     def is_running(self):
         """Whether a copy of the row runs a stream, so that the row does not change."""
@@ -134,6 +145,10 @@ cdef class Runner:
             stop = min(t + rows_between_signals(self.step_size), n)
             with nogil:
                 while t < stop:
+                    if not self.is_prepared(y[t]):
+                        with gil:
+                            self.prepare()
+                        continue
                     self.take(t)
                     if self.forecast():
                         history[t, 0] = self.seen.mean
@@ -172,12 +187,16 @@ cdef class Runner:
             self.read(inputs)       # again: meanwhile another thread may have read its own
         return 0
 
-    cdef bint is_prepared(self, double y) except -1:
-        """Return whether `y` can be learned without running Python code."""
+    cdef bint is_prepared(self, double y) noexcept nogil:
+        """Return whether all is there that learning `y` next needs."""
+        return True
+
+    cdef bint can_bind(self, const double* row) noexcept nogil:
+        """Return whether all is there that going on with this row needs."""
         return True
 
     cdef int prepare(self) except -1:
-        """Make what `is_prepared` found lacking; Python code may run."""
+        """Make what `is_prepared` or `can_bind` found lacking; Python code may run."""
         return 0
 
     cdef int open_stream(self, object inputs, Py_ssize_t n) except -1:

@@ -1,6 +1,5 @@
 from collections.abc import Callable
 
-from adabypass.kernels.pool import PoolRunner
 from adabypass.kernels.runner import Runner
 from adabypass.state.pool import PoolState
 from adabypass.state.season import SeasonSpec
@@ -11,6 +10,4 @@ class SeasonRunner(Runner):
     def __init__(self, spec: SeasonSpec, row: Floats, check: Callable[[object, int], Floats] | None = None) -> None: ...
     @property
     def period(self) -> int: ...
-    @property
-    def current(self) -> PoolRunner: ...
     def freeze(self, exog: object) -> PoolState: ...

@@ -5,7 +5,6 @@ an autoregression. When one is supported, a pool of that period takes the place 
 buffer. From then on the forecaster is the same, to the bit, as one that was given the period and has seen the buffer.
 """
 
-from cpython.exc cimport PyErr_SetInterrupt
 from libc.math cimport INFINITY, M_PI, NAN, cos, fabs, isnan, log, sin
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy, memset
@@ -34,10 +33,12 @@ cdef enum:
     N_LAGS = 3
     MAX_WAVES = 4
     MAX_PERIOD = 1024 // 3
-    MIN_ROWS = 2 * N_LAGS       # that an autoregression is fitted to
+    MIN_ROWS = 12
 
 assert (N_PAST, PERIODS_SEEN, MIN_PERIOD) == (design.N_PAST, design.PERIODS_SEEN, design.MIN_PERIOD)
-assert (MIN_STEPS, MAX_STRIDE, HEAD) == (design.MIN_STEPS, design.MAX_STRIDE, len(design.HEAD))
+assert (MIN_STEPS, MAX_STRIDE, MIN_ROWS) == (design.MIN_STEPS, design.MAX_STRIDE, design.MIN_ROWS)
+assert HEAD == len(design.HEAD)
+assert design.MAX_STEPS % (2 * N_PAST) == design.MAX_STEPS % (2 * MAX_STRIDE) == 0
 assert (N_LAGS, MAX_WAVES, MAX_PERIOD) == (design.N_LAGS, design.MAX_WAVES, design.MAX_PERIOD)
 
 cdef double MIN_EVIDENCE = design.MIN_EVIDENCE
@@ -46,14 +47,15 @@ cdef double MAX_DEVIATION = design.MAX_DEVIATION
 cdef double MIN_NULL_SHARE = design.MIN_NULL_SHARE
 cdef double MIN_SHARE = design.MIN_SHARE
 cdef double MAX_COUNT = MOST_STEPS
+cdef double MAX_STEPS = design.MAX_STEPS
 cdef double RIDGE = 1e-12
 
 
 cdef class SeasonRunner(Runner):
     """The row of an automatic forecaster whose period is found in the data.
 
-    A pool is made by Python code, which lets other threads in. A model's own runner has it made before anything of an
-    update is done; one that runs a stream, or the rows of a panel, is used by one thread alone.
+    A pool is made by Python code, which may fail and lets other threads in. So it is there before anything that needs
+    it begins: `is_prepared`, `can_bind` and `prepare`.
 
     Parameters
     ----------
@@ -65,9 +67,11 @@ cdef class SeasonRunner(Runner):
     """
 
     cdef PoolRunner pool                # of the row's period
-    cdef dict pools                     # by period: runner, blank row, places of its structures in a record
+    cdef list pools                     # by period: runner, blank row, places of its structures in a record; or None
+    cdef bint[MAX_PERIOD + 1] is_made   # whether there is a pool of each period
     cdef double bound_period
-    cdef int lacking                    # a period whose pool is to be made
+    cdef Py_ssize_t lacking             # a period whose pool is to be made
+    cdef Py_ssize_t looked_up           # the period that the next value brings to light; -1 if that was not looked up
     cdef Py_ssize_t width, pool_at, n_structures, n_wide_regressions, n_pool_structures
     cdef const double* blank            # a row of the pool that has seen nothing
     cdef const Py_ssize_t* slots
@@ -94,20 +98,17 @@ cdef class SeasonRunner(Runner):
         self.values = self.narrow + self.n_record
         self.evidence = self.values + 2 * N_PAST
         self.scratch = self.evidence + MAX_PERIOD + 1
-        self.pools = {}
-        self._use(<int>self.head[PERIOD])
+        self.pools, self.looked_up = [None] * (MAX_PERIOD + 1), -1
+        memset(self.is_made, 0, sizeof(self.is_made))
+        self.bound_period = NAN
+        if not self.can_bind(self.head):
+            self.prepare()
         self.bind(self.head)
 
     @property
     def period(self):
         """The period that was found; 0 if none was."""
         return int(self.head[PERIOD])
-
-    @property
-    def current(self):
-        """A runner of the pool as it is now, on a copy of its row."""
-        spec, row = self.spec.current(self._row.copy())     # a copy first: it is of one moment
-        return PoolRunner(spec, row.copy(), self.check)
 
     def freeze(self, exog):
         """Return the state of the pool, as `PoolRunner.freeze` does."""
@@ -116,12 +117,16 @@ cdef class SeasonRunner(Runner):
         could = self.forecast_read()
         if could:
             self.pool.describe(<double*>cnp.PyArray_DATA(record))
-        spec, row = self.pool.spec, self._row.copy()        # of the same moment: none of this runs Python code
+        spec, row = self.pool.spec, self.copy_row()         # of the same moment: none of this runs Python code
         pool = row[self.pool_at : self.pool_at + spec.structures.row_size]
         return PoolState(spec, pool, record[: spec.n_record] if could else None)
 
+    cdef bint can_bind(self, const double* row) noexcept nogil:
+        self.lacking = <Py_ssize_t>row[PERIOD]
+        return self.is_made[self.lacking]
+
     cdef void bind(self, double* row) noexcept nogil:
-        self.is_current = False
+        self.is_current, self.looked_up = False, -1
         self.head = row
         if row[PERIOD] != self.bound_period:
             self._switch()
@@ -162,28 +167,26 @@ cdef class SeasonRunner(Runner):
             record[n_regressions * k] = record[n_regressions * k + 1] = NAN
             n_regressions += 1
 
-    cdef bint is_prepared(self, double y) except -1:
-        """Whether the pool of the period that `y` brings to light is there.
-
-        It takes Python code to make one, which lets other threads in.
-        """
+    cdef bint is_prepared(self, double y) noexcept nogil:
+        """Whether the pool of the period that `y` brings to light is there."""
         cdef double* head = self.head
         cdef double* past = head + HEAD + (<Py_ssize_t>head[N_STEPS] % N_PAST) * self.width
-        cdef double before = past[0], evidence = head[EVIDENCE]
-        cdef int period
+        cdef double before = past[0]
+        self.looked_up = -1
         if not is_due(<Py_ssize_t>head[N_STEPS] + 1):
             return True
         past[0] = y
         head[N_STEPS] += 1.0
-        period = <int>self._look()
+        self.looked_up = self.lacking = self._look()
         head[N_STEPS] -= 1.0
-        past[0], head[EVIDENCE] = before, evidence
-        self.lacking = period
-        return period in self.pools
+        past[0] = before
+        return self.is_made[self.lacking]
 
     cdef int prepare(self) except -1:
-        cdef int period = self.lacking
-        self._make(period)
+        cdef Py_ssize_t period = self.lacking       # before Python code lets another thread in
+        spec = self.spec.pool(period)
+        self.pools[period] = PoolRunner(spec, spec.new_row(), self.check), spec._blank, self.spec.slots(period)
+        self.is_made[period] = True
         return 0
 
     cdef void learn(self, double y) noexcept nogil:
@@ -194,9 +197,12 @@ cdef class SeasonRunner(Runner):
             memcpy(past + 1, self.x, self.n_inputs * sizeof(double))
         self.pool.learn(y)
         head[N_SEEN] = smaller(head[N_SEEN] + (not isnan(y)), MAX_COUNT)
-        head[N_STEPS] = smaller(head[N_STEPS] + 1.0, MAX_COUNT)
-        if is_due(<Py_ssize_t>head[N_STEPS]):
-            self._adopt(self._look())
+        head[N_STEPS] += 1.0
+        if self.looked_up >= 0:
+            self._adopt(self.looked_up)
+            self.looked_up = -1
+        if head[N_STEPS] >= MAX_STEPS:
+            head[N_STEPS] -= 0.5 * MAX_STEPS
 
     cdef object make(self, double mean, double var, object record):
         return self.spec.predictive(record)
@@ -205,27 +211,26 @@ cdef class SeasonRunner(Runner):
         """Return the period that the buffer has: equation (N.36)."""
         cdef double* head = self.head
         cdef Py_ssize_t now = <Py_ssize_t>head[PERIOD], n = <Py_ssize_t>smaller(head[N_STEPS], N_PAST)
-        cdef Py_ssize_t period, longest = n // PERIODS_SEEN
+        cdef Py_ssize_t longest = n // PERIODS_SEEN
         if not self._weigh(n, longest):
+            self.evidence[now] = head[EVIDENCE]
             return now
-        period = find_period(self.evidence, longest, now)
-        if 0 < period <= longest:
-            head[EVIDENCE] = self.evidence[period]
-        return period
+        return find_period(self.evidence, longest, now)
 
     cdef void _adopt(self, Py_ssize_t period) noexcept nogil:
-        """Let a pool of this period, if it is another one, learn the buffer."""
+        """Let a pool of the period that was looked up, if it is another one, learn the buffer."""
         cdef double* head = self.head
-        cdef Py_ssize_t n_used = self.pool.row_size
+        cdef Py_ssize_t n_used = self.pool.row_size, n = <Py_ssize_t>smaller(head[N_STEPS], N_PAST)
+        if 0 < period <= n // PERIODS_SEEN:
+            head[EVIDENCE] = self.evidence[period]
         if period == <Py_ssize_t>head[PERIOD]:
             return
         head[PERIOD], head[FOUND_AT] = period, head[N_STEPS]
         if period == 0:
             head[EVIDENCE] = 0.0
         self._switch()
-        # Beyond the longer of both pools the row is 0.
-        memset(head + self.pool_at, 0, max(n_used, self.pool.row_size) * sizeof(double))
-        self._replay(<Py_ssize_t>smaller(head[N_STEPS], N_PAST))
+        memset(head + self.pool_at, 0, max(n_used, self.pool.row_size) * sizeof(double))    # beyond, the row is 0
+        self._replay(n)
 
     cdef bint _weigh(self, Py_ssize_t n, Py_ssize_t longest) noexcept nogil:
         """Write the log evidence for every period up to the longest; return False if nothing moves.
@@ -234,6 +239,7 @@ cdef class SeasonRunner(Runner):
         """
         cdef Py_ssize_t p, world
         cdef double[2] null_share
+        cdef Py_ssize_t[2] n_known
         cdef double var
         cdef double* cosine = self.scratch + 3 * MAX_PERIOD
         cdef double* sine = cosine + MAX_PERIOD
@@ -242,7 +248,7 @@ cdef class SeasonRunner(Runner):
         for world in range(2):          # the values, and their differences
             if not self._fill(n, world == 1, self.values + world * N_PAST):
                 return False
-            var = clip(self.values + world * N_PAST, n - world, self.scratch)
+            var = clip(self.values + world * N_PAST, n - world, self.scratch, n_known + world)
             if not var > 0.0:
                 return False
             null_share[world] = larger(
@@ -253,7 +259,8 @@ cdef class SeasonRunner(Runner):
             self.evidence[p] = -INFINITY
             for world in range(2):
                 self.evidence[p] = larger(self.evidence[p], season_evidence(
-                    self.values + world * N_PAST, n - world, p, null_share[world], cosine, sine, self.scratch
+                    self.values + world * N_PAST, n - world, n_known[world], p, null_share[world], cosine, sine,
+                    self.scratch,
                 ))
         return True
 
@@ -272,7 +279,7 @@ cdef class SeasonRunner(Runner):
         center = median(self.scratch, count) / largest
         for i in range(n):
             x[i] = x[i] / largest - center
-        clip(x, n, self.scratch)
+        clip(x, n, self.scratch, &count)
         if differences:
             n -= 1
             for i in range(n):
@@ -311,38 +318,16 @@ cdef class SeasonRunner(Runner):
 
     cdef void _switch(self) noexcept nogil:
         with gil:
-            self._use_or_wait(<int>self.head[PERIOD])
+            self._use(<Py_ssize_t>self.head[PERIOD])
 
-    cdef void _use_or_wait(self, int period) noexcept:
-        """Let the pool of this period move the row; without memory no step can be made, and Ctrl-C has to wait."""
-        was_interrupted = False
-        while True:
-            try:
-                self._use(period)
-                break
-            except KeyboardInterrupt:
-                was_interrupted = True
-            except MemoryError:
-                pass
-        if was_interrupted:
-            PyErr_SetInterrupt()
-
-    cdef int _use(self, int period) except -1:
-        """Let the pool of this period be the one that moves the row."""
-        if period not in self.pools:
-            self._make(period)
-        pool, blank, slots = self.pools[period]
-        self.blank = <const double*>cnp.PyArray_DATA(blank)
-        self.slots = <const Py_ssize_t*>cnp.PyArray_DATA(slots)
-        self.n_pool_structures = cnp.PyArray_DIM(slots, 0)
-        self.bound_period, self.pool = period, pool
-        return 0
-
-    cdef int _make(self, int period) except -1:
-        """Make the pool of a period, with an empty row and the places of its structures in a record."""
-        spec = self.spec.pool(period)
-        self.pools[period] = PoolRunner(spec, spec.new_row(), self.check), spec._blank, self.spec.slots(period)
-        return 0
+    cdef void _use(self, Py_ssize_t period) noexcept:
+        """Let the pool of this period, which is there, be the one that moves the row; nothing here can fail."""
+        cdef tuple made = <tuple>self.pools[period]
+        self.pool = <PoolRunner>made[0]
+        self.blank = <const double*>cnp.PyArray_DATA(<cnp.ndarray>made[1])
+        self.slots = <const Py_ssize_t*>cnp.PyArray_DATA(<cnp.ndarray>made[2])
+        self.n_pool_structures = cnp.PyArray_DIM(<cnp.ndarray>made[2], 0)
+        self.bound_period = period
 
 
 cdef bint is_due(Py_ssize_t n) noexcept nogil:
@@ -386,8 +371,8 @@ cdef void fill_wave(Py_ssize_t period, double* cosine, double* sine) noexcept no
         sine[i] = sine[i - 1] * step_c + cosine[i - 1] * step_s
 
 
-cdef double clip(double* x, Py_ssize_t n, double* scratch) noexcept nogil:
-    """Clip values far out: equation (N.32); return the mean of their squares."""
+cdef double clip(double* x, Py_ssize_t n, double* scratch, Py_ssize_t* n_known) noexcept nogil:
+    """Clip values far out: equation (N.32); return the mean of their squares, and write how many there are."""
     cdef Py_ssize_t i, k = 0
     cdef double bound, square = 0.0
     for i in range(n):
@@ -400,6 +385,7 @@ cdef double clip(double* x, Py_ssize_t n, double* scratch) noexcept nogil:
             if bound > 0.0:
                 x[i] = larger(-bound, smaller(x[i], bound))
             square += x[i] * x[i]
+    n_known[0] = k
     return square / k if k else 0.0
 
 
@@ -419,8 +405,8 @@ cdef double autoregression_var(const double* x, Py_ssize_t n, double var) noexce
             for j in range(N_LAGS + 1):
                 for k in range(j + 1):
                     products[j][k] += x[i - j] * x[i - k]
-    if count < MIN_ROWS:
-        return var
+    if count < MIN_ROWS:        # what cannot be fitted cannot be beaten
+        return 0.0
     # Eliminate the lags, the last first; what is left of the first square is the error of the regression.
     left = products[0][0]
     for j in range(N_LAGS, 0, -1):
@@ -434,7 +420,7 @@ cdef double autoregression_var(const double* x, Py_ssize_t n, double var) noexce
 
 
 cdef double season_evidence(
-    const double* x, Py_ssize_t n, Py_ssize_t period, double null_share,
+    const double* x, Py_ssize_t n, Py_ssize_t n_known, Py_ssize_t period, double null_share,
     const double* cosine, const double* sine,       # in  (period,)
     double* scratch,                                # (3 * period,)
 ) noexcept nogil:
@@ -471,14 +457,14 @@ cdef double season_evidence(
                 fit[i] += part * (real * cosine[at] + imaginary * sine[at])
                 left += fit[i] * (count[i] * fit[i] - 2.0 * total[i])
                 at = at + k - (period if at + k >= period else 0)
-        best = larger(best, _evidence(left / (m - 2 * k) / (square / m), n, 2 * k, null_share))
+        best = larger(best, _evidence(left / (m - 2 * k) / (square / m), n_known, 2 * k, null_share))
     add_values(x + n_whole, n - n_whole, total, count, &square)
     m = 0
     for i in range(period):
         m += <Py_ssize_t>count[i]
         if count[i] > 0.0:
             explained += total[i] * total[i] / count[i]
-    return larger(best, _evidence((square - explained) / (m - period) / (square / m), n, period, null_share))
+    return larger(best, _evidence((square - explained) / (m - period) / (square / m), n_known, period, null_share))
 
 
 cdef inline void add_values(

@@ -40,7 +40,7 @@ class Panel(SeriesStore):
     ----------
     forecaster : Forecaster or Regressor, optional
         Its settings are used; what it has learned is not. `Forecaster()` if not given; `Forecaster(lags=1)` takes a
-        tenth of the memory and of the time.
+        fraction of the memory and of the time.
     ids : list of text or whole numbers, optional
         Series to begin with.
     n_threads : int, optional

@@ -55,6 +55,8 @@ def check_snapshot(snapshot: Snapshot) -> tuple[Given, list[Id], Iterator[Floats
         if ids:
             header.refuse("it has series, but does not say how long their rows are")
         return given, [], iter(()), None
+    if engine.n_inputs not in (None, n_inputs):
+        header.refuse(f"its series have {n_inputs} {engine.inputs}, but {engine.n_inputs} are named")
     try:
         size = engine.row_size(n_inputs)
     except ValueError as error:

@@ -90,8 +90,8 @@ def _autoregression_var(x: Floats) -> float:
     """Return the variance that an autoregression leaves: equation (N.33)."""
     rows = np.lib.stride_tricks.sliding_window_view(x, design.N_LAGS + 1) if len(x) > design.N_LAGS else x[:0, None]
     rows = rows[~np.isnan(rows).any(axis=1)]
-    if len(rows) < 2 * design.N_LAGS:
-        return np.inf
+    if len(rows) < design.MIN_ROWS:  # what cannot be fitted cannot be beaten
+        return 0.0
     lags, target = rows[:, :-1], rows[:, -1]
     weights = np.linalg.lstsq(lags, target, rcond=1e-12)[0]
     return float(np.sum((target - lags @ weights) ** 2) / (len(rows) - design.N_LAGS))
@@ -99,6 +99,7 @@ def _autoregression_var(x: Floats) -> float:
 
 def _season_evidence(x: Floats, period: int, null_share: float) -> float:
     """Return the log evidence for a season of any shape, or of some waves: equations (N.34) and (N.35)."""
+    n_known = int(np.count_nonzero(~np.isnan(x)))
     whole = x[: len(x) - len(x) % period]  # where waves are orthogonal unless values are missing
     y, phase = _seen(whole, period)
     m = len(y)
@@ -109,11 +110,11 @@ def _season_evidence(x: Floats, period: int, null_share: float) -> float:
         wave = np.exp(2j * np.pi * k * np.arange(period) / period)
         fit += ((1.0 if 2 * k == period else 2.0) / m * (total @ wave) * wave.conj()).real
         share = float(np.sum((y - fit[phase]) ** 2)) / (m - 2 * k) / float(np.mean(y**2))
-        found.append(_gain(share, len(x), 2 * k, null_share))
+        found.append(_gain(share, n_known, 2 * k, null_share))
     y, phase = _seen(x, period)
     means = np.bincount(phase, y, period) / np.maximum(np.bincount(phase, minlength=period), 1)
     share = float(np.sum((y - means[phase]) ** 2)) / (len(y) - period) / float(np.mean(y**2))
-    return max(*found, _gain(share, len(x), period, null_share))
+    return max(*found, _gain(share, n_known, period, null_share))
 
 
 def _seen(x: Floats, period: int) -> tuple[Floats, Integers]:

@@ -177,7 +177,7 @@ class Regressor(Savable):
             runner = self._fitting(before, given)
             features = given.of(runner)
             if runner is before:
-                runner = self._new_runner(before.row.copy(), before.n_features, before.spec)
+                runner = self._new_runner(before.copy_row(), before.n_features, before.spec)
             if keep_weights and runner.spec.is_sparse:
                 raise ParameterError(
                     "keep_weights is True, but a trace keeps no weights where the covariance is not full."
@@ -220,7 +220,7 @@ class Regressor(Savable):
         twin._given_spec, twin._given_features, twin._runner = self._given_spec, self._given_features, None
         runner = self._runner
         if runner is not None:
-            twin._runner = twin._new_runner(runner.row.copy(), runner.n_features, runner.spec)
+            twin._runner = twin._new_runner(runner.copy_row(), runner.n_features, runner.spec)
         return twin
 
     def add_features(self, k: int = 1, *, were_zero: bool = False) -> None:
@@ -338,7 +338,7 @@ class Regressor(Savable):
         header = base_header(kind) | describe_spec(spec, kind) | {"given_features": self._given_features}
         if runner is None:
             return header | {"n_features": None, "n_seen": 0, "feature_names": None, "layout": None}, {}
-        n, row = int(runner.n_features), runner.row.copy()
+        n, row = int(runner.n_features), runner.copy_row()
         shapes = spec.layout.shapes(**spec.dims(n))
         return header | {"n_features": n, "n_seen": int(row[0]), "feature_names": None, "layout": shapes}, {"row": row}
 

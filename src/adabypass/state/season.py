@@ -23,8 +23,12 @@ PERIODS_SEEN = 3
 MIN_PERIOD, MAX_PERIOD = 2, N_PAST // PERIODS_SEEN
 MIN_STEPS, MAX_STRIDE = 12, 512
 """The first number of steps after which a period is looked for, and the maximum number between two searches."""
+MAX_STEPS = 1 << 40
+"""Number of steps up to which they are counted; after it the count goes back by half."""
 N_LAGS = 3
 """Lags of the autoregression that a season has to beat."""
+MIN_ROWS = 12
+"""Minimum number of values, with all of their lags, that it is fitted to; with fewer no season can beat it."""
 MAX_WAVES = 4
 """Maximum number of waves of a smooth season; a season of any shape has a value for each step of the period."""
 MIN_EVIDENCE = 2.0
@@ -137,8 +141,8 @@ class SeasonSpec:
 
     def check_row(self, row: Floats) -> None:
         """Check the counts of a row that was saved, which compiled code indexes with."""
-        for name in ("n_seen", "n_steps", "found_at"):
-            check_count(LAYOUT.scalar(row, name), name, int(MAX_COUNT))
+        for name, most in (("n_seen", int(MAX_COUNT)), ("n_steps", MAX_STEPS - 1), ("found_at", MAX_STEPS)):
+            check_count(LAYOUT.scalar(row, name), name, most)
         period = LAYOUT.scalar(row, "period")
         check_count(period, "period", MAX_PERIOD)
         if 0 < period < MIN_PERIOD:
