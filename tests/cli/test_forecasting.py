@@ -145,6 +145,9 @@ def test_baselines_are_shown_beside_the_models(nile: Path, tmp_path: Path) -> No
         "--out", str(out),
     )  # fmt: skip
     assert tables.read(out).text("model")[-1] == "snaive"
+    done = run("evaluate", str(nile), "--target", "level", "--every", "60", "--models", "lag,ada", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    assert tables.read(out).text("model") == ["lag", "ada"]
     done = run("evaluate", str(nile), "--target", "level", "--models", "snaive")
     assert done.returncode == 2
     assert "--period" in done.stderr

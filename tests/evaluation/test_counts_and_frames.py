@@ -43,8 +43,13 @@ def test_an_evaluation_becomes_a_frame_with_a_row_for_each_step() -> None:
     frame = found.to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame["step"].tolist() == [1, 2, 3, 4]
-    assert frame["n_scored"].tolist() == [found.n_scored(step) for step in range(1, 5)]
-    assert frame["crps"].tolist() == [found.scores(step)["crps"] for step in range(1, 5)]
+    n_origins = 150 - 4 - 3  # 4 values before the first forecast, and 3 steps after the last one's first
+    assert frame["n_origins"].tolist() == [n_origins] * 4
+    assert frame["n_scored"].tolist() == [n_origins - 20] * 4
+    last = np.array([NILE[origin - 1] for origin in range(150 - 4 + 1 - (n_origins - 20), 150 - 4 + 1)])
+    for step, rmse in zip(range(1, 5), frame["rmse"], strict=True):
+        observed = NILE[:150][np.arange(150 - 4 + 1 - (n_origins - 20), 150 - 4 + 1) + step - 1]
+        assert rmse == pytest.approx(np.sqrt(np.mean((last - observed) ** 2)), rel=1e-12)
     assert isinstance(found.to_frame("polars"), pl.DataFrame)
     assert found.to_frame("pyarrow").num_rows == 4
     with pytest.raises((UnknownNameError, MissingExtraError)):

@@ -266,7 +266,8 @@ def test_progress_counts_every_observation(monkeypatch: pytest.MonkeyPatch, n_th
     panel = Panel(Forecaster(lags=1), n_threads=n_threads)
     panel.run(walks(200, 20), progress=done.append)
     assert sum(done) == 200 * 20
-    assert len(done) == 20 or n_threads > 1  # reports of several threads may be joined
+    assert min(done) > 0
+    assert len(done) == 20 if n_threads == 1 else len(done) <= 20  # reports of several threads may be joined
 
 
 def test_threads_may_share_a_panel() -> None:

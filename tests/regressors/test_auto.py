@@ -147,7 +147,7 @@ def test_shares_of_the_drift_rates_add_up_to_one_and_find_the_drift() -> None:
     shares = np.array([moved.history[f"drift_share_{level}"] for level in range(moving._spec.n_drifts)])
     assert shares[:, 30:].sum(axis=0) == approx(1.0)
     assert moved.history["drift"][-1] > 100 * still.history["drift"][-1]
-    assert moved.history["drift"][500:].mean() == approx(0.09, rel=2.0)  # within a step of the grid, e^3.5
+    assert abs(np.log(moved.history["drift"][500:].mean() / 0.09)) < 1.75  # within half a step of the grid, e^3.5
 
 
 def test_a_feature_that_is_constant_at_first_is_learned_when_it_moves() -> None:

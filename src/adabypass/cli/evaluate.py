@@ -16,7 +16,6 @@ from adabypass.evaluation.comparison import MIN_LENGTH_FOR_BASELINES, MIN_PERIOD
 from adabypass.panel.batch import copy_for
 from adabypass.panel.pipeline import map_series
 from adabypass.panel.series import Series, SeriesTable
-from adabypass.regressors.names import MODELS
 from adabypass.tables.text import printable
 from adabypass.timegrid.periods import season_of
 
@@ -106,11 +105,12 @@ def _default(series: Series, period: int | None) -> tuple[str, ...]:
 
 def _check_models(models: tuple[str, ...] | None) -> None:
     """Check that every model is known, and that there is one."""
-    known = ", ".join([*MODELS, *options.BASELINES])
+    names = [*options.MODEL_NAMES, *options.BASELINES]
+    known = ", ".join(names)
     if models is not None and not models:
         raise UnknownNameError(f"no model is named; the models are {known}.")
     for name in models or ():
-        if name not in MODELS and name not in options.BASELINES:
+        if name not in names:
             raise UnknownNameError(f'there is no model "{name}"; the models are {known}.')
 
 

@@ -16,6 +16,7 @@ from adabypass.regressors.names import MODELS
 BASELINES: dict[str, type[Baseline]] = {"naive": Naive, "drift": Drift, "snaive": SeasonalNaive}
 LAG = "lag"
 """The light model: AutoBypass on lag 1."""
+MODEL_NAMES = (*MODELS, LAG)
 BASELINE_HELP = (
     "Baselines: naive repeats the last value, snaive that of a period before, drift adds the mean change so far."
 )
@@ -127,10 +128,10 @@ support_option = click.option(
     help="Bounds that no forecast of --model auto without lags leaves: positive, 0,100, or 0, for no upper bound.",
 )  # fmt: skip
 model_option = click.option(
-    "--model", type=click.Choice([*MODELS, LAG]), default="auto", show_default=True, help=MODEL_HELP
+    "--model", type=click.Choice(MODEL_NAMES), default="auto", show_default=True, help=MODEL_HELP
 )
 model_or_baseline_option = click.option(
-    "--model", type=click.Choice([*MODELS, LAG, *BASELINES]), default="auto", show_default=True,
+    "--model", type=click.Choice([*MODEL_NAMES, *BASELINES]), default="auto", show_default=True,
     help=f"{MODEL_HELP} {BASELINE_HELP}",
 )  # fmt: skip
 period_option = click.option(
