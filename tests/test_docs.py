@@ -62,6 +62,24 @@ def test_pages_about_use_have_examples(page: Path) -> None:
     assert sum(block.count(">>>") for block in python_blocks(page)) >= 4, f"{page.name} has hardly any Python"
 
 
+def test_the_readme_s_code_has_types(tmp_path: Path) -> None:
+    """As its readers would check it: strictly."""
+    examples = doctest.DocTestParser().get_examples("\n".join(python_blocks(ROOT / "README.md")))
+    (tmp_path / "readme.py").write_text("".join(each.source for each in examples))
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--ignore-missing-imports",
+        "--cache-dir",
+        str(ROOT / ".mypy_cache"),
+    ]
+    command += ["--config-file", os.devnull, "--disable-error-code", "import-untyped", str(tmp_path / "readme.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_readme_s_shell_examples_run(tmp_path: Path) -> None:
     """A `tail` that goes on for ever is let go at the end of the file; `log.csv` is longer than it shows by itself."""
     minima = load_dataset("nile").y

@@ -166,7 +166,7 @@ def test_an_error_while_a_pool_is_made_leaves_all_as_it_was(monkeypatch: pytest.
         with pytest.raises(RecursionError):
             panel.update(["a"] * 20, y[40:])
     assert forecaster.n_seen == panel.n_seen[0] == 47  # the one that brings the season to light was not learned
-    assert from_bytes(panel.to_bytes())["a"].to_bytes() == forecaster.to_bytes()  # type: ignore[index]
+    assert from_bytes(panel.to_bytes())["a"].to_bytes() == forecaster.to_bytes()
     forecaster.learn(y[47:])
     panel.update(["a"] * 13, y[47:])
     whole = Forecaster()

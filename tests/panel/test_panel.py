@@ -267,7 +267,7 @@ def test_progress_counts_every_observation(monkeypatch: pytest.MonkeyPatch, n_th
     panel.run(walks(200, 20), progress=done.append)
     assert sum(done) == 200 * 20
     assert min(done) > 0
-    assert len(done) == 20 if n_threads == 1 else len(done) <= 20  # reports of several threads may be joined
+    assert len(done) == 20 if n_threads == 1 else len(done) <= 40  # smaller parts, whose reports may be joined
 
 
 def test_threads_may_share_a_panel() -> None:

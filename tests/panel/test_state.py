@@ -45,7 +45,7 @@ def test_a_header_takes_no_more_memory_than_its_series(
                 from_bytes(data)
         else:
             panel = from_bytes(data)
-            assert len(panel) == 0  # type: ignore[arg-type]
+            assert len(panel) == 0
             assert panel.to_bytes() == data
         assert tracemalloc.get_traced_memory()[1] < LITTLE
     finally:

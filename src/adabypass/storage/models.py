@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from adabypass.errors import StateError
 from adabypass.files import FilePath
@@ -28,7 +29,7 @@ STREAM = "Stream"
 """Kind of the snapshot of a stream's state, which `adabypass stream --state` keeps."""
 
 
-def load(path: FilePath) -> Regressor | Forecaster | Baseline | Panel:
+def load(path: FilePath) -> Any:
     """Load a model, a forecaster or a panel that was saved with `save`; it goes on to the same numbers, bit for bit.
 
     Nothing in the file is executed. A file that is damaged, foreign, or of a newer format is refused with a
@@ -57,7 +58,7 @@ def load(path: FilePath) -> Regressor | Forecaster | Baseline | Panel:
     return _restored(container.read(path))
 
 
-def from_bytes(data: object) -> Regressor | Forecaster | Baseline | Panel:
+def from_bytes(data: object) -> Any:
     """Return the model or forecaster that `to_bytes` made bytes of, as `load` does of a file.
 
     Parameters
@@ -67,7 +68,7 @@ def from_bytes(data: object) -> Regressor | Forecaster | Baseline | Panel:
     return _restored(container.from_bytes(data))
 
 
-def _restored(snapshot: Snapshot) -> Regressor | Forecaster | Baseline | Panel:
+def _restored(snapshot: Snapshot) -> Any:
     snapshot = upgrade(snapshot)
     header = Header(snapshot.header, snapshot.name)
     kind = header.text("kind")
