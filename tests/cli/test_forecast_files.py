@@ -47,7 +47,7 @@ def test_a_blank_exogenous_cell_is_named(path: Path, name: str) -> None:
 def test_no_models_are_nothing_to_evaluate(path: Path) -> None:
     done = command("evaluate", str(path), "--models", "")
     assert done.returncode == 2
-    known = "auto, ada, bypass, evidence, skf, pa, pa1, pa2, naive, drift, snaive"
+    known = "auto, ada, bypass, evidence, skf, pa, pa1, pa2, lag, naive, drift, snaive"
     assert done.stderr == f"adabypass: no model is named; the models are {known}.\n"
 
 

@@ -122,7 +122,7 @@ class Trial:
         self.state, self.errors = folder / "state", folder / "errors"
         self._children = multiprocessing.get_context("forkserver")
         self._children.set_forkserver_preload(["adabypass.cli.stream_kafka", "adabypass.cli.stream", __name__])
-        self._template = Forecaster()
+        self._template = Forecaster(lags=1)
         self._wanted = AnswerFormat(("mean", "sd", "interval"), 0.9, (), 0.001, "k", None)
         self.counts: Counter[str] = Counter()
         self._write_rows()
@@ -148,7 +148,7 @@ class Trial:
     def options(self) -> list[str]:
         """The options of the command."""
         topics = ["--source", self.cluster.url("rows"), "--sink", self.cluster.url("answers")]
-        return [*topics, "--id", "k", "--state", str(self.state), "--every", str(EVERY), "--stop-at-end",
+        return ["--lags", "1", *topics, "--id", "k", "--state", str(self.state), "--every", str(EVERY), "--stop-at-end",
                 "--kafka-config", self.cluster.settings]  # fmt: skip
 
     def attempt(self, kill: Kill | None = None, kill_after: float | None = None) -> int:

@@ -62,13 +62,13 @@ def test_outliers_and_gaps_do_not_hide_a_season() -> None:
 @pytest.mark.parametrize("kind", ["noise", "walk"])
 def test_values_that_are_missing_are_no_evidence(kind: str, share: float) -> None:
     found = []
-    for seed in range(8):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
-        y = rng.normal(size=1024)
+        y = rng.normal(size=700)
         y = y.cumsum() if kind == "walk" else y
-        y[rng.uniform(size=1024) < share] = np.nan
+        y[rng.uniform(size=700) < share] = np.nan
         found.append(found_in(y))
-    assert found.count(0) >= 7
+    assert found.count(0) >= 5
 
 
 def test_a_period_that_is_gone_is_given_up() -> None:
