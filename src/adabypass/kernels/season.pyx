@@ -17,7 +17,7 @@ from adabypass.numerics.special cimport larger, smaller
 
 import numpy as np
 
-from adabypass.numerics.limits import MAX_COUNT as MOST_STEPS
+from adabypass.numerics import limits
 from adabypass.state import season as design
 from adabypass.state.pool import PoolState
 
@@ -46,7 +46,7 @@ cdef double MIN_GAIN = design.MIN_GAIN
 cdef double MAX_DEVIATION = design.MAX_DEVIATION
 cdef double MIN_NULL_SHARE = design.MIN_NULL_SHARE
 cdef double MIN_SHARE = design.MIN_SHARE
-cdef double MAX_COUNT = MOST_STEPS
+cdef double MAX_COUNT = limits.MAX_COUNT
 cdef double MAX_STEPS = design.MAX_STEPS
 cdef double RIDGE = 1e-12
 
