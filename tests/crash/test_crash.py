@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.crash.trials import CASES
 
-N_KILLS, N_FAULTS, N_FULL = 12, 12, 4
+N_KILLS, N_FAULTS, N_FULL = 10, 8, 4
 
 
 def test_whatever_ends_a_stream_no_answered_row_is_lost_and_none_learned_twice() -> None:

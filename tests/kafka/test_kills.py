@@ -10,7 +10,7 @@ import pytest
 from tests.kafka.trials import STAGES
 
 pytest.importorskip("confluent_kafka", reason="topics of Kafka need confluent-kafka")
-N_KILLS, N_ROWS = 4, 20_000
+N_KILLS, N_ROWS = 4, 10_000
 
 
 def test_whenever_a_stream_is_killed_each_row_is_learned_once_and_answered_once() -> None:
