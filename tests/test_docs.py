@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adabypass import load_dataset, tables
+from adabypass import load_dataset
+from adabypass.data import write_table
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
@@ -84,7 +85,7 @@ def test_the_readme_s_shell_examples_run(tmp_path: Path) -> None:
     """A `tail` that goes on for ever is let go at the end of the file; `log.csv` is longer than it shows by itself."""
     minima = load_dataset("nile").y
     days = np.datetime64("2024-01-01") + np.arange(60)
-    tables.write({"day": days, "sold": minima[:60]}, tmp_path / "sales.csv")
+    write_table({"day": days, "sold": minima[:60]}, tmp_path / "sales.csv")
     (tmp_path / "log.csv").write_text("load\n" + "".join(f"{y}\n" for y in minima[:30]))
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     lines = [re.sub(r"(tail.*) -f ", r"\1 ", line) for line in shell_lines(ROOT / "README.md")]

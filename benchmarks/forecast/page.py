@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adabypass import tables
+from adabypass.data import write_table
 from benchmarks.forecast.measures import MEASURES
 from benchmarks.forecast.problems import Problem
 from benchmarks.forecast.summary import Scores, frequencies, mean, n_failed, names_of
@@ -107,7 +107,7 @@ def save_scores(scores: Scores, given: Sequence[Problem], path: Path) -> None:
         "frequency": np.array([problem.frequency for _, problem, _ in rows]),
         "series": np.array([problem.name for _, problem, _ in rows]),
     } | {measure: np.array([values[measure] for _, _, values in rows]) for measure in MEASURES}
-    tables.write(columns, path)
+    write_table(columns, path)
 
 
 def _versions() -> str:

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 from click.testing import CliRunner
 
-from adabypass import load_dataset, tables
+from adabypass import load_dataset
 from adabypass.cli import commands
+from adabypass.data import read_table
 from tests.cli.in_process import program as command
 
 
@@ -55,7 +56,7 @@ def test_a_series_is_written_to_a_file_and_read_back(tmp_path: Path) -> None:
         done = CliRunner().invoke(commands, ["datasets", name, "--out", str(out)])
         assert done.exit_code == 0
         assert f"rows are in {out}" in done.stderr
-        table, series = tables.read(out), load_dataset(name)
+        table, series = read_table(out), load_dataset(name)
         assert (table.times("time") == series.time).all()
         assert np.array_equal(table.numbers("y"), series.y, equal_nan=True)
         if series.x is not None:

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adabypass import load_dataset, plots, tables
+from adabypass import load_dataset, plots
 from adabypass.cli import forecast as cli_forecast
+from adabypass.data import from_frame
 from adabypass.panel.columns import Columns
 from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import SeriesTable
@@ -103,7 +104,7 @@ def test_an_error_about_times_names_the_file(path: Path) -> None:
 
 def test_a_picture_shows_times_in_the_zone_of_the_series(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     time = pd.date_range("2024-07-01", periods=30, freq="h", tz="Asia/Tokyo")
-    panel = SeriesTable(tables.from_frame(pd.DataFrame({"ds": time, "y": np.arange(30.0)})), Columns())
+    panel = SeriesTable(from_frame(pd.DataFrame({"ds": time, "y": np.arange(30.0)})), Columns())
     drawn: list[Any] = []
     monkeypatch.setattr(plots, "save", lambda ax, path: drawn.append(ax))
     cli_forecast._draw(*forecast_series(panel, 3).first, tmp_path / "ahead.png")

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 from pytest import approx
 
-from adabypass import Forecaster, load_dataset, tables
+from adabypass import Forecaster, load_dataset
+from adabypass.data import read_table, write_table
 from tests.cli.in_process import program as run
 
 COMMAND = [sys.executable, "-m", "adabypass"]
@@ -20,7 +21,7 @@ COMMAND = [sys.executable, "-m", "adabypass"]
 def nile(tmp_path: Path) -> Path:
     series = load_dataset("nile")
     path = tmp_path / "nile.csv"
-    tables.write({"year": series.time, "level": series.y}, path)
+    write_table({"year": series.time, "level": series.y}, path)
     return path
 
 
@@ -118,7 +119,7 @@ def test_models_are_compared(nile: Path, tmp_path: Path) -> None:
     assert lines[0].rstrip() == "663 observations, one step ahead: 642 of 662 forecasts scored; the first 20 skipped"
     assert [line.split()[0] for line in lines[1:]] == ["model", "auto", "skf", "pa"]
     assert "p = " in lines[3]
-    assert tables.read(out).text("model") == ["auto", "skf", "pa"]
+    assert read_table(out).text("model") == ["auto", "skf", "pa"]
     assert run("evaluate", str(nile), "--models", "auto,nope").returncode == 2
 
 
@@ -130,24 +131,24 @@ def test_a_score_says_of_how_many_forecasts_it_is(tmp_path: Path) -> None:
             "evaluate", str(path), "--horizon", horizon, "--lags", "1", "--models", "auto,skf", "--out", str(out)
         )
         assert done.stdout.startswith(f"60 observations, {horizon} steps ahead: {n} of {n + 20} forecasts scored;")
-        assert tables.read(out).numbers("n_scored").tolist() == [n] * 2
-        assert tables.read(out).numbers("n_skipped").tolist() == [20] * 2
+        assert read_table(out).numbers("n_scored").tolist() == [n] * 2
+        assert read_table(out).numbers("n_skipped").tolist() == [20] * 2
 
 
 def test_baselines_are_shown_beside_the_models(nile: Path, tmp_path: Path) -> None:
     out = tmp_path / "scores.csv"
     done = run("evaluate", str(nile), "--target", "level", "--every", "60", "--skip", "0", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    assert tables.read(out).text("model") == ["auto", "naive", "drift"]
+    assert read_table(out).text("model") == ["auto", "naive", "drift"]
     assert "after every 60th observation" in done.stdout
     done = run(
         "evaluate", str(nile), "--target", "level", "--every", "60", "--period", "11", "--horizon", "2", "--skip", "0",
         "--out", str(out),
     )  # fmt: skip
-    assert tables.read(out).text("model")[-1] == "snaive"
+    assert read_table(out).text("model")[-1] == "snaive"
     done = run("evaluate", str(nile), "--target", "level", "--every", "60", "--models", "lag,ada", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    assert tables.read(out).text("model") == ["lag", "ada"]
+    assert read_table(out).text("model") == ["lag", "ada"]
     done = run("evaluate", str(nile), "--target", "level", "--models", "snaive")
     assert done.returncode == 2
     assert "--period" in done.stderr
@@ -156,10 +157,10 @@ def test_baselines_are_shown_beside_the_models(nile: Path, tmp_path: Path) -> No
 def test_times_tell_the_period_of_a_season(tmp_path: Path) -> None:
     path, out = tmp_path / "months.csv", tmp_path / "scores.csv"
     months = np.datetime64("2010-01", "M") + np.arange(72)
-    tables.write({"ds": months.astype("M8[D]"), "y": load_dataset("nile").y[:72]}, path)
+    write_table({"ds": months.astype("M8[D]"), "y": load_dataset("nile").y[:72]}, path)
     done = run("evaluate", str(path), "--out", str(out), "--skip", "5")
     assert done.returncode == 0, done.stderr
-    assert tables.read(out).text("model")[-1] == "snaive"
+    assert read_table(out).text("model")[-1] == "snaive"
 
 
 def test_a_baseline_forecasts_a_file(nile: Path) -> None:
@@ -175,13 +176,13 @@ def test_a_calendar_and_other_columns_are_evaluated_as_they_are_forecast(tmp_pat
     rain = rng.normal(size=240)
     y = 5 * np.sin(2 * np.pi * np.arange(240) / 24) + 3 * rain + 0.1 * rng.normal(size=240)
     path, out = tmp_path / "hours.csv", tmp_path / "scores.csv"
-    tables.write({"ds": hours.astype("M8[s]"), "y": y, "rain": rain}, path)
+    write_table({"ds": hours.astype("M8[s]"), "y": y, "rain": rain}, path)
     done = run(
         "evaluate", str(path), "--exog", "rain", "--calendar", "day", "--horizon", "6", "--every", "5",
         "--models", "auto,naive", "--skip", "10", "--out", str(out),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    ours, naive = tables.read(out).numbers("rmse")
+    ours, naive = read_table(out).numbers("rmse")
     assert ours < 1.0 < naive
 
 

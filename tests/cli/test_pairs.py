@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from adabypass import tables
 from adabypass.cli import commands
+from adabypass.data import write_table
 from adabypass.errors import PriceError, UnknownNameError
 from adabypass.experiments import pairs
 
@@ -19,7 +19,7 @@ def file(tmp_path: Path) -> Path:
     x = 50 * np.exp(np.cumsum(rng.normal(0, 0.01, 150)))
     days = np.datetime64("2020-01-01") + np.arange(150)
     path = tmp_path / "prices.csv"
-    tables.write({"date": days, "GLD": 2 * x + rng.normal(0, 2, 150), "GDX": x}, path)
+    write_table({"date": days, "GLD": 2 * x + rng.normal(0, 2, 150), "GDX": x}, path)
     return path
 
 

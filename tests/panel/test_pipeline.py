@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass import AutoBypass, Forecaster, SequentialKalman, forecast, load_dataset, tables
+from adabypass import AutoBypass, Forecaster, SequentialKalman, forecast, load_dataset
+from adabypass.data import from_frame
 from adabypass.errors import AdabypassError, BadCellError, NotEnoughDataError, ParameterError, SeriesWarning
 from adabypass.panel.columns import Columns
 from adabypass.panel.pipeline import forecast_series, map_series
@@ -70,7 +71,7 @@ def test_a_learned_forecaster_is_copied_and_forgets() -> None:
 
 
 def test_progress_is_reported_for_every_series_failures_included() -> None:
-    panel, done = SeriesTable(tables.from_frame(WITH_A_SHORT_ONE), Columns()), list[int]()
+    panel, done = SeriesTable(from_frame(WITH_A_SHORT_ONE), Columns()), list[int]()
     found = forecast_series(panel, 1, progress=done.append)
     assert sum(done) == 3
     assert [failure.series for failure in found.failures] == ["short"]
@@ -82,7 +83,7 @@ def test_errors_that_are_not_of_this_library_are_not_hidden() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        map_series(SeriesTable(tables.from_frame(WITH_A_SHORT_ONE), Columns()), work)
+        map_series(SeriesTable(from_frame(WITH_A_SHORT_ONE), Columns()), work)
 
 
 DAYS = np.arange("2024-01-01", "2024-02-10", dtype="M8[D]")

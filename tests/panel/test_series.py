@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from pytest import approx
 
-from adabypass import Forecaster, SequentialKalman, forecast, load_dataset, tables
+from adabypass import Forecaster, SequentialKalman, forecast, load_dataset
+from adabypass.data import from_frame
 from adabypass.errors import (
     AdabypassError,
     IrregularTimeError,
@@ -135,11 +136,11 @@ def test_a_constant_series_is_forecast_as_such() -> None:
 def test_rows_of_a_series_may_be_anywhere() -> None:
     ids = ["b", "b", "a", "b", "a", "c", "c", "b"]
     for given in (ids, np.array(ids, dtype=object), np.array(ids), [{"a": 1, "b": 2, "c": 3}[each] for each in ids]):
-        table = SeriesTable(tables.from_frame({"unique_id": given, "y": np.arange(8.0)}), Columns())
+        table = SeriesTable(from_frame({"unique_id": given, "y": np.arange(8.0)}), Columns())
         assert [table.series(name).y.tolist() for name in table.names] == [[0, 1, 3, 7], [2, 4], [5, 6]]
 
 
 def test_equal_ids_of_other_types_are_other_series() -> None:
     ids = np.array([1, 1, True, True, 1.0, 1], dtype=object)
-    table = SeriesTable(tables.from_frame({"unique_id": ids, "y": np.arange(6.0)}), Columns())
+    table = SeriesTable(from_frame({"unique_id": ids, "y": np.arange(6.0)}), Columns())
     assert {name: table.series(name).y.tolist() for name in table.names} == {"1": [0, 1, 5], "True": [2, 3], "1.0": [4]}

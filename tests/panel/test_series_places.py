@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from adabypass import forecast, load_dataset, tables
+from adabypass import forecast, load_dataset
+from adabypass.data import from_frame
 from adabypass.errors import BadCellError, NotEnoughDataError
 from adabypass.panel.columns import Columns
 from adabypass.panel.series import SeriesTable
@@ -13,7 +14,7 @@ NILE = load_dataset("nile").y[:40]
 
 def test_what_is_known_of_the_future_goes_with_its_time() -> None:
     """Time 6 is left out: the value of time 7 must not be taken for it."""
-    table = tables.from_frame({"ds": [1, 2, 3, 4, 5, 7], "y": [1.0, 2.0, 1.0, 2.0, np.nan, np.nan], "x": range(6)})
+    table = from_frame({"ds": [1, 2, 3, 4, 5, 7], "y": [1.0, 2.0, 1.0, 2.0, np.nan, np.nan], "x": range(6)})
     series = SeriesTable(table, Columns(exog=("x",))).series("")
     assert series.future_exog is not None
     np.testing.assert_array_equal(series.future_exog[:, 0], [4.0, np.nan, 5.0])

@@ -11,7 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from adabypass import forecast, load_dataset, tables
+from adabypass import forecast, load_dataset
+from adabypass.data import from_frame, read_table, write_table
 from adabypass.errors import BadCellError, IrregularTimeError, TimeRangeError
 from adabypass.panel.columns import Columns
 from adabypass.panel.pipeline import forecast_series
@@ -53,7 +54,7 @@ def test_days_of_utc_in_another_zone_are_counted_in_utc() -> None:
 
 def test_a_day_that_is_left_out_is_a_gap_in_local_time() -> None:
     days = pd.date_range("2024-03-25", periods=20, freq="D", tz=BERLIN).delete(6)  # the day of the clock change
-    table = tables.from_frame(pd.DataFrame({"ds": days, "y": Y[:19]}))
+    table = from_frame(pd.DataFrame({"ds": days, "y": Y[:19]}))
     assert np.flatnonzero(np.isnan(SeriesTable(table, Columns()).series("").y)).tolist() == [6]
 
 
@@ -93,10 +94,10 @@ def test_text_with_an_offset_comes_back_with_it(times: list[str], expected: str,
     data = {"ds": np.array(times), "y": Y[: len(times)]}
     assert forecast(data, 1)["ds"].tolist() == [expected]
     assert forecast(pd.DataFrame(data), 1)["ds"].tolist() == [expected]
-    tables.write(data, tmp_path / "in.csv")
-    found = forecast_series(SeriesTable(tables.read(tmp_path / "in.csv"), Columns()), 1)
-    tables.write(found.columns, tmp_path / "out.csv")
-    assert tables.read(tmp_path / "out.csv").text("ds") == [expected]
+    write_table(data, tmp_path / "in.csv")
+    found = forecast_series(SeriesTable(read_table(tmp_path / "in.csv"), Columns()), 1)
+    write_table(found.columns, tmp_path / "out.csv")
+    assert read_table(tmp_path / "out.csv").text("ds") == [expected]
 
 
 def test_series_may_have_offsets_of_their_own() -> None:
@@ -111,7 +112,7 @@ def test_series_may_have_offsets_of_their_own() -> None:
 def test_the_calendar_is_that_of_local_time() -> None:
     """Noon in Tokyo is 3 in the morning of UTC; the cosine of noon is -1."""
     hours = pd.date_range("2024-01-01 12:00", periods=3, freq="D", tz="Asia/Tokyo")
-    table = tables.from_frame(pd.DataFrame({"ds": hours, "y": Y[:3]}))
+    table = from_frame(pd.DataFrame({"ds": hours, "y": Y[:3]}))
     series = SeriesTable(table, Columns(calendar=("day",))).series("")
     assert series.exog is not None
     np.testing.assert_allclose(series.exog, [[0, -1]] * 3, atol=1e-12)

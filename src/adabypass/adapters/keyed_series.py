@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adabypass.data.grid import MAX_GAP
 from adabypass.forecasting import Forecaster
 from adabypass.results.columns import column_names
 from adabypass.storage import from_bytes
-from adabypass.timegrid.grid import MAX_GAP
 from adabypass.validation import Floats, Integers
 
 

@@ -6,10 +6,10 @@ from typing import Any, Self
 import numpy as np
 
 from adabypass.adapters.seasonal import Lags, make_forecaster
+from adabypass.data.periods import periods_in
 from adabypass.distributions.predictive import Predictive
 from adabypass.errors import MissingExtraError, ParameterError
 from adabypass.results.forecast import Forecast
-from adabypass.timegrid.periods import periods_in
 
 try:
     import pandas as pd

@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from adabypass.cli import terminal
+from adabypass.data.text import printable
 from adabypass.errors import AdabypassError
-from adabypass.tables.text import printable
 
 COMMANDS = ("forecast", "evaluate", "stream", "inspect", "datasets", "reproduce")
 """In the order in which help lists them."""

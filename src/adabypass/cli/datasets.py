@@ -4,8 +4,8 @@ import click
 import numpy as np
 from rich.table import Table
 
-from adabypass import tables
 from adabypass.cli import outputs, terminal
+from adabypass.data import Array
 from adabypass.datasets import NAMES, Dataset, load_dataset
 
 HEADINGS = ("name", "length", "missing", "units", "what", "origin")
@@ -28,12 +28,12 @@ def datasets(name: str | None, out: str | None) -> None:
         _print_list([_row(load_dataset(each)) for each in NAMES])
         return
     series = load_dataset(name)
-    outputs.write_table(_columns(series), out or outputs.STANDARD)
+    outputs.write_columns(_columns(series), out or outputs.STANDARD)
     if out not in (None, outputs.STANDARD):
         terminal.note(f"{len(series.y)} rows are in {out}")
 
 
-def _columns(series: Dataset) -> dict[str, tables.Array]:
+def _columns(series: Dataset) -> dict[str, Array]:
     columns = {"time": series.time, "y": series.y}
     if series.x is not None:
         several = series.x.shape[1] > 1

@@ -8,16 +8,16 @@ import click
 import numpy as np
 from rich.table import Table
 
-from adabypass import tables
 from adabypass.cli import options, outputs, terminal
+from adabypass.data import read_table
+from adabypass.data.periods import season_of
+from adabypass.data.text import printable
 from adabypass.errors import UnknownNameError
 from adabypass.evaluation import Comparison, compare
 from adabypass.evaluation.comparison import MIN_LENGTH_FOR_BASELINES, MIN_PERIODS
 from adabypass.panel.batch import copy_for
 from adabypass.panel.pipeline import map_series
 from adabypass.panel.series import Series, SeriesTable
-from adabypass.tables.text import printable
-from adabypass.timegrid.periods import season_of
 
 DEFAULT = ("auto", "naive", "drift")
 """What is compared unless models are named, besides snaive where the period is known."""
@@ -67,7 +67,7 @@ def evaluate(
         options.forecaster, lags=lags, seasonal_lags=seasonal_lags, difference=difference, missing=missing, exog=(),
         period=period,
     )  # fmt: skip
-    panel = SeriesTable(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
+    panel = SeriesTable(read_table(file), options.columns(target, time, key, exog, calendar, freq))
     n = 2 * len(panel.table) * len(models or DEFAULT)  # forecast, then scored
     with terminal.progress("forecasting and scoring", n) as advance:
 
@@ -84,7 +84,7 @@ def evaluate(
 
         results, failures = map_series(panel, work, n_threads=None)
     if out is not None:
-        outputs.write_table(_columns(results), out)
+        outputs.write_columns(_columns(results), out)
     if out != outputs.STANDARD:
         for series, comparison in results:
             terminal.console().print(_table(series, comparison, horizon))

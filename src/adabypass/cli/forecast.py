@@ -8,12 +8,12 @@ import click
 import numpy as np
 from rich.table import Table
 
-from adabypass import tables
 from adabypass.cli import options, outputs, terminal
+from adabypass.data import read_table
+from adabypass.data.text import printable
 from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.results.forecast import Forecast
-from adabypass.tables.text import printable
 
 
 @click.command(short_help="Forecast the next values of every series in a file.")
@@ -53,7 +53,7 @@ def forecast(
             "--seasonal-lags instead."
         )
     options.check_automatic_only(model, lags, seasonal_lags, difference, support=support)
-    panel = SeriesTable(tables.read(file), options.columns(target, time, key, exog, calendar, freq))
+    panel = SeriesTable(read_table(file), options.columns(target, time, key, exog, calendar, freq))
     template = options.make_forecaster(
         model,
         period,
@@ -66,7 +66,7 @@ def forecast(
     if out is None and sys.stdout.isatty():
         terminal.console().print(_table(found.columns))
     else:
-        outputs.write_table(found.columns, out or outputs.STANDARD)
+        outputs.write_columns(found.columns, out or outputs.STANDARD)
     if out not in (None, outputs.STANDARD):
         terminal.note(f"{len(next(iter(found.columns.values())))} forecasts are in {out}")
     if plot is not None:

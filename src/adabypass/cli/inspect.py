@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from adabypass.cli import outputs
+from adabypass.data.text import printable
 from adabypass.storage.inspection import inspect as inspect_file
-from adabypass.tables.text import printable
 
 LABELS = {
     "file": "file",

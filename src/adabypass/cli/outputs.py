@@ -15,11 +15,11 @@ from typing import Any
 import click
 import numpy as np
 
-from adabypass import tables
 from adabypass.cli import terminal
+from adabypass.data import write_table
+from adabypass.data.reading import ending
+from adabypass.data.text import printable
 from adabypass.errors import MissingExtraError
-from adabypass.tables.reading import ending
-from adabypass.tables.text import printable
 
 PICTURES = (".png", ".pdf", ".svg")
 STANDARD = "-"
@@ -111,11 +111,11 @@ def check_not_input(out: str | None) -> None:
         raise click.UsageError(f"{what} is the file of standard input: every answer would be a row again.")
 
 
-def write_table(columns: dict[str, Any], out: str) -> None:
+def write_columns(columns: dict[str, Any], out: str) -> None:
     """Write columns to a file or, as CSV, to standard output; on a terminal, without characters that it would obey."""
     if out == STANDARD and sys.stdout.isatty():
         columns = {printable(name): _shown_column(column) for name, column in columns.items()}
-    tables.write(columns, out)
+    write_table(columns, out)
 
 
 def _shown_column(column: Any) -> Any:

@@ -8,8 +8,8 @@ from rich.table import Table
 from adabypass.cli import outputs, terminal
 from adabypass.cli.reproduce_pairs import pairs
 from adabypass.cli.reproduce_wind import wind
+from adabypass.data.text import printable
 from adabypass.experiments import nile as nile_study
-from adabypass.tables.text import printable
 
 
 @click.group()

@@ -6,12 +6,12 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from adabypass import tables
 from adabypass.cli import outputs, terminal
+from adabypass.data import read_table
+from adabypass.data.text import printable
 from adabypass.errors import PriceError
 from adabypass.experiments import pairs as study
 from adabypass.experiments.backtest import Backtest
-from adabypass.tables.text import printable
 
 EMBEDDED = (
     "The prices of GLD and GDX may not be embedded, so this is the same study of gold and silver, 1977-2012, and the "
@@ -63,7 +63,7 @@ def pairs(file: str | None, y: str, x: str, date: str, band: study.Band, out: Pa
 
 def read_prices(file: str, y: str, x: str, date: str) -> study.Prices:
     """Read two columns of prices and their days."""
-    table = tables.read(file)
+    table = read_table(file)
     try:
         return study.prices(table.numbers(y), table.numbers(x), table.times(date), names=(y, x))
     except PriceError as error:

@@ -12,8 +12,8 @@ from adabypass.cli.kafka_options import kafka_options
 from adabypass.cli.stream_input import StopSignals
 from adabypass.cli.stream_loop import StreamRunner
 from adabypass.cli.stream_output import DEFAULT_FIELDS, AnswerFormat, FieldNames
+from adabypass.data.reading import ending
 from adabypass.forecasting import Forecaster
-from adabypass.tables.reading import ending
 
 DEFAULT_QUANTILES = "5,25,50,75,95"
 FALSE_ALARMS = 0.001

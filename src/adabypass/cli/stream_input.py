@@ -14,9 +14,9 @@ from types import FrameType
 from typing import Any, BinaryIO, NoReturn, Protocol, TypeAlias
 
 from adabypass.cli import options
+from adabypass.data import cells
+from adabypass.data.times import times
 from adabypass.errors import BadCellError
-from adabypass.tables import cells
-from adabypass.tables.times import times
 
 TIME_HINT = "write times as in 2014-02-01 or 2014-02-01T13:30 (ISO 8601), or as plain numbers"
 MAX_ID_LENGTH = 10_000

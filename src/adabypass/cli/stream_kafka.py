@@ -12,11 +12,11 @@ from adabypass.adapters.kafka import Answer, Topic, TopicReader, TopicWriter
 from adabypass.adapters.kafka.client import OWN
 from adabypass.cli import terminal
 from adabypass.cli.stream_input import StopSignals
+from adabypass.data.rows import OnAbsent, OnBadRow, parse_object
+from adabypass.data.table import no_such_column
 from adabypass.errors import ParameterError, TableError
 from adabypass.snapshots.header import Header
 from adabypass.storage.positions import Positions, offsets_by_partition, pack, unpack
-from adabypass.tables.rows import OnAbsent, OnBadRow, parse_object
-from adabypass.tables.table import no_such_column
 
 if TYPE_CHECKING:
     from adabypass.cli.stream import StreamOptions

@@ -19,14 +19,14 @@ from adabypass.cli.stream_input import (
 )
 from adabypass.cli.stream_output import AnswerFormat
 from adabypass.cli.stream_sinks import GrowingFile, ParquetFile, Sink, StandardOutput, WholeFile, encoding
+from adabypass.data import cells
+from adabypass.data.reading import STANDARD_INPUT, standard_input
+from adabypass.data.rows import Rows, open_rows
 from adabypass.errors import AdabypassError, BrokerError, StateError, TableError
 from adabypass.forecasting import Forecaster
 from adabypass.storage.journal import pack
 from adabypass.storage.series import Row, Series, StreamPanel
 from adabypass.storage.stream import Answers, DurableStream
-from adabypass.tables import cells
-from adabypass.tables.reading import STANDARD_INPUT, standard_input
-from adabypass.tables.rows import Rows, open_rows
 
 if TYPE_CHECKING:
     from adabypass.cli.stream import StreamOptions

@@ -8,9 +8,9 @@ from math import isnan
 from typing import Any, NamedTuple
 
 from adabypass.cli.options import ParamType
+from adabypass.data.text import printable
 from adabypass.results.columns import interval_names, quantile_name
 from adabypass.storage.series import Row
-from adabypass.tables.text import printable
 
 FIELDS = ("mean", "sd", "interval", "quantiles", "log_score", "surprise", "anomaly", "change")
 DEFAULT_FIELDS = ("mean", "sd", "interval")

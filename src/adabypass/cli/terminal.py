@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from adabypass.tables.text import printable
+from adabypass.data.text import printable
 
 MISTAKE, INCOMPLETE, INTERRUPTED = 2, 3, 130
 """Exit codes besides 0; `adabypass --help` explains them."""

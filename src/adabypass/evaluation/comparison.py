@@ -6,6 +6,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from adabypass.data import frames
+from adabypass.data.freq import Freq
+from adabypass.data.periods import season_of
 from adabypass.errors import ParameterError
 from adabypass.evaluation.diebold_mariano import MIN_PAIRS, Difference, difference
 from adabypass.evaluation.observations import observations
@@ -16,9 +19,6 @@ from adabypass.panel.columns import TARGET
 from adabypass.panel.pipeline import as_forecaster
 from adabypass.regressors import Regressor
 from adabypass.results.trace import Scores
-from adabypass.tables import frames
-from adabypass.timegrid.freq import Freq
-from adabypass.timegrid.periods import season_of
 from adabypass.validation import Floats, check_flag, check_function, check_int, shown
 
 MIN_LENGTH_FOR_BASELINES = 20

@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from adabypass import tables
+from adabypass.data import from_frame
+from adabypass.data.freq import Freq
 from adabypass.evaluation.prequential import SKIP, evaluate
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.panel.batch import copy_for
@@ -14,7 +15,6 @@ from adabypass.panel.forecasts import check_on_error, report
 from adabypass.panel.pipeline import as_forecaster, map_series
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.regressors import Regressor
-from adabypass.timegrid.freq import Freq
 from adabypass.validation import Floats
 
 
@@ -68,7 +68,7 @@ def evaluate_frame(
     """
     check_on_error(on_error)
     template = as_forecaster(forecaster)
-    table = tables.from_frame(data)
+    table = from_frame(data)
     panel = SeriesTable(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
 
     def work(series: Series) -> dict[str, Floats]:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from adabypass import tables
+from adabypass.data import from_frame
+from adabypass.data.freq import Freq
 from adabypass.errors import ParameterError
 from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.panel.columns import Columns, as_names
 from adabypass.panel.series import SeriesTable
-from adabypass.timegrid.freq import Freq
 from adabypass.validation import Floats
 
 
@@ -32,7 +32,7 @@ def observations(
         series = check_series(data, "data")
         return Observations(series, None if exog is None else check_exog(exog, len(series), None, None, "mean"), None)
     panel = SeriesTable(
-        tables.from_frame(data),
+        from_frame(data),
         Columns(target, time, None, () if exog is None else as_names(exog, "exog"), cycles, freq),
     )
     if len(panel) > 1:

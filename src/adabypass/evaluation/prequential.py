@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adabypass.data import frames
+from adabypass.data.freq import Freq
 from adabypass.distributions.predictive import concatenate
 from adabypass.errors import NotEnoughDataError, ParameterError
 from adabypass.evaluation.observations import observations
@@ -15,8 +17,6 @@ from adabypass.panel.columns import TARGET
 from adabypass.panel.pipeline import as_forecaster
 from adabypass.regressors import Regressor
 from adabypass.results.trace import Scores, Trace
-from adabypass.tables import frames
-from adabypass.timegrid.freq import Freq
 from adabypass.validation import Floats, Integers, check_function, check_int, shown
 
 SKIP = 20

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adabypass.data import frames
 from adabypass.distributions.base import check_level, interval_tails
 from adabypass.distributions.component import UNBOUNDED
 from adabypass.distributions.mixture import Mixture
@@ -13,7 +14,6 @@ from adabypass.numerics.limits import MAX_VALUE
 from adabypass.state.structure_forecasts import students
 from adabypass.state.structure_row import LAYOUT, StructureSpec
 from adabypass.state.structures import Structure
-from adabypass.tables import frames
 from adabypass.validation import Floats
 
 MAX_SHOWN_STEPS = 1000

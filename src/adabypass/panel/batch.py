@@ -5,6 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adabypass.data import Column
+from adabypass.data.frequencies import Frequency
+from adabypass.data.periods import periods_of
 from adabypass.errors import AdabypassError
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.forecasting.observations import too_short
@@ -12,9 +15,6 @@ from adabypass.panel.panel import Panel
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.panel.threads import in_threads
 from adabypass.results.forecast import Forecast
-from adabypass.tables import Column
-from adabypass.timegrid.frequencies import Frequency
-from adabypass.timegrid.periods import periods_of
 from adabypass.validation import Floats
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from adabypass.data import Table
 from adabypass.errors import ParameterError
-from adabypass.tables import Table
 from adabypass.validation import as_tuple, shown
 
 TIME, ID, TARGET = "ds", "unique_id", "y"

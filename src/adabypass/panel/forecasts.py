@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from adabypass import tables
+from adabypass.data import from_frame
+from adabypass.data.freq import Freq
 from adabypass.errors import ParameterError, SeriesWarning
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.panel.batch import Failure
@@ -15,7 +16,6 @@ from adabypass.panel.pipeline import as_forecaster, forecast_series
 from adabypass.panel.series import SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.state.series import Missing
-from adabypass.timegrid.freq import Freq
 from adabypass.validation import check_int, shown
 
 MAX_HORIZON = 100_000
@@ -92,7 +92,7 @@ def forecast(
     """
     horizon = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
     check_on_error(on_error)
-    table = tables.from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
+    table = from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
     panel = SeriesTable(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
     template = as_forecaster(forecaster, missing=missing, period=period, support=support)
     found = forecast_series(panel, horizon, template, levels, quantiles, n_threads=n_threads)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from adabypass import tables
+from adabypass.data import from_frame
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.files import FilePath
 from adabypass.forecasting import Forecaster
@@ -180,7 +180,7 @@ class Panel(SeriesStore):
         """
         check_flag(keep_trace, "keep_trace")
         check_function(progress, "progress")
-        table = SeriesTable(tables.from_frame(data), Columns(target, time, id, as_names(exog, "exog")))
+        table = SeriesTable(from_frame(data), Columns(target, time, id, as_names(exog, "exog")))
         names = table.names
         every = [table.series(name) for name in names]
         chosen = check_distinct(check_ids(table.ids(names, 1) if table.columns.id is not None else [""]))

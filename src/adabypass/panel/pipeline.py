@@ -5,6 +5,7 @@ from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
+from adabypass.data import Column, ZonedTimes
 from adabypass.errors import AdabypassError, ParameterError
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.panel.ahead import check_levels, check_quantiles
@@ -14,7 +15,6 @@ from adabypass.panel.threads import check_threads, in_threads
 from adabypass.regressors import Regressor
 from adabypass.results.columns import column_names
 from adabypass.results.forecast import Forecast
-from adabypass.tables import Column, ZonedTimes
 from adabypass.validation import shown
 
 T = TypeVar("T")

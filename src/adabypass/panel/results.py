@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from adabypass.data import frames
 from adabypass.distributions.predictive import Predictive
 from adabypass.results.columns import column_names
-from adabypass.tables import frames
 from adabypass.validation import Floats
 
 Id = str | int

@@ -5,13 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adabypass import timegrid
+from adabypass.data import Array, Column, Grid, Table, ZonedTimes, calendar_features, regular_grid
+from adabypass.data.cells import as_list, text
+from adabypass.data.times import show_time
+from adabypass.data.zones import Times, Zone
 from adabypass.errors import NotEnoughDataError
 from adabypass.panel.columns import Columns
-from adabypass.tables import Array, Column, Table, ZonedTimes
-from adabypass.tables.cells import as_list, text
-from adabypass.tables.times import show_time
-from adabypass.tables.zones import Times, Zone
 from adabypass.validation import Floats
 
 
@@ -63,7 +62,7 @@ class Series(NamedTuple):
                 )
             parts.append(given[:horizon])
         if self.columns.calendar:
-            parts.append(timegrid.calendar(self.local(self.following(horizon)), self.columns.calendar)[0])
+            parts.append(calendar_features(self.local(self.following(horizon)), self.columns.calendar)[0])
         return np.column_stack(parts) if parts else None
 
     def check_exog(self, horizon: int, remedy: str) -> None:
@@ -110,7 +109,7 @@ class SeriesTable:
         self._times = None if self.columns.time is None else table.zoned_times(self.columns.time)
         exog = [table.numbers(name) for name in self.columns.exog]
         self._exog = np.column_stack(exog) if exog else None
-        self._grids: dict[tuple[str, bytes], timegrid.Grid] = {}
+        self._grids: dict[tuple[str, bytes], Grid] = {}
         self._rows = {"": np.arange(len(table))} if self.columns.id is None else _rows_by_id(table, self.columns.id)
 
     def __len__(self) -> int:
@@ -153,13 +152,13 @@ class SeriesTable:
             return Series(name, y, x, None, future, columns, rows, self.table)
         time = grid.time[: len(y)]
         if columns.calendar:
-            cycles = timegrid.calendar(time if times.zone is None else times.zone.to_local(time), columns.calendar)[0]
+            cycles = calendar_features(time if times.zone is None else times.zone.to_local(time), columns.calendar)[0]
             x = cycles if x is None else np.column_stack([x, cycles])
         return Series(
             name, y, x, time, future, columns, rows, self.table, grid.frequency, times.zone, times.as_text
         )  # fmt: skip
 
-    def _grid(self, times: Times, rows: Any) -> timegrid.Grid:
+    def _grid(self, times: Times, rows: Any) -> Grid:
         """Return the grid of a series; series with the same times share it, as those of a panel mostly do."""
         values, freq = times.values, self.columns.freq
         key = (values.dtype.str, values.tobytes())
@@ -168,7 +167,7 @@ class SeriesTable:
         if freq is None and len(values) == 1:  # a single time has no frequency, and needs none
             freq = 1 if values.dtype.kind != "M" else np.timedelta64(1, "D")
         numbers, source = [int(row) + 1 for row in rows], self.table.source
-        grid = timegrid.regular(
+        grid = regular_grid(
             values, freq, name=str(self.columns.time), rows=numbers, zone=times.zone, source=source
         )  # fmt: skip
         if times.zone is None:

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from adabypass.data.text import printable
 from adabypass.errors import MissingExtraError, ParameterError, ShapeError
 from adabypass.files import replace_file
 from adabypass.numerics.limits import MAX_VALUE
-from adabypass.tables.text import printable
 from adabypass.validation import Floats
 
 try:

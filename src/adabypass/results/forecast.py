@@ -6,11 +6,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from adabypass.data import frames
 from adabypass.distributions.base import Predictive, check_predictive, check_probability
 from adabypass.distributions.empirical import Empirical
 from adabypass.errors import ShapeError
 from adabypass.results.columns import column_names
-from adabypass.tables import frames
 from adabypass.validation import Floats, check_array
 
 

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from adabypass.data import frames
 from adabypass.distributions.base import check_predictive, interval_tails
 from adabypass.distributions.predictive import Predictive, concatenate
 from adabypass.errors import NotANumberError, NotEnoughDataError, NotReadyError, ParameterError, ShapeError
 from adabypass.numerics.limits import MAX_VALUE
 from adabypass.numerics.read_only import ReadOnly
 from adabypass.state.bank_design import DRIFT_STEP
-from adabypass.tables import frames
 from adabypass.validation import Floats, check_array, check_function, check_int, shown
 
 LEVELS = (0.5, 0.9, 0.95)

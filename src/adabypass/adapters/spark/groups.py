@@ -9,8 +9,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import LongType, StructType
 
-from adabypass import tables
 from adabypass.adapters.spark.columns import GroupColumns, Names, doubles, wholes
+from adabypass.data import from_frame
+from adabypass.data.freq import Freq
 from adabypass.errors import AdabypassError, SeriesWarning
 from adabypass.evaluation import evaluate
 from adabypass.evaluation.prequential import SKIP
@@ -22,7 +23,6 @@ from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import SeriesTable
 from adabypass.regressors import AdaBypass, PassiveAggressive
 from adabypass.results.columns import column_names
-from adabypass.timegrid.freq import Freq
 from adabypass.validation import check_int
 
 OnError = Literal["warn", "raise"]
@@ -87,7 +87,7 @@ def forecast_groups(
     meaning = Columns(target, time, None, columns.exog, as_names(calendar, "calendar"), freq)
 
     def forecasts(rows: pa.Table) -> dict[str, Any]:
-        table = tables.from_frame(rows)
+        table = from_frame(rows)
         found = forecast_series(SeriesTable(table, meaning), horizon, template, levels, n_threads=1)
         answer = table.like(found.columns)
         return {time: answer[time].cast(rows.schema.field(time).type), **{name: answer[name] for name in names}}

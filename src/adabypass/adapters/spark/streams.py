@@ -13,11 +13,11 @@ from adabypass.adapters.spark.columns import GroupColumns, Names, doubles, whole
 from adabypass.adapters.spark.operators import STATE, KeyFunction, KeyProcessor, SeriesOfKey
 from adabypass.adapters.spark.session import PROVIDER, ROCKSDB
 from adabypass.adapters.spark.times import TimeColumn
+from adabypass.data.freq import Freq
 from adabypass.errors import ParameterError
 from adabypass.forecasting import Forecaster
 from adabypass.panel.ahead import check_levels
 from adabypass.panel.forecasts import MAX_HORIZON
-from adabypass.timegrid.freq import Freq
 from adabypass.validation import check_int, shown
 
 Operator = Literal["transformWithState", "applyInPandasWithState"]

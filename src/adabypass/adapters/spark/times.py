@@ -7,10 +7,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 from pyspark.sql.types import ByteType, DateType, IntegerType, LongType, ShortType, TimestampNTZType, TimestampType
 
+from adabypass.data.freq import Freq, as_freq
+from adabypass.data.grid import regular_grid
+from adabypass.data.periods import periods_of
 from adabypass.errors import ParameterError
-from adabypass.timegrid.freq import Freq, as_freq
-from adabypass.timegrid.grid import regular
-from adabypass.timegrid.periods import periods_of
 
 _WHOLE = (ByteType, ShortType, IntegerType, LongType)
 _EPOCH = "timestamp_ntz'1970-01-01'"
@@ -70,7 +70,7 @@ class TimeColumn(NamedTuple):
         """Return the periods of a series with such a time between observations; None of numbers."""
         if not self._is_dated:
             return None
-        return periods_of(regular(np.array(["2000-01-01"], "M8[us]"), freq).frequency)
+        return periods_of(regular_grid(np.array(["2000-01-01"], "M8[us]"), freq).frequency)
 
     @property
     def _is_dated(self) -> bool:

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from adabypass.data.cells import Array
 from adabypass.errors import MissingExtraError, UnknownNameError
-from adabypass.tables.cells import Array
 from adabypass.validation import Floats
 
 PREFIX = "holidays:"

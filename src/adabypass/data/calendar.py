@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from adabypass.data.cells import Array
+from adabypass.data.holidays import PREFIX, is_holiday
 from adabypass.errors import NotANumberError, NotFiniteError, UnknownNameError
-from adabypass.tables.cells import Array
-from adabypass.timegrid.holidays import PREFIX, is_holiday
 from adabypass.validation import Floats
 
 UNITS: dict[str, Any] = {"hour": "h", "day": "D", "week": "W", "month": "M", "year": "Y"}
 
 
-def calendar(time: Array, periods: Sequence[str] = ("day", "week", "year")) -> tuple[Floats, list[str]]:
+def calendar_features(time: Array, periods: Sequence[str] = ("day", "week", "year")) -> tuple[Floats, list[str]]:
     """Compute where in the day, the week, the year each time is: a sine and a cosine for every period.
 
     Holidays are one column, which is 1 on each of them.
@@ -31,7 +31,7 @@ def calendar(time: Array, periods: Sequence[str] = ("day", "week", "year")) -> t
 
     Examples
     --------
-    >>> features, names = calendar(np.array(["2014-01-06T06:00"], "M8[m]"), ["day"])
+    >>> features, names = calendar_features(np.array(["2014-01-06T06:00"], "M8[m]"), ["day"])
     >>> names, features.round(6).tolist()
     (['day_sin', 'day_cos'], [[1.0, 0.0]])
     """

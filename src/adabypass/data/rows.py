@@ -10,8 +10,8 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, BinaryIO, TypeAlias
 
+from adabypass.data.table import check_names, no_such_column
 from adabypass.errors import TableError, UnknownNameError
-from adabypass.tables.table import check_names, no_such_column
 
 CLOSE_QUOTE = 'close it, and write a quote within a cell twice ("").'
 OnBadRow: TypeAlias = Callable[[TableError], None]

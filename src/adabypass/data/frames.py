@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from adabypass.data.zones import ZonedTimes
 from adabypass.errors import MissingExtraError, TableError, UnknownNameError
-from adabypass.tables.zones import ZonedTimes
 from adabypass.validation import shown
 
 Backend = Literal["pandas", "polars", "pyarrow"]

@@ -4,10 +4,10 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from adabypass.data.cells import Array
+from adabypass.data.freq import in_words, most_common
+from adabypass.data.zones import Zone
 from adabypass.errors import TimeRangeError
-from adabypass.tables.cells import Array
-from adabypass.tables.zones import Zone
-from adabypass.timegrid.freq import in_words, most_common
 from adabypass.validation import Floats
 
 LAST_DAY = 31

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from adabypass import timegrid
-from adabypass.timegrid.periods import periods_of
+from adabypass.data import regular_grid
+from adabypass.data.periods import periods_of
 
 
 @pytest.mark.parametrize(
@@ -17,14 +17,14 @@ from adabypass.timegrid.periods import periods_of
 def test_periods_follow_from_the_time_between_observations(step: int, unit: str, expected: tuple[float, ...]) -> None:
     start = np.datetime64("2024-01-01" if unit != "M" else "2024-01")
     times = start.astype(f"M8[{unit}]") + np.arange(40) * np.timedelta64(step, unit)  # type: ignore[call-overload]
-    assert periods_of(timegrid.regular(times).frequency) == expected
+    assert periods_of(regular_grid(times).frequency) == expected
 
 
 def test_workdays_have_a_week_of_five() -> None:
     days = np.busday_offset("2024-01-01", np.arange(60), roll="forward")
-    assert periods_of(timegrid.regular(days).frequency) == (5,)
+    assert periods_of(regular_grid(days).frequency) == (5,)
 
 
 def test_numbers_have_none() -> None:
-    assert periods_of(timegrid.regular(np.arange(30)).frequency) is None
+    assert periods_of(regular_grid(np.arange(30)).frequency) is None
     assert periods_of(None) is None

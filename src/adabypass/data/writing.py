@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from adabypass.data.cells import is_missing
+from adabypass.data.frames import portable
+from adabypass.data.reading import ending
+from adabypass.data.table import Column, check_names
+from adabypass.data.zones import ZonedTimes
 from adabypass.errors import MissingExtraError, NotFiniteError, ShapeError, TableError
 from adabypass.files import replace_file
-from adabypass.tables.cells import is_missing
-from adabypass.tables.frames import portable
-from adabypass.tables.reading import ending
-from adabypass.tables.table import Column, check_names
-from adabypass.tables.zones import ZonedTimes
 
 
-def write(columns: Mapping[str, Column], path: str | os.PathLike[str]) -> None:
+def write_table(columns: Mapping[str, Column], path: str | os.PathLike[str]) -> None:
     """Write columns to a file of the kind given by its ending, or as CSV to standard output if the path is "-".
 
     Numbers are written so that reading gives them back to the last bit; nan and NaT become empty cells. Times with a

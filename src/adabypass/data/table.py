@@ -6,11 +6,11 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from adabypass.data import cells, frames
+from adabypass.data.cells import Array, Cells, Location
+from adabypass.data.times import times
+from adabypass.data.zones import Times, ZonedTimes
 from adabypass.errors import TableError, UnknownNameError
-from adabypass.tables import cells, frames
-from adabypass.tables.cells import Array, Cells, Location
-from adabypass.tables.times import times
-from adabypass.tables.zones import Times, ZonedTimes
 from adabypass.validation import Floats
 
 MAX_COMPARED = 1000

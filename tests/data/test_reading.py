@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adabypass import tables
+from adabypass.data import read_table
 from adabypass.errors import (
     BadCellError,
     TableError,
 )
-from tests.tables import NAN, same, saved
+from tests.data import NAN, same, saved
 
 
 def test_a_csv_file_gives_numbers_times_and_text(tmp_path: Path) -> None:
-    table = tables.read(saved(tmp_path, "date,y,id\n2014-01-01,1.5,a\n2014-01-02,-2e3,b\n"))
+    table = read_table(saved(tmp_path, "date,y,id\n2014-01-01,1.5,a\n2014-01-02,-2e3,b\n"))
     assert table.names == ["date", "y", "id"]
     assert len(table) == 2
     assert same(table.numbers("y"), [1.5, -2000.0])
@@ -29,33 +29,33 @@ def test_a_csv_file_gives_numbers_times_and_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("blank", ["", "  ", "NA", "N/A", "NaN", "nan", "null", "None", '""'])
 def test_a_blank_cell_is_nan(tmp_path: Path, blank: str) -> None:
-    table = tables.read(saved(tmp_path, f"t,y\n1,2.5\n2,{blank}\n3,4\n"))
+    table = read_table(saved(tmp_path, f"t,y\n1,2.5\n2,{blank}\n3,4\n"))
     assert same(table.numbers("y"), [2.5, NAN, 4.0])
 
 
 def test_spreadsheet_files_are_read(tmp_path: Path) -> None:
     """With a byte-order mark, CRLF, quotes, a comma and a line break within cells, and empty lines at the end."""
     content = '\ufeff"t", y ,"note"\r\n1,2.5,"a, b"\r\n2,"3.5","two\r\nlines"\r\n\r\n\r\n'
-    table = tables.read(saved(tmp_path, content))
+    table = read_table(saved(tmp_path, content))
     assert table.names == ["t", "y", "note"]
     assert same(table.numbers("y"), [2.5, 3.5])
     assert table.text("note") == ["a, b", "two\r\nlines"]
 
 
 def test_empty_lines_are_skipped_unless_there_is_but_one_column(tmp_path: Path) -> None:
-    assert same(tables.read(saved(tmp_path, "\nt,y\n\n1,5\n\n2,6\n\n")).numbers("y"), [5, 6])
-    assert same(tables.read(saved(tmp_path, "y\n5\n\n6\n\n")).numbers("y"), [5, NAN, 6])
+    assert same(read_table(saved(tmp_path, "\nt,y\n\n1,5\n\n2,6\n\n")).numbers("y"), [5, 6])
+    assert same(read_table(saved(tmp_path, "y\n5\n\n6\n\n")).numbers("y"), [5, NAN, 6])
 
 
 def test_packed_and_tab_separated_files_are_read(tmp_path: Path) -> None:
-    assert same(tables.read(saved(tmp_path, gzip.compress(b"y\n1\n"), "a.csv.gz")).numbers("y"), [1])
-    assert same(tables.read(saved(tmp_path, "x\ty\n1,1\t2\n", "a.TSV")).numbers("y"), [2])
-    assert same(tables.read(saved(tmp_path, gzip.compress(b'{"y": 3}\n'), "a.jsonl.gz")).numbers("y"), [3])
+    assert same(read_table(saved(tmp_path, gzip.compress(b"y\n1\n"), "a.csv.gz")).numbers("y"), [1])
+    assert same(read_table(saved(tmp_path, "x\ty\n1,1\t2\n", "a.TSV")).numbers("y"), [2])
+    assert same(read_table(saved(tmp_path, gzip.compress(b'{"y": 3}\n'), "a.jsonl.gz")).numbers("y"), [3])
 
 
 def test_json_lines_may_leave_keys_out(tmp_path: Path) -> None:
     content = '{"t": 1, "y": 1.5}\n\n{"t": 2}\r\n{"y": null, "t": 3, "x": "7"}\n{"t": 4, "y": NaN}\n'
-    table = tables.read(saved(tmp_path, content, "a.ndjson"))
+    table = read_table(saved(tmp_path, content, "a.ndjson"))
     assert table.names == ["t", "y", "x"]
     assert same(table.numbers("y"), [1.5, NAN, NAN, NAN])
     assert same(table.numbers("x"), [NAN, NAN, 7, NAN])
@@ -66,13 +66,13 @@ def test_json_lines_may_leave_keys_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("content", "y"), [("y\n1\n2\n", [1, 2]), ('\n  {"y": 1}\n{"y": 2}\n', [1, 2])])
 def test_standard_input_is_csv_or_json_lines(monkeypatch: pytest.MonkeyPatch, content: str, y: list[float]) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
-    assert same(tables.read("-").numbers("y"), y)
+    assert same(read_table("-").numbers("y"), y)
 
 
 def test_a_json_array_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'[{"y": 1}]')))
     with pytest.raises(TableError, match="standard input is a JSON array; write one object a line"):
-        tables.read("-")
+        read_table("-")
 
 
 @pytest.mark.parametrize(
@@ -91,20 +91,20 @@ def test_a_json_array_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPat
 def test_a_bad_number_is_named_by_row_and_line(tmp_path: Path, cell: str, words: str, other: str) -> None:
     path = saved(tmp_path, "t,y\n" + "".join(f"{i},{other}\n" for i in range(1, 17)) + f"17,{cell}\n")
     with pytest.raises(BadCellError, match=rf'data.csv: row 17, column "y": {words}.* \(line 18\)$'):
-        tables.read(path).numbers("y")
+        read_table(path).numbers("y")
 
 
 def test_the_line_is_told_where_cells_span_lines(tmp_path: Path) -> None:
     path = saved(tmp_path, 'note,y\n"a\nb",1\n\nc,x\n')
     with pytest.raises(BadCellError, match=r'row 2, column "y": "x" is not a number \(line 5\)$'):
-        tables.read(path).numbers("y")
+        read_table(path).numbers("y")
 
 
 @pytest.mark.parametrize("cell", ["[1]", '{"a": 1}', "1" + "0" * 400, "Infinity"])
 def test_json_that_is_no_number_is_refused(tmp_path: Path, cell: str) -> None:
     path = saved(tmp_path, f'{{"y": 1}}\n{{"y": {cell}}}\n', "a.jsonl")
     with pytest.raises(BadCellError, match=r'a.jsonl: row 2, column "y": '):
-        tables.read(path).numbers("y")
+        read_table(path).numbers("y")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_json_that_is_no_number_is_refused(tmp_path: Path, cell: str) -> None:
 )
 def test_what_is_no_table_is_refused(tmp_path: Path, content: str | bytes, words: str) -> None:
     with pytest.raises(TableError, match=words):
-        tables.read(saved(tmp_path, content))
+        read_table(saved(tmp_path, content))
 
 
 @pytest.mark.parametrize(
@@ -150,19 +150,19 @@ def test_what_is_no_table_is_refused(tmp_path: Path, content: str | bytes, words
 )
 def test_files_of_other_kinds_are_refused(tmp_path: Path, name: str, content: str | bytes, words: str) -> None:
     with pytest.raises(TableError, match=words):
-        tables.read(saved(tmp_path, content, name))
+        read_table(saved(tmp_path, content, name))
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
 def test_a_missing_file_is_the_systems_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(FileNotFoundError):
-        tables.read(tmp_path / name)
+        read_table(tmp_path / name)
 
 
 def test_closed_standard_input_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(TableError, match="standard input is closed"):
-        tables.read("-")
+        read_table("-")
 
 
 def test_a_parquet_file_with_two_columns_of_one_name_is_said_to_be_that(tmp_path: Path) -> None:
@@ -171,10 +171,10 @@ def test_a_parquet_file_with_two_columns_of_one_name_is_said_to_be_that(tmp_path
     path = tmp_path / "twice.parquet"
     parquet.write_table(pyarrow.Table.from_arrays([[1.0], [2.0]], names=["y", "y"]), path)
     with pytest.raises(TableError, match=r'twice.parquet: columns 1 and 2 are both named "y"; rename one of them'):
-        tables.read(path)
+        read_table(path)
 
 
 def test_a_row_of_a_file_may_go_on_over_many_lines(tmp_path: Path) -> None:
     note = "\n".join(str(line) for line in range(500))
-    table = tables.read(saved(tmp_path, f'y,note\n1,"{note}"\n2,short\n'))
+    table = read_table(saved(tmp_path, f'y,note\n1,"{note}"\n2,short\n'))
     assert table.text("note") == [note, "short"]

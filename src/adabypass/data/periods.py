@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from adabypass.errors import AdabypassError
-from adabypass.tables.cells import Array
-from adabypass.timegrid.frequencies import (
+from adabypass.data.cells import Array
+from adabypass.data.frequencies import (
     Frequency,
     LocalFrequency,
     MonthlyFrequency,
     RegularFrequency,
     WorkdayFrequency,
 )
-from adabypass.timegrid.grid import regular
+from adabypass.data.grid import regular_grid
+from adabypass.errors import AdabypassError
 
 DAY, WEEK = 86_400.0, 604_800.0
 DAYS_A_YEAR = 365.25
@@ -24,9 +24,9 @@ def periods_of(frequency: Frequency | None) -> tuple[float, ...] | None:
 
     Examples
     --------
-    >>> from adabypass import timegrid
+    >>> from adabypass.data import regular_grid
     >>> days = np.arange("2024-01-01", "2024-03-01", dtype="M8[D]")
-    >>> periods_of(timegrid.regular(days).frequency)
+    >>> periods_of(regular_grid(days).frequency)
     (7, 365.25)
     """
     if isinstance(frequency, LocalFrequency):
@@ -51,7 +51,7 @@ def periods_in(time: Array) -> tuple[float, ...] | None:
     (12,)
     """
     try:
-        return periods_of(regular(time).frequency)
+        return periods_of(regular_grid(time).frequency)
     except AdabypassError:
         return None
 
@@ -61,9 +61,9 @@ def season_of(frequency: Frequency | None) -> int | None:
 
     Examples
     --------
-    >>> from adabypass import timegrid
+    >>> from adabypass.data import regular_grid
     >>> hours = np.arange("2024-01-01", "2024-01-04", dtype="M8[h]")
-    >>> season_of(timegrid.regular(hours).frequency)
+    >>> season_of(regular_grid(hours).frequency)
     24
     """
     whole = [int(period) for period in periods_of(frequency) or () if period == int(period)]

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
+from adabypass.data.zones import ZonedTimes
 from adabypass.errors import BadCellError
-from adabypass.tables.zones import ZonedTimes
 from adabypass.validation import Floats
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]

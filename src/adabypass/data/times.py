@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from adabypass.data.cells import MISSING, Array, Cells, Location, as_list, show
+from adabypass.data.zones import ObservedOffsets, Times, Zone, ZonedTimes, coarsest, offset_text
 from adabypass.errors import TimeOrderError, UnknownNameError
-from adabypass.tables.cells import MISSING, Array, Cells, Location, as_list, show
-from adabypass.tables.zones import ObservedOffsets, Times, Zone, ZonedTimes, coarsest, offset_text
 
 MAX_CLOCK_CHANGE = np.timedelta64(3, "h")
 """Offsets of one series that differ by more are those of different zones."""

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import BinaryIO
 
+from adabypass.data.rows import CsvRows, JsonRows, Rows, open_rows
+from adabypass.data.table import Table, check_names, from_frame
 from adabypass.errors import MissingExtraError, TableError
-from adabypass.tables.rows import CsvRows, JsonRows, Rows, open_rows
-from adabypass.tables.table import Table, check_names, from_frame
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """Each but the last may be followed by .gz."""
 STANDARD_INPUT = "standard input"
 
 
-def read(path: str | PathLike[str]) -> Table:
+def read_table(path: str | PathLike[str]) -> Table:
     """Read a table from a file, or from standard input if the path is "-".
 
     The ending gives the kind of file: .csv or .tsv with a header, .jsonl or .ndjson with one object a line, each also

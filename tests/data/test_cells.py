@@ -8,12 +8,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from adabypass import tables
+from adabypass.data import check_increasing, from_frame
 from adabypass.errors import (
     BadCellError,
     TimeOrderError,
 )
-from tests.tables import NAN, same
+from tests.data import NAN, same
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ from tests.tables import NAN, same
     ],
 )
 def test_times_are_read(cells: list[str], times: Any) -> None:
-    found = tables.from_frame({"t": cells}).times("t")
+    found = from_frame({"t": cells}).times("t")
     assert found.dtype == times.dtype
     assert found.tolist() == times.tolist()
 
@@ -59,7 +59,7 @@ def test_times_are_read(cells: list[str], times: Any) -> None:
 )
 def test_what_is_no_time_is_named(cells: Any, words: str) -> None:
     with pytest.raises(BadCellError, match=words):
-        tables.from_frame({"t": cells}).times("t")
+        from_frame({"t": cells}).times("t")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_is_no_time_is_named(cells: Any, words: str) -> None:
     ],
 )
 def test_whatever_stands_for_a_missing_number_is_nan(frame: Any) -> None:
-    assert same(tables.from_frame(frame).numbers("y"), [1, NAN, 3])
+    assert same(from_frame(frame).numbers("y"), [1, NAN, 3])
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_whatever_stands_for_a_missing_number_is_nan(frame: Any) -> None:
     ],
 )
 def test_zones_are_converted_to_utc(frame: Any) -> None:
-    assert [str(time)[:16] for time in tables.from_frame(frame).times("t")] == ["2014-01-01T00:00", "2014-07-01T00:00"]
+    assert [str(time)[:16] for time in from_frame(frame).times("t")] == ["2014-01-01T00:00", "2014-07-01T00:00"]
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,14 @@ def test_zones_are_converted_to_utc(frame: Any) -> None:
     ],
 )
 def test_categories_are_text(frame: Any) -> None:
-    assert tables.from_frame(frame).text("id") == ["b", "a", "b"]
+    assert from_frame(frame).text("id") == ["b", "a", "b"]
 
 
 def test_dates_of_frames_are_days() -> None:
     days = np.array(["2014-01-01", "2014-01-02"], "M8[D]")
     for frame in (pl.DataFrame({"t": days}), pa.table({"t": days}), {"t": days.tolist()}):
-        assert (tables.from_frame(frame).times("t") == days).all()
-    assert (tables.from_frame({"t": pd.period_range("2014-01", periods=2, freq="M")}).times("t")).tolist() == np.array(
+        assert (from_frame(frame).times("t") == days).all()
+    assert (from_frame({"t": pd.period_range("2014-01", periods=2, freq="M")}).times("t")).tolist() == np.array(
         ["2014-01", "2014-02"], "M8[M]"
     ).tolist()
 
@@ -126,13 +126,13 @@ def test_dates_of_frames_are_days() -> None:
 @pytest.mark.parametrize("column", [np.array(["2014-01-01"], "M8[D]"), np.array([1j]), np.array([5], "m8[s]"), ["a"]])
 def test_columns_of_other_things_are_not_numbers(column: Any) -> None:
     with pytest.raises(BadCellError, match=r'row 1, column "y": .* is not a number'):
-        tables.from_frame({"y": column}).numbers("y")
+        from_frame({"y": column}).numbers("y")
 
 
 def test_times_must_increase() -> None:
-    tables.check_increasing(np.array([1, 2, 5]), "t")
+    check_increasing(np.array([1, 2, 5]), "t")
     with pytest.raises(TimeOrderError, match='row 3, column "t": 2 is also the time of row 2; keep one row'):
-        tables.check_increasing(np.array([1, 2, 2, 1]), "t")
+        check_increasing(np.array([1, 2, 2, 1]), "t")
     days = np.array(["2014-01-02", "2014-01-03", "2014-01-01"], "M8[D]")
     with pytest.raises(TimeOrderError, match='row 9, column "t": 2014-01-01 is earlier than 2014-01-03 in row 4; sort'):
-        tables.check_increasing(days, "t", rows=[1, 4, 9])
+        check_increasing(days, "t", rows=[1, 4, 9])

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adabypass import tables
+from adabypass.data import from_frame, read_table, write_table
+from adabypass.data.zones import ObservedOffsets, Zone, ZonedTimes
 from adabypass.errors import UnknownNameError
-from adabypass.tables.zones import ObservedOffsets, Zone, ZonedTimes
 
 NAMES = ["Europe/Berlin", "America/St_Johns", "Asia/Kolkata", "Australia/Lord_Howe", "Africa/Casablanca"]
 MOMENTS = st.datetimes(datetime(1850, 1, 1), datetime(2200, 1, 1)).map(lambda moment: moment.replace(microsecond=0))
@@ -73,7 +73,7 @@ def test_text_has_the_offset_of_each_time() -> None:
     assert ZonedTimes(utc, None, "Europe/Berlin").text() == ["2024-03-31T00:00+01:00", "NaT", "2024-04-01T00:00+02:00"]
     assert ZonedTimes(utc[:1], None, "UTC").text() == ["2024-03-30T23:00Z"]
     old = ZonedTimes(np.array(["1880-01-01"], "M8[D]"), None, "Europe/Berlin")
-    assert tables.from_frame({"t": old.text()}).times("t") == old.utc  # an offset with seconds is read again
+    assert from_frame({"t": old.text()}).times("t") == old.utc  # an offset with seconds is read again
 
 
 ZONED = pd.date_range("2024-03-30", periods=3, freq="D", tz="Europe/Berlin")
@@ -88,23 +88,23 @@ FRAMES = {
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_column_with_a_zone_comes_back_with_it(kind: str, tmp_path: Any) -> None:
-    table = tables.from_frame(FRAMES[kind])
+    table = from_frame(FRAMES[kind])
     times = table.zoned_times("t")
     assert times.zone is not None
     back = table.like({"t": ZonedTimes.of(times.values, times.zone)})
     dtypes = {"pandas": "datetime64[.s, Europe/Berlin]", "polars": "Europe/Berlin", "pyarrow": "tz=Europe/Berlin"}
     found = str(back["t"].type if kind == "pyarrow" else back["t"].dtype)
     assert dtypes[kind].split("s, ")[-1] in found
-    assert (tables.from_frame(back).times("t") == times.values).all()
+    assert (from_frame(back).times("t") == times.values).all()
     path = tmp_path / "zoned.parquet"
-    tables.write({"t": ZonedTimes.of(times.values, times.zone)}, path)
-    assert tables.read(path).zoned_times("t").zone.name == "Europe/Berlin"  # type: ignore[union-attr]
+    write_table({"t": ZonedTimes.of(times.values, times.zone)}, path)
+    assert read_table(path).zoned_times("t").zone.name == "Europe/Berlin"  # type: ignore[union-attr]
 
 
 def test_files_of_text_keep_the_offset(tmp_path: Any) -> None:
     for kind in ("csv", "jsonl"):
         path = tmp_path / f"zoned.{kind}"
-        tables.write({"t": ZonedTimes(np.array(["2024-07-01T10:00"], "M8[m]"), None, "+02:00")}, path)
+        write_table({"t": ZonedTimes(np.array(["2024-07-01T10:00"], "M8[m]"), None, "+02:00")}, path)
         assert "2024-07-01T12:00+02:00" in path.read_text()
-        times = tables.read(path).zoned_times("t")
+        times = read_table(path).zoned_times("t")
         assert (times.values[0], times.zone.name) == (np.datetime64("2024-07-01T10:00"), "+02:00")  # type: ignore[union-attr]

@@ -5,12 +5,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from adabypass.errors import IrregularTimeError, NotFiniteError, ShapeError, TimeRangeError
-from adabypass.tables.cells import Array
-from adabypass.tables.times import check_increasing, show_time
-from adabypass.tables.zones import Zone
-from adabypass.timegrid.freq import Freq, as_freq, in_words, most_common
-from adabypass.timegrid.frequencies import (
+from adabypass.data.cells import Array
+from adabypass.data.freq import Freq, as_freq, in_words, most_common
+from adabypass.data.frequencies import (
     Frequency,
     Integers,
     LocalFrequency,
@@ -18,6 +15,9 @@ from adabypass.timegrid.frequencies import (
     RegularFrequency,
     WorkdayFrequency,
 )
+from adabypass.data.times import check_increasing, show_time
+from adabypass.data.zones import Zone
+from adabypass.errors import IrregularTimeError, NotFiniteError, ShapeError, TimeRangeError
 from adabypass.validation import Floats, check_array, check_int
 
 TOLERANCE = 0.01
@@ -76,7 +76,7 @@ class _Column(NamedTuple):
         return show_time(time, self.zone)
 
 
-def regular(
+def regular_grid(
     time: Array,
     freq: Freq | None = None,
     *,
@@ -110,19 +110,19 @@ def regular(
 
     Examples
     --------
-    >>> grid = regular(np.array([622, 623, 625]))
+    >>> grid = regular_grid(np.array([622, 623, 625]))
     >>> grid.time
     array([622, 623, 624, 625])
     >>> grid.fill([11.6, 10.9, 11.2])
     array([11.6, 10.9,  nan, 11.2])
-    >>> regular(np.array(["2014-01-31", "2014-02-28", "2014-04-30"], "M8[D]")).time.astype(str).tolist()
+    >>> regular_grid(np.array(["2014-01-31", "2014-02-28", "2014-04-30"], "M8[D]")).time.astype(str).tolist()
     ['2014-01-31', '2014-02-28', '2014-03-31', '2014-04-30']
     """
     frequency, position = _measure(_Column(_checked(time, name, source), name, rows, zone, source), freq)
     return Grid(frequency.times(np.arange(position[-1] + 1)), position, frequency)
 
 
-def following(
+def following_times(
     time: Array,
     n: int,
     freq: Freq | None = None,
@@ -136,7 +136,7 @@ def following(
 
     Examples
     --------
-    >>> following(np.array(["2013-12", "2014-01"], "M8[M]"), 2)
+    >>> following_times(np.array(["2013-12", "2014-01"], "M8[M]"), 2)
     array(['2014-02', '2014-03'], dtype='datetime64[M]')
     """
     frequency, position = _measure(_Column(_checked(time, name, source), name, rows, zone, source), freq)
