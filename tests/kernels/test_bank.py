@@ -198,7 +198,7 @@ def test_compiled_code_finds_what_the_layout_says(
     """Both read one table, but compute the dimensions and add up the sizes on their own."""
     spec = AutoBypassSpec(intercept, period, covariance=covariance, seasonal_mean=seasonal_mean, transform="none")
     row, constants = spec.new_row(n_features), np.array(spec.constants())
-    found, sizes = places(constants, row, n_features, not spec.is_full)
+    found, sizes = places(constants, row, n_features, spec.is_full)
     expected = spec.layout.places(**spec.dims(n_features))
     fields = ["drift_share_0", *(each.name for each in spec.layout.fields if each.shape is not None)]
     assert dict(zip(fields, found, strict=True)) == {name: expected[name][0].start for name in fields}

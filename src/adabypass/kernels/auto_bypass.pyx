@@ -13,6 +13,7 @@ from adabypass.distributions.record cimport ABSENT, RecordFields, open_record
 from adabypass.kernels.bank cimport (
     describe_bank, export_mixture, forecast_bank, learn_bank, open_bank, setting, weigh, weights,
 )
+from adabypass.kernels.covariance cimport FULL
 from adabypass.kernels.step cimport Kernel, MAX_VALUE, LINE, StepContext, saturate
 from adabypass.numerics.dispatch cimport LANES, N_FLEXIBLE_NORMALS, OPENED
 from adabypass.numerics.special cimport larger, smaller
@@ -69,7 +70,7 @@ cdef void open_targets(StepContext* step, Targets* targets) noexcept nogil:
     targets.share = step.scratch + scratch_size(own)
     targets.fits = targets.share + N_TARGETS
     targets.extra = targets.share + LINE
-    part.n, part.is_diagonal, part.extra = n, False, NULL
+    part.n, part.covariance, part.extra = n, &FULL, NULL
     part.constants = step.constants + own.transformed_at
     part.row, part.scratch = targets.unit + 1 + n, targets.extra + 2 * LANES
     for target in range(LOG, N_TARGETS):

@@ -3,7 +3,7 @@
 from libc.math cimport exp
 
 from adabypass.distributions.component cimport Component
-from adabypass.kernels.step cimport LinearMixture, StepContext, WeightsView
+from adabypass.kernels.step cimport Covariance, LinearMixture, StepContext, WeightsView
 from adabypass.numerics.dispatch cimport LANES
 from adabypass.numerics.special cimport larger
 from adabypass.state.bank_table cimport Bank, DRIFT_VAR
@@ -57,7 +57,9 @@ cdef bint is_milestone(const Bank* bank) noexcept nogil
 cdef void remember(Bank* bank, const double* x, double scale, double y) noexcept nogil
 
 
-cdef void measure_bank(Bank* bank, const double* constants, Py_ssize_t n_features, bint is_diagonal) noexcept nogil
+cdef void measure_bank(
+    Bank* bank, const double* constants, Py_ssize_t n_features, const Covariance* covariance
+) noexcept nogil
 cdef void open_bank(const StepContext* step, Bank* bank) noexcept nogil
 cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept nogil
 cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean, double* var) noexcept nogil

@@ -15,7 +15,8 @@ from adabypass.distributions.families cimport (
     FLEXIBLE_NORMALS, FLEXIBLE_START, GAUSSIAN, MODERATE, NORMALS, Noise, noise_of,
 )
 from adabypass.distributions.record cimport RecordFields, open_record
-from adabypass.kernels.step cimport MAX_VALUE, StepContext, WeightsView, saturate
+from adabypass.kernels.covariance cimport covariance_of
+from adabypass.kernels.step cimport Covariance, MAX_VALUE, StepContext, WeightsView, saturate
 from adabypass.numerics.dispatch cimport FilterForecasts, LANES, Limits, N_FLEXIBLE_NORMALS, SIMD
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.state.bank_table cimport (
@@ -266,27 +267,29 @@ cdef Limits LIMITS = Limits(
 )
 
 
-cdef void measure_bank(Bank* bank, const double* constants, Py_ssize_t n_features, bint is_diagonal) noexcept nogil:
+cdef void measure_bank(
+    Bank* bank, const double* constants, Py_ssize_t n_features, const Covariance* covariance
+) noexcept nogil:
     """Find all dimensions of a bank, on which the places in its row and its scratch memory depend."""
     read_constants(bank, constants)
     bank.n_features, bank.n_weights = n_features, n_features + bank.intercept
-    bank.n_packed = bank.n_weights if is_diagonal else bank.n_weights * (bank.n_weights + 1) // 2
+    bank.n_packed = covariance.size(bank.n_weights)
     bank.n_rates = bank.n_fixed_rates + 1
     bank.n_season_sums = N_SEASON_SUMS if bank.n_shifts > 0 else 0
     bank.n_walks, bank.n_noises, bank.n_normals = LANES, LANES, N_FLEXIBLE_NORMALS
-    bank.is_diagonal = is_diagonal
+    bank.is_diagonal = covariance.is_diagonal
 
 
 cdef void open_bank(const StepContext* step, Bank* bank) noexcept nogil:
     """Find everything of the bank whose row, constants and scratch memory a step has."""
-    measure_bank(bank, step.constants, step.n, step.is_diagonal)
+    measure_bank(bank, step.constants, step.n, step.covariance)
     lay_row(bank, step.row)
     lay_scratch(bank, step.scratch)
     bank.limits, bank.normals, bank.flexible, bank.flexible_start = &LIMITS, NORMALS, &FLEXIBLE_NORMALS, FLEXIBLE_START
     bank.replays, bank.extra = False, step.extra
 
 
-def places(const double[::1] constants, double[::1] row, Py_ssize_t n_features, bint is_diagonal):
+def places(const double[::1] constants, double[::1] row, Py_ssize_t n_features, bint is_full):
     """Return where each field of a row begins, for the test that holds compiled code and Python's layout equal.
 
     Parameters
@@ -304,7 +307,7 @@ def places(const double[::1] constants, double[::1] row, Py_ssize_t n_features, 
     """
     cdef Bank bank
     cdef ptrdiff_t[N_FIELDS] found
-    measure_bank(&bank, &constants[0], n_features, is_diagonal)
+    measure_bank(&bank, &constants[0], n_features, covariance_of(is_full))
     lay_row(&bank, &row[0])
     find_fields(&bank, found)
     n_constants = bank.settings - bank.constants + N_SETTINGS * bank.n_filters

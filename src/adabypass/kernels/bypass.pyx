@@ -1,7 +1,7 @@
-"""BYPASS and ADA-BYPASS, in place on rows: equations (C.8)-(C.19), (C.32), (D.3)-(D.6), (D.8) and (D.9).
+"""BYPASS and ADA-BYPASS, in place on rows: equations (C.8)-(C.19), (C.32), (D.3), (D.4), (D.8) and (D.9).
 
-The step of the weights, (C.28)-(C.31), is in step.pyx. The gradients of a diagonal covariance, (M.14)-(M.16), and the
-right ones, (D.10)-(D.18), are in gradient.pyx.
+The step of the weights, (C.28)-(C.31), and the gradients that go with it, (D.5) and (D.6), are in covariance.pyx; the right
+gradients, (D.10)-(D.18), in gradient.pyx.
 
 What the paper got wrong can be corrected, by name: a set of `Correction` goes down to the sweep, which has a form of
 its own for them, so that the models as they are do not pay for it.
@@ -13,15 +13,15 @@ noise's variance 1/β appears divided by it.
 from libc.math cimport fabs, isnan, sqrt
 
 from adabypass.distributions.families cimport GAUSSIAN
+from adabypass.kernels.covariance cimport squared_projection
 from adabypass.kernels.gradient cimport (
-    AS_IN_THE_PAPER, E2, E3, E4, E8, Slopes, SweepInputs, Theta, adapt_exactly, drift_slopes, follow_diagonal,
+    AS_IN_THE_PAPER, E2, E3, E4, E8, Slopes, SweepInputs, Theta, adapt_exactly, drift_slopes,
     follow_exactly, open_slopes, squared_move,
 )
 from adabypass.kernels.step cimport (
-    GRADIENT, Kernel, MAX_VALUE, MAX_WEIGHT, LinearMixture, StepContext, WeightsView, add_drift, condition,
-    export_single, multiply, project, saturate, single_component, squared_projection, update,
+    Kernel, MAX_VALUE, MAX_WEIGHT, LinearMixture, StepContext, WeightsView, export_single, saturate, single_component,
 )
-from adabypass.numerics.dispatch cimport GradientMove, SIMD, Update
+from adabypass.numerics.dispatch cimport GradientMove, SIMD
 from adabypass.numerics.special cimport Moments, atom_moments, bessel_ratio, larger, smaller, truncated_moments
 
 from adabypass.numerics import limits
@@ -56,7 +56,7 @@ cdef double NEGLIGIBLE = limits.NEGLIGIBLE_GRADIENT
 cdef inline void _forecast(StepContext* step, double* S) noexcept nogil:
     """mean = x @ m + mu, var = x @ S @ x + x @ x / alpha + 1 / beta"""
     cdef double prior_var
-    project(step, step.row + MEAN, S)
+    step.covariance.project(step, step.row + MEAN, S)
     step.mean = saturate(step.product + step.row[NOISE_MEAN])                           # (C.8)
     prior_var = step.prior_var + step.square / step.row[DRIFT_PREC]
     step.var = saturate(step.scale * (step.scale * prior_var) + 1.0 / step.row[NOISE_PREC])     # (C.9)
@@ -159,25 +159,6 @@ cdef inline void _adapt(StepContext* step, double e, const double* psi) noexcept
         row[name] = smaller(larger(row[name] + d, step.constants[OMEGA_MIN]), MAX_HYPERPARAMETER)
 
 
-cdef inline void _follow(StepContext* step, const GradientMove* by, double* psi, double* G) noexcept nogil:
-    """Carry the gradients through the step that the weights have taken: equations (D.5) and (D.6).
-
-    With g = p/D, v = Gx and f = x'v, (D.5) is G - g v' - v g' + f g g' = G - (g a' + a g') where a = v - f g/2, and the
-    new Gx is `left` = 1 - x'g times v - f g: no second product with a matrix. Gradients fade with every step, and
-    arithmetic on denormal numbers is slow: so those that no longer matter become 0.
-    """
-    cdef Py_ssize_t n = step.n
-    cdef double* g = step.scratch       # where p is
-    cdef double* v = g + n
-    cdef double* a = v + n
-    cdef double f
-    cdef Update change
-    multiply(step, GRADIENT, G, v)
-    f = SIMD.move_gradient(n, by, step.x, g, v, g, a, psi)                             # (D.6)
-    change = Update(-1.0, NEGLIGIBLE if f < NEGLIGIBLE else -1.0, g, a, NULL)
-    update(step, GRADIENT, &change, G)                                                  # (D.5)
-
-
 cdef inline void _fill_sweep_inputs(StepContext* step, double e, SweepInputs* seen) noexcept nogil:
     """All that the sweeps need, after `project`: equation (C.10)."""
     cdef const double* row = step.row
@@ -201,7 +182,7 @@ cdef inline void _learn(
     cdef GradientMove by
     cdef double h, noise, D, error, e
     if isnan(y):
-        add_drift(step, 1.0 / theta.alpha, S)                                      # (C.32)
+        step.covariance.add_drift(step, 1.0 / theta.alpha, S)                                      # (C.32)
         return
     e = saturate(y - step.product)
     if psi != NULL:
@@ -215,11 +196,9 @@ cdef inline void _learn(
     by = GradientMove(
         D, noise / D, saturate(saturate(theta.beta * error) * step.scale), MAX_WEIGHT, NEGLIGIBLE
     )
-    condition(step, row + MEAN, S, 1.0 / theta.alpha, D, saturate(error / (step.scale * D)), 1.0)
-    if psi != NULL and step.is_diagonal:
-        follow_diagonal(step.n, &by, step.x, step.scratch, psi, G)
-    elif psi != NULL:
-        _follow(step, &by, psi, G)
+    step.covariance.condition(step, row + MEAN, S, 1.0 / theta.alpha, D, saturate(error / (step.scale * D)), 1.0)
+    if psi != NULL:
+        step.covariance.follow(step, &by, psi, G)
     row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR] = theta.alpha, theta.beta, theta.mu, theta.V
     row[N_SEEN] += 1.0
 
@@ -243,7 +222,7 @@ cdef void ada_forecast(StepContext* step) noexcept nogil:
 cdef inline void _ada_learn(StepContext* step, double y, int corrections) noexcept nogil:
     cdef double* psi = step.row + MEAN + step.n
     cdef double* S = psi + step.n
-    _learn(step, y, S, psi, S + (step.n if step.is_diagonal else step.n * (step.n + 1) // 2), corrections)
+    _learn(step, y, S, psi, S + step.covariance.size(step.n), corrections)
 
 
 cdef void ada_learn(StepContext* step, double y) noexcept nogil:
@@ -263,7 +242,7 @@ cdef void exact_learn(StepContext* step, double y) noexcept nogil:
     cdef SweepInputs seen
     cdef double e, D, move
     if isnan(y):
-        add_drift(step, 1.0 / theta.alpha, row + MEAN + step.n)                         # (C.32)
+        step.covariance.add_drift(step, 1.0 / theta.alpha, row + MEAN + step.n)                         # (C.32)
         drift_slopes(&slopes, theta.alpha)
         return
     e = saturate(y - step.product)
@@ -272,7 +251,7 @@ cdef void exact_learn(StepContext* step, double y) noexcept nogil:
     theta = _solve(theta, &seen, step.constants, corrections)
     D = seen.s + seen.n / theta.alpha + seen.noise_unit / theta.beta
     move = saturate((seen.e - theta.mu) / (step.scale * D))
-    condition(step, row + MEAN, row + MEAN + step.n, 1.0 / theta.alpha, D, move, 1.0)
+    step.covariance.condition(step, row + MEAN, row + MEAN + step.n, 1.0 / theta.alpha, D, move, 1.0)
     follow_exactly(step, &slopes, &theta, &seen, corrections)
     row[DRIFT_PREC], row[NOISE_PREC], row[NOISE_MEAN], row[NOISE_MEAN_VAR] = theta.alpha, theta.beta, theta.mu, theta.V
     row[N_SEEN] += 1.0

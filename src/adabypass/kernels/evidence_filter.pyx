@@ -5,7 +5,7 @@ from libc.math cimport isnan
 from adabypass.distributions.families cimport INSENSITIVE, noise_of
 from adabypass.distributions.record cimport RecordFields, open_record
 from adabypass.kernels.step cimport (
-    Kernel, LinearMixture, StepContext, WeightsView, add_drift, condition, export_single, project, saturate,
+    Kernel, LinearMixture, StepContext, WeightsView, export_single, saturate,
     single_component,
 )
 from adabypass.numerics.dispatch cimport Evidence, SIMD
@@ -28,7 +28,7 @@ cdef double MIN_V = limits.MIN_SIGNAL
 
 cdef void forecast(StepContext* step) noexcept nogil:
     """mean = x @ m, var = x @ P @ x + noise_scale² Var(η)"""
-    project(step, step.row + MEAN, step.row + MEAN + step.n)
+    step.covariance.project(step, step.row + MEAN, step.row + MEAN + step.n)
     step.prior_var += step.constants[DRIFT_VAR] * step.square
     if step.extra != NULL:
         step.prior_var += smaller(step.extra[0] / step.scale / step.scale, MAX_D)       # (K.12)
@@ -56,13 +56,13 @@ cdef void learn(StepContext* step, double y) noexcept nogil:
     if not isnan(y):
         step.row[N_SEEN] += 1.0
     if isnan(y) or h <= MIN_V:
-        add_drift(step, drift_var, S)
+        step.covariance.add_drift(step, drift_var, S)
         return
     d = smaller(larger(saturate(y - step.mean) / noise_scale, -MAX_D), MAX_D)
     v = smaller(larger(_signal_var(step) / noise_scale / noise_scale, MIN_V), 1.0 / MIN_V)
     seen = SIMD.evidence(noise_of(INSENSITIVE).normals, d, v, step.constants[EPSILON])
     gain = -saturate(seen.shift * noise_scale / step.scale / h)                             # (G.11)
-    condition(step, m, S, drift_var, h, gain, larger(1.0 - seen.var / v, 0.0))              # (G.12)
+    step.covariance.condition(step, m, S, drift_var, h, gain, larger(1.0 - seen.var / v, 0.0))              # (G.12)
 
 
 cdef void describe(StepContext* step, double base, double* record) noexcept nogil:

@@ -1,12 +1,6 @@
-# ADA-BYPASS's gradients, where the covariance is diagonal: equations (M.14)-(M.16).
+# ADA-BYPASS's right gradients: equations (D.10)-(D.18).
 
 from adabypass.kernels.step cimport StepContext
-from adabypass.numerics.dispatch cimport GradientMove
-
-
-cdef void follow_diagonal(
-    Py_ssize_t n, const GradientMove* by, const double* x, double* scratch, double* psi, double* zeta
-) noexcept nogil
 
 
 cdef enum Correction:           # a set of them is their sum; see the errata in docs/equations.md

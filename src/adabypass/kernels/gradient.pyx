@@ -1,8 +1,6 @@
-"""ADA-BYPASS's gradients: as in the paper, where the covariance is diagonal, and the right ones.
+"""ADA-BYPASS's right gradients, equations (D.10)-(D.18), of a full covariance.
 
-Diagonal, equations (M.14)-(M.16): the gradient of the covariance, G, is kept as its diagonal, zeta. The right ones,
-equations (D.10)-(D.18), are forward derivatives of all that BYPASS believes by a, b and epsilon, with a full covariance
-only: the fixed point is differentiated by the implicit function theorem, where its sweeps have ended. Numbers that
+They are forward derivatives of all that BYPASS believes by a, b and epsilon: the fixed point is differentiated by the implicit function theorem, where its sweeps have ended. Numbers that
 leave double precision become 0: a hyperparameter then does not move, and the forecast is untouched.
 """
 
@@ -31,35 +29,6 @@ cdef double MAX_HYPERPARAMETER = limits.MAX_HYPERPARAMETER
 cdef double MAX_SLOPE = limits.MAX_SLOPE
 cdef double NEGLIGIBLE_LOG = 40.0       # exp(-40) is beyond double precision beside 1
 cdef double[N_NODES] NODES, WEIGHTS
-
-
-cdef inline double _narrowed(double zeta, double g, double x, double f, double negligible) noexcept nogil:
-    """The new zeta of a feature, whose gain is g; f = zeta @ x²: equations (M.14) and (M.16)."""
-    cdef double left = 1.0 - g * x
-    cdef double moved = zeta * left * left + g * (g * larger(f - zeta * x * x, 0.0))
-    if moved < zeta:       # and a number
-        zeta = moved
-    return zeta if zeta > negligible else 0.0
-
-
-cdef void follow_diagonal(
-    Py_ssize_t n,                   # in     number of features that are given
-    const GradientMove* by,         # in
-    const double* x,                # in
-    double* scratch,                # inout  begins with p = P @ x; 3 n numbers
-    double* psi,                    # inout
-    double* zeta,                  # inout
-) noexcept nogil:
-    """Carry both gradients through an observation: equations (M.14)-(M.16)."""
-    cdef Py_ssize_t i
-    cdef double* g = scratch
-    cdef double* v = scratch + n
-    cdef double f
-    for i in range(n):
-        v[i] = zeta[i] * x[i]
-    f = SIMD.move_gradient(n, by, x, g, v, g, v + n, psi)                                   # (M.15)
-    for i in range(n):
-        zeta[i] = _narrowed(zeta[i], g[i], x[i], f, by.negligible)
 
 
 cdef int _fill_nodes() except -1:

@@ -4,7 +4,7 @@ from libc.math cimport isnan, sqrt
 
 from adabypass.distributions.families cimport GAUSSIAN
 from adabypass.kernels.step cimport (
-    Kernel, LinearMixture, StepContext, WeightsView, add_drift, condition, export_single, project, saturate,
+    Kernel, LinearMixture, StepContext, WeightsView, export_single, saturate,
     single_component,
 )
 from adabypass.numerics.special cimport larger, smaller
@@ -26,7 +26,7 @@ cdef double MIN_VAR = 1.0 / limits.MAX_VALUE
 
 cdef void forecast(StepContext* step) noexcept nogil:
     """mean = x @ m, var = x @ P @ x + R"""
-    project(step, step.row + MEAN, step.row + MEAN + step.n)
+    step.covariance.project(step, step.row + MEAN, step.row + MEAN + step.n)
     step.mean = step.product
     step.var = saturate(                                                            # (F.1)
         step.scale * (step.scale * (step.prior_var + step.row[DRIFT_VAR] * step.square)) + step.row[NOISE_VAR]
@@ -38,7 +38,7 @@ cdef void learn(StepContext* step, double y) noexcept nogil:
     cdef double* S = m + step.n
     cdef double R = step.row[NOISE_VAR], q = 0.0, error, unexplained, noise, D
     if isnan(y):
-        add_drift(step, step.row[DRIFT_VAR], S)
+        step.covariance.add_drift(step, step.row[DRIFT_VAR], S)
         return
     error = saturate(y - step.mean) / step.scale
     noise = R / step.scale / step.scale
@@ -47,7 +47,7 @@ cdef void learn(StepContext* step, double y) noexcept nogil:
         q = smaller(larger((unexplained - noise) / step.square, 0.0), MAX_DRIFT_VAR)                 # (F.2)
     D = step.prior_var + q * step.square + noise
     if D > MIN_VAR:        # else a known weight meets a huge feature, and there is nothing to learn
-        condition(step, m, S, q, D, saturate(error / D), 1.0)
+        step.covariance.condition(step, m, S, q, D, saturate(error / D), 1.0)
     step.row[DRIFT_VAR] = q
     if step.constants[ADAPT_NOISE]:
         unexplained = saturate(step.scale * saturate(step.scale * larger(unexplained, 0.0)))

@@ -23,10 +23,10 @@ cimport numpy as cnp
 
 from adabypass.distributions.component cimport Component
 from adabypass.distributions.record cimport MixtureMoments, Moments
+from adabypass.kernels.covariance cimport covariance_of, flush_updates
 from adabypass.kernels.multistep cimport MultistepForecaster
 from adabypass.kernels.step cimport (
-    LINE, N_MATRICES, Kernel, StepContext, WeightsView, flush_updates, next_line, scale_features, weight_cov,
-    weight_mean,
+    LINE, N_MATRICES, Kernel, StepContext, WeightsView, next_line, scale_features, weight_cov, weight_mean,
 )
 
 import numpy as np
@@ -341,7 +341,7 @@ cdef class DenseRunner(Runner):
             self.pending[i].vectors = self.newest.scaled + (1 + 2 * i) * n_features
         self.newest.scratch = next_line(self.newest.scaled + n_features + n_waiting)
         self.newest.n = self.newest.n_total = n_features
-        self.newest.is_diagonal = not spec.is_full
+        self.newest.covariance = covariance_of(spec.is_full)
         self.newest.row = self.head
         self.newest.constants = <const double*>cnp.PyArray_DATA(self.constants)
         self.newest.pending = self.pending if n_waiting else NULL

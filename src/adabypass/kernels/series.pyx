@@ -7,6 +7,7 @@ from libc.string cimport memcpy
 cimport numpy as cnp
 
 from adabypass.distributions.component cimport Component
+from adabypass.kernels.covariance cimport FULL
 from adabypass.kernels.drift_evidence cimport begin_drifts, fill_step_shares, is_due, judge_drifts
 from adabypass.kernels.multistep cimport MultistepForecaster, n_response
 from adabypass.kernels.past cimport (
@@ -113,6 +114,7 @@ cdef class SeriesRunner(Runner):
         self.work.linears = <WeightsView*>(self.memory + n_doubles)
         self.work.touched = <Py_ssize_t*>(self.work.linears + self.n_walks)
         self.newest.n = self.newest.n_total = self.n_features
+        self.newest.covariance = &FULL
         self.newest.constants = <const double*>cnp.PyArray_DATA(self.constants)
 
     @property

@@ -15,6 +15,7 @@ from adabypass.kernels.bank cimport (
     center_and_scale, describe_bank, forecast_start, is_milestone, measure_bank, open_bank, remember, reset, setting,
     start_log_density,
 )
+from adabypass.kernels.covariance cimport DIAGONAL
 from adabypass.kernels.runner cimport Runner
 from adabypass.kernels.step cimport (
     Kernel, MAX_VALUE, LINE, StepContext, WeightsView, next_line, saturate, scale_features,
@@ -177,7 +178,7 @@ cdef class SparseRunner(Runner):
                 gathered[j * n + k] = self.head[self.vectors[j] + self.indices[k]]
         for k in range(n):
             gathered[self.var * n + k] += self.head[self.common]
-        step.n, step.n_total, step.is_diagonal = n, self.n_features, True
+        step.n, step.n_total, step.covariance = n, self.n_features, &DIAGONAL
         step.row = self.compact
         step.constants = <const double*>cnp.PyArray_DATA(self.constants)
         step.scaled = self.scaled
@@ -256,7 +257,7 @@ cdef class SparseBankRunner(SparseRunner):
         spec.check_row(self._row, n_features)
         places = spec.layout.places(**spec.dims(n_features))
         self.without_features.n = 0
-        self.without_features.is_diagonal = True
+        self.without_features.covariance = &DIAGONAL
         self.without_features.row = first
         self.without_features.constants = <const double*>cnp.PyArray_DATA(self.constants)
         self.without_features.extra = NULL
@@ -282,7 +283,7 @@ cdef class SparseBankRunner(SparseRunner):
             return 0
         n = self.capacity
         size = n + 1
-        measure_bank(&longest, self.without_features.constants, n, True)
+        measure_bank(&longest, self.without_features.constants, n, &DIAGONAL)
         memory = <double*>calloc(6 * n + 2 * size * LANES + scratch_size(&longest) + 2 * LINE, sizeof(double))
         if memory == NULL:
             raise MemoryError()

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from adabypass.numerics.special cimport larger, smaller
-from adabypass.numerics.dispatch cimport N_FLEXIBLE_NORMALS, OPENED, Update
+from adabypass.numerics.dispatch cimport N_FLEXIBLE_NORMALS, OPENED, GradientMove, Update
 
 
 cdef enum:                      # those of the row that change by an `Update`
@@ -19,11 +19,37 @@ ctypedef struct Pending:
     double* vectors             # memory for the update's: 2 n numbers
 
 
+ctypedef struct StepContext
+
+
+ctypedef struct Covariance:
+    # How a covariance of weights is kept, and so is its gradient: what a step does with them. covariance.pyx has each.
+    bint is_diagonal            # whether its diagonal is all of it
+    Py_ssize_t (*size)(Py_ssize_t n) noexcept nogil     # numbers that keep it
+
+    # prior_var = x @ S @ x, square = x @ x, product = scale * (x @ m)
+    # Writes S @ x and S's diagonal, which `condition` needs, to the first 2 n numbers of scratch memory.
+    void (*project)(StepContext* step, const double* m, double* S) noexcept nogil
+
+    # Conditions the weights on one observation. On entry the scratch memory is as `project` left it; on exit it begins
+    # with p = P @ x. The mean moves by `move` p, and `explained` p p' / D is taken off P; all in the units of x.
+    void (*condition)(
+        StepContext* step, double* m, double* S, double drift_var, double D, double move, double explained
+    ) noexcept nogil
+
+    # S += amount * eye(n)
+    void (*add_drift)(StepContext* step, double amount, double* S) noexcept nogil
+
+    # Carries ADA-BYPASS's gradients, of the mean and of the covariance, through the step that the weights have taken;
+    # the scratch memory, of 3 n numbers, begins with p.
+    void (*follow)(StepContext* step, const GradientMove* by, double* psi, double* G) noexcept nogil
+
+
 ctypedef struct StepContext:
     # One observation on its way through a model. `forecast` fills what `learn` then uses.
-    Py_ssize_t n                # in     number of features: of those that are given, if the covariance is diagonal
+    Py_ssize_t n                # in     number of features: of those that are given, if they are sparse
     Py_ssize_t n_total          # in     number of all features
-    bint is_diagonal            # in     whether the covariance is kept as its diagonal alone
+    const Covariance* covariance  # in   how it is kept
     double* row                 # inout  the model's memory (state/layout.py)
     const double* constants     # in     hyperparameters that never change (state/spec.py)
     const double* x             # in     features, divided by `scale`
@@ -174,26 +200,6 @@ cdef inline double weight_drift(const WeightsView* linear, Py_ssize_t i) noexcep
         linear.drift_var / (linear.drift_divisor[i] if linear.drift_divisor != NULL else 1.0) * unit * unit
     )
 
-
-cdef inline void add_drift(StepContext* step, double amount, double* S) noexcept nogil:
-    """S += amount * eye(n)"""
-    cdef Py_ssize_t i, at = 0
-    for i in range(step.n):
-        S[i if step.is_diagonal else at + i] += amount
-        at += i + 1
-
-
-cdef void project(StepContext* step, const double* m, double* S) noexcept nogil
-
-cdef void condition(
-    StepContext* step, double* m, double* S, double drift_var, double D, double move, double explained
-) noexcept nogil
-
-cdef double squared_projection(StepContext* step) noexcept nogil
-
-cdef void multiply(StepContext* step, int which, double* matrix, double* out) noexcept nogil
-cdef void update(StepContext* step, int which, const Update* by, double* matrix) noexcept nogil
-cdef void flush_updates(StepContext* step) noexcept nogil
 
 cdef void scale_features(StepContext* step, const double* x, bint scale_up) noexcept nogil
 

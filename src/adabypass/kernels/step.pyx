@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from adabypass.distributions.families cimport noise_of
-from adabypass.numerics.dispatch cimport Conditioning, Projection, SIMD, Update
+from adabypass.numerics.dispatch cimport SIMD
 
 from adabypass.numerics import limits
 
@@ -13,7 +13,6 @@ MAX_VALUE = limits.MAX_VALUE
 MAX_WEIGHT = limits.MAX_WEIGHT
 MAX_UNIT = limits.MAX_UNIT
 cdef double LARGE_FEATURE = limits.LARGE_FEATURE
-cdef double ROUNDING = limits.ROUNDING
 
 cdef enum:
     CALL_FROM = 16      # features; below it a loop takes less time than a call
@@ -39,111 +38,6 @@ cdef class Kernel:
         kernel.scale_up = scale_up
         kernel.learns_extra = learns_extra
         return kernel
-
-
-cdef inline const Update* _take(StepContext* step, int which) noexcept nogil:
-    """The update that waits for a matrix, which the caller makes; NULL if there is none."""
-    if step.pending == NULL or step.pending[which].matrix == NULL:
-        return NULL
-    step.pending[which].matrix = NULL
-    return &step.pending[which].update
-
-
-cdef void multiply(StepContext* step, int which, double* matrix, double* out) noexcept nogil:
-    """out = matrix @ x, after the update that waits"""
-    SIMD.multiply(step.n, _take(step, which), matrix, step.x, out, NULL)
-
-
-cdef void update(StepContext* step, int which, const Update* by, double* matrix) noexcept nogil:
-    """Update a matrix, or let that wait; before it, a product has made any update that waited."""
-    cdef Pending* pending
-    cdef Py_ssize_t n = step.n
-    cdef const double* second = by.b if by.b != NULL else by.diagonal
-    if step.pending == NULL:
-        SIMD.update(n, by, matrix)
-        return
-    pending = step.pending + which
-    pending.matrix = matrix
-    pending.update = by[0]
-    memcpy(pending.vectors, by.a, n * sizeof(double))
-    memcpy(pending.vectors + n, second, n * sizeof(double))
-    pending.update.a = pending.vectors
-    if by.b != NULL:
-        pending.update.b = pending.vectors + n
-    else:
-        pending.update.diagonal = pending.vectors + n
-
-
-cdef void flush_updates(StepContext* step) noexcept nogil:
-    """Make all updates that wait, so that the row says what the model has learned."""
-    cdef int which
-    if step.pending == NULL:
-        return
-    for which in range(N_MATRICES):
-        if step.pending[which].matrix != NULL:
-            SIMD.update(step.n, &step.pending[which].update, step.pending[which].matrix)
-            step.pending[which].matrix = NULL
-
-
-cdef void project(StepContext* step, const double* m, double* S) noexcept nogil:
-    """prior_var = x @ S @ x, square = x @ x, product = scale * (x @ m)
-
-    Writes S @ x and S's diagonal, which `condition` needs, to the first 2 n numbers of scratch memory.
-    """
-    cdef Projection seen
-    if step.is_diagonal:
-        _project_diagonal(step, m, S)
-        return
-    seen = SIMD.project(step.n, m, _take(step, COVARIANCE), S, step.x, step.scratch, step.scratch + step.n)
-    step.prior_var, step.square, step.product = seen.prior_var, seen.square, saturate(step.scale * seen.product)
-
-
-cdef void condition(
-    StepContext* step, double* m, double* S, double drift_var, double D, double move, double explained
-) noexcept nogil:
-    """Condition the weights on one observation: equations (C.28)-(C.31).
-
-    On entry the scratch memory is as `project` left it; on exit it begins with p = P @ x. The mean moves by `move` p,
-    and `explained` p p' / D is taken off P; all in the units in which x stands.
-    """
-    if step.is_diagonal:
-        _condition_diagonal(step, m, S, drift_var, D, move, explained)
-        return
-    cdef Conditioning by = Conditioning(drift_var, (step.n + 4) * ROUNDING, D, move, MAX_WEIGHT, explained)
-    cdef double factor = SIMD.condition(step.n, &by, step.x, step.scratch, step.scratch + step.n, m)
-    cdef Update change = Update(factor, -1.0, step.scratch, NULL, step.scratch + step.n)
-    update(step, COVARIANCE, &change, S)
-
-
-cdef double squared_projection(StepContext* step) noexcept nogil:
-    """|S @ x|², after `project`"""
-    return SIMD.dot(step.n, step.scratch, step.scratch)
-
-
-cdef void _project_diagonal(StepContext* step, const double* m, const double* S) noexcept nogil:
-    """The same of a covariance that is kept as its diagonal: equation (M.1)."""
-    cdef Py_ssize_t i, n = step.n
-    cdef double product = 0.0
-    step.prior_var = step.square = 0.0
-    for i in range(n):
-        step.scratch[i], step.scratch[n + i] = S[i] * step.x[i], S[i]
-        step.prior_var += step.x[i] * step.scratch[i]
-        step.square += step.x[i] * step.x[i]
-        product += step.x[i] * m[i]
-    step.product = saturate(step.scale * product)
-
-
-cdef void _condition_diagonal(
-    StepContext* step, double* m, double* S, double drift_var, double D, double move, double explained
-) noexcept nogil:
-    """The same of a covariance that is kept as its diagonal: equations (C.29) and (M.2)."""
-    cdef Py_ssize_t i, n = step.n
-    cdef double P, p
-    for i in range(n):
-        P = step.scratch[n + i] + drift_var
-        step.scratch[i] = p = step.scratch[i] + drift_var * step.x[i]
-        m[i] = saturate_weight(m[i] + move * p)
-        S[i] = larger(P * (1.0 - explained * smaller(p * step.x[i] / D, 1.0)), 0.0)
 
 
 cdef void scale_features(StepContext* step, const double* x, bint scale_up) noexcept nogil:

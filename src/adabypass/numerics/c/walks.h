@@ -24,18 +24,14 @@ static inline void find_drift(Bank* bank, ptrdiff_t lane)
     store(bank->drift_var + lane, q * exponential(2.0 * (slow / share)));                       /* (H.7) */
 }
 
-/* p = P @ z, h = z @ p and mean = z @ m, for walks of `size` weights. */
-INLINE void forecast_walks_of(Bank* bank, const ptrdiff_t size, const int is_diagonal)
+/* p = P @ z, h = z @ p and mean = z @ m, for walks of `size` weights, once p is S @ z. */
+INLINE void project_walks_of(Bank* bank, const ptrdiff_t size)
 {
     double* p = bank->p;
     const double* m = bank->walk_mean;
     const double* z = bank->z;
     const double* slope = bank->anchored_slope;
     const double* moved_slope = bank->moved_slope;
-    if (is_diagonal)
-        product_diagonal(size, bank->walk_cov, z, p);
-    else
-        product(size, bank->walk_cov, z, p);
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) {
         vec h = fill(0.0), mean = fill(0.0), q = load(bank->drift_var + lane);
         vec anchored = q * load(setting(bank, ANCHORED) + lane), newest = q * load(setting(bank, DIFFERENCED) + lane);
@@ -60,34 +56,6 @@ static void find_drifts(Bank* bank)
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) find_drift(bank, lane);
 }
 
-/* For every walk p = P @ z, h = z @ p and mean = z @ m. */
-static void project_walks(Bank* bank)
-{
-    find_anchors(bank);
-    find_drifts(bank);
-    if (bank->is_diagonal)
-        forecast_walks_of(bank, bank->n_weights, 1);
-    else if (bank->n_weights == 2)   /* with the loops unrolled */
-        forecast_walks_of(bank, 2, 0);
-    else
-        forecast_walks_of(bank, bank->n_weights, 0);
-}
-
-/* The forecasts of all walks, and their level. */
-static void forecast_walks(Bank* bank)
-{
-    double unit = bank->row[Y_SCALE], most = bank->constants[MAX_LEVEL_DISTANCE];
-    double center = bank->row[Y_RUNNING_MEAN], inverse_sd = 1.0 / sqrt(bank->row[Y_RUNNING_VAR]);
-    project_walks(bank);
-    for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH)
-        store(bank->level + lane, clamp((load(bank->mean + lane) - center) * inverse_sd, -most, most));     /* (H.29) */
-    if (bank->extra != NULL)
-        for (ptrdiff_t walk = 0; walk < LANES; walk++) {                                        /* (K.12) */
-            double extra = bank->extra[walk] / unit / unit;
-            bank->h[walk] += extra < bank->limits->max_distance ? extra : bank->limits->max_distance;
-        }
-}
-
 /* P = S + Q, in place of S, for the walks from `lane` on: equations (H.8) and (H.18). Return the sum of √P_ii |z_i|. */
 INLINE vec let_drift(Bank* bank, ptrdiff_t lane, const ptrdiff_t size)
 {
@@ -110,17 +78,6 @@ INLINE vec let_drift(Bank* bank, ptrdiff_t lane, const ptrdiff_t size)
         reach += root(larger(var, fill(0.0))) * fabs(bank->z[i]);
     }
     return reach;
-}
-
-/* Let the walks from `lane` on, whose observation is missing, drift. */
-static inline void pass_walks(Bank* bank, ptrdiff_t lane)
-{
-    store(bank->walk_consecutive_outliers + lane, fill(0.0));
-    if (bank->is_diagonal)
-        let_drift_diagonal(bank, lane);
-    else
-        let_drift(bank, lane, bank->n_weights);
-    if (any_differenced(bank, lane)) pass_newest(bank, lane);
 }
 
 /* Count how many times in a row the walks from `lane` on were far off, beside the narrowest noise of their filters, as an
@@ -191,16 +148,87 @@ INLINE void learn_walks_of(Bank* bank, const ptrdiff_t size, double y)
             explain_newest(bank, part * WIDTH, size, y, factor[part], rounding * reaches[part] * reaches[part]);
 }
 
+/* What is done with the covariances of all walks, which are kept in full or as their diagonals. */
+typedef struct {
+    void (*project)(Bank* bank);                        /* p = P @ z, h = z @ p and mean = z @ m */
+    void (*drift)(Bank* bank, ptrdiff_t lane);          /* P = S + Q, in place of S, for the walks from `lane` on */
+    void (*learn)(Bank* bank, double y);                /* from moments that `match_moments` has found */
+} WalkCovariance;
+
+INLINE void project_full_of(Bank* bank, const ptrdiff_t size)
+{
+    product(size, bank->walk_cov, bank->z, bank->p);
+    project_walks_of(bank, size);
+}
+
+/* With the loops unrolled for two weights. */
+static void project_full(Bank* bank)
+{
+    if (bank->n_weights == 2)
+        project_full_of(bank, 2);
+    else
+        project_full_of(bank, bank->n_weights);
+}
+
+static void drift_full(Bank* bank, ptrdiff_t lane) { let_drift(bank, lane, bank->n_weights); }
+
+static void learn_full(Bank* bank, double y)
+{
+    if (bank->n_weights == 2)
+        learn_walks_of(bank, 2, y);
+    else
+        learn_walks_of(bank, bank->n_weights, y);
+}
+
+static void project_diagonal(Bank* bank)
+{
+    product_diagonal(bank->n_weights, bank->walk_cov, bank->z, bank->p);
+    project_walks_of(bank, bank->n_weights);
+}
+
+static void drift_diagonal(Bank* bank, ptrdiff_t lane) { let_drift_diagonal(bank, lane); }
+
+static void learn_diagonal(Bank* bank, double y)
+{
+    (void)y;
+    learn_walks_diagonal(bank);
+}
+
+static const WalkCovariance FULL = {project_full, drift_full, learn_full};
+static const WalkCovariance DIAGONAL = {project_diagonal, drift_diagonal, learn_diagonal};
+
+static inline const WalkCovariance* covariance_of(const Bank* bank) { return bank->is_diagonal ? &DIAGONAL : &FULL; }
+
+/* The forecasts of all walks, and their level. */
+static void forecast_walks(Bank* bank)
+{
+    double unit = bank->row[Y_SCALE], most = bank->constants[MAX_LEVEL_DISTANCE];
+    double center = bank->row[Y_RUNNING_MEAN], inverse_sd = 1.0 / sqrt(bank->row[Y_RUNNING_VAR]);
+    find_anchors(bank);
+    find_drifts(bank);
+    covariance_of(bank)->project(bank);
+    for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH)
+        store(bank->level + lane, clamp((load(bank->mean + lane) - center) * inverse_sd, -most, most));     /* (H.29) */
+    if (bank->extra != NULL)
+        for (ptrdiff_t walk = 0; walk < LANES; walk++) {                                        /* (K.12) */
+            double extra = bank->extra[walk] / unit / unit;
+            bank->h[walk] += extra < bank->limits->max_distance ? extra : bank->limits->max_distance;
+        }
+}
+
+/* Let the walks from `lane` on, whose observation is missing, drift. */
+static inline void pass_walks(Bank* bank, ptrdiff_t lane)
+{
+    store(bank->walk_consecutive_outliers + lane, fill(0.0));
+    covariance_of(bank)->drift(bank, lane);
+    if (any_differenced(bank, lane)) pass_newest(bank, lane);
+}
+
 /* Let every walk learn from y, in standard units, after its filters were weighed. */
 static void learn_walks(Bank* bank, double y)
 {
     for (ptrdiff_t lane = 0; lane < LANES; lane += WIDTH) match_moments(bank, lane);
-    if (bank->is_diagonal)
-        learn_walks_diagonal(bank);
-    else if (bank->n_weights == 2)   /* with the loops unrolled */
-        learn_walks_of(bank, 2, y);
-    else
-        learn_walks_of(bank, bank->n_weights, y);
+    covariance_of(bank)->learn(bank, y);
 }
 
 #endif
