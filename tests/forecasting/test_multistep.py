@@ -103,7 +103,8 @@ def test_weights_that_explain_each_observation_agree_with_a_million_draws() -> N
     var = moments.signal_var + moments.noise_scale**2
     assert paths.mean(axis=0) == approx(moments.mean, abs=5 * np.sqrt(var.max() / n))
     assert paths.var(axis=0) == approx(var, rel=0.01)  # as above
-    drawn = multistep.paths(mixture, Design((1,)), past, np.zeros((2, 1)), 200_000, rng)
+    stable = mixture.mean, np.ones_like(mixture.mean)
+    drawn = multistep.paths(mixture, stable, Design((1,)), past, np.zeros((2, 1)), 200_000, rng)
     assert drawn.mean(axis=0) == approx(moments.mean, abs=5 * np.sqrt(var.max() / 200_000))
     assert drawn.var(axis=0) == approx(var, rel=0.02)
 

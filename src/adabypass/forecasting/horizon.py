@@ -3,6 +3,7 @@
 import numpy as np
 
 from adabypass.forecasting import multistep
+from adabypass.kernels.series import SeriesRunner
 from adabypass.regressors import Regressor
 from adabypass.results.forecast import Forecast
 from adabypass.state.series import SeriesSpec
@@ -10,24 +11,22 @@ from adabypass.validation import Floats
 
 
 def draw_paths(
-    model: Regressor, spec: SeriesSpec, row: Floats, share: Floats, exog: Floats, n_paths: int,
-    rng: np.random.Generator,
+    model: Regressor, runner: SeriesRunner, spec: SeriesSpec, exog: Floats, n_paths: int, rng: np.random.Generator
 ) -> Forecast:  # fmt: skip
     """Forecast as many steps as `exog` has rows by `n_paths` draws.
 
     Parameters
     ----------
     model
-        As `row` holds it.
-    share : array (n_linears,)
-        Of the model's linear models, at the last step.
+        As the runner's row holds it.
     exog : array (horizon, n_exog)
         The exogenous values to come.
     """
     horizon, n_exog = exog.shape
-    design, past = spec.design, spec.past(row, n_exog)
+    design, past = spec.design, spec.past(runner.row, n_exog)
     features = np.zeros((horizon, spec.n_features(n_exog)))
     features[:, : int(design.bias)] = 1.0
     features[:, design.lag_columns.stop :] = exog
-    mixture = model.linear_mixture()._replace(share=share)
-    return Forecast.from_paths(multistep.paths(mixture, design, past, features, n_paths, rng))
+    mixture = model.linear_mixture()._replace(share=runner.step_shares(horizon))
+    stable = runner.stable_weights(horizon)
+    return Forecast.from_paths(multistep.paths(mixture, stable, design, past, features, n_paths, rng))

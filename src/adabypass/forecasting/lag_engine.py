@@ -161,7 +161,7 @@ class LagEngine(SeriesEngine):
             return Forecast(concatenate([each for each in one_step if each is not None]))
         if method == "moments":
             return Forecast(from_components(twin.forecast_steps(known), self.name))
-        return draw_paths(self.model(twin), self.spec, row, twin.step_shares(len(known)), known, n_paths, rng)
+        return draw_paths(self.model(twin), twin, self.spec, known, n_paths, rng)
 
     def fill_ahead(self, row: Floats, exog: Floats) -> Floats:
         return fill_series_ahead(exog, self.spec, row)

@@ -4,101 +4,32 @@ An observation depends on the values before it: y = d'b + w'r + noise, where b a
 of the regressors r are lags, A b. Moments many steps ahead come from compiled code: kernels/multistep.pyx.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from adabypass.numerics import noise
-from adabypass.numerics.limits import MAX_RESPONSE, MAX_VALUE
+from adabypass.numerics.limits import MAX_VALUE
 from adabypass.state.linear_mixture import LinearMixture
 from adabypass.state.past import Design, Past
-from adabypass.validation import Floats, Integers
-
-
-class StabilisedWeights(NamedTuple):
-    """Weights that do not let the series explode: w becomes mean + shrink (w - old mean)."""
-
-    mean: Floats
-    shrink: Floats
-
-    def of(self, mixture: LinearMixture) -> LinearMixture:
-        """Apply it."""
-        both = self.shrink[:, :, None] * self.shrink[:, None, :]
-        return mixture._replace(mean=self.mean, cov=both * mixture.cov, drift=both * mixture.drift)
-
-
-def stabilise(mixture: LinearMixture, design: Design, past: Past, horizon: int) -> StabilisedWeights:
-    """Assume that the series does not explode: equations (K.9) and (K.11).
-
-    A filter whose weights drift fast may forecast one step as well as any, while its lags' weights, left to themselves,
-    would leave all bounds within a few steps. Its forecast of the series as it is now stays what it was, however far
-    that is from the centre of the features: the intercept makes up for what the lags' lose.
-    """
-    n_steps = max(horizon, 2 * design.n_values, 30)
-    orders = np.array(design.lags, dtype=np.int64)
-    at = _lag_weights(mixture, design)
-    mean, shrink = mixture.mean.copy(), np.ones_like(mixture.mean)
-    if len(at) == 0:
-        return StabilisedWeights(mean, shrink)
-    typical = np.asarray(mixture.share @ mixture.mean)[at]
-    apart = np.sum((mixture.mean[:, at] - typical) ** 2, axis=1)
-    doubt = mixture.share @ (apart + np.trace(mixture.cov[:, at[:, None], at], axis1=1, axis2=2))
-    # Growth is taken for real where two standard deviations less of it would still be growth.
-    bound = max(float(growth_factor(typical[None], orders, n_steps)[0]) - 2.0 * float(doubt) ** 0.5, 1.0)
-    growth = growth_factor(mean[:, at], orders, n_steps)
-    mean[:, at] *= np.minimum(bound / growth, 1.0)[:, None] ** orders  # (K.9)
-    if mixture.intercept or design.bias:
-        here = _recent_mean(design, past) - mixture.x_center[at - mixture.intercept]
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean[:, 0] = finite(mean[:, 0] + (mixture.mean - mean)[:, at] @ here)  # (K.10)
-    spread = np.trace((mixture.cov + horizon * mixture.drift)[:, at[:, None], at], axis1=1, axis2=2)
-    room = np.maximum((1.0 - growth) / 3.0, 0.7 / horizon)
-    shrink[:, at] = np.minimum(room / np.sqrt(np.maximum(spread, 1e-300)), 1.0)[:, None]  # (K.11)
-    return StabilisedWeights(mean, shrink)
-
-
-def _lag_weights(mixture: LinearMixture, design: Design) -> Integers:
-    """Return where the weights of the lags stand among a component's weights."""
-    first = design.lag_columns.start + int(mixture.intercept)
-    return np.arange(first, first + len(design.lags))
-
-
-def _recent_mean(design: Design, past: Past) -> float:
-    """Return the mean of the series, differenced if it is, as far back as the longest lag."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return float(finite(np.asarray(np.mean(np.convolve(past.values, design.taps[::-1], "valid")))))
-
-
-def _response(weights: Floats, orders: Integers, n_steps: int) -> Floats:
-    """Compute the response to an impulse: (n_components, n_steps)."""
-    longest = int(orders.max())
-    answer = np.zeros((len(weights), longest + n_steps))
-    answer[:, longest] = 1.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for step in range(longest + 1, longest + n_steps):
-            answer[:, step] = finite(np.sum(weights * answer[:, step - orders], axis=1), MAX_RESPONSE)
-    return answer[:, longest:]
-
-
-def growth_factor(weights: Floats, orders: Integers, n_steps: int) -> Floats:
-    """Factor by which an impulse grows in a step, in the long run; below 1 it dies away."""
-    if len(orders) == 1:
-        return np.asarray(np.maximum(np.abs(weights[:, 0]), 1e-300) ** (1.0 / orders[0]))
-    answer = _response(weights, orders, n_steps)
-    half = answer.shape[1] // 2
-    early, late = (np.abs(part).max(axis=1) for part in (answer[:, :half], answer[:, half:]))
-    return np.asarray((np.maximum(late, 1e-300) / early) ** (1.0 / half))
+from adabypass.validation import Floats
 
 
 def paths(
-    mixture: LinearMixture, design: Design, past: Past, features: Floats, n_paths: int, rng: np.random.Generator
-) -> Floats:
-    """Draw what may come, shape (n_paths, n_steps): each path one component, its weights drifting as it goes."""
+    mixture: LinearMixture, stable: tuple[Floats, Floats], design: Design, past: Past, features: Floats, n_paths: int,
+    rng: np.random.Generator,
+) -> Floats:  # fmt: skip
+    """Draw what may come, shape (n_paths, n_steps): each path one component, its weights drifting as it goes.
+
+    Parameters
+    ----------
+    stable
+        Means of the weights from the second step on, and by what deviations from those of the first are multiplied:
+        equations (K.9)-(K.11).
+    """
     horizon, n_values = len(features), len(past.values)
     if not mixture.is_known:
         return np.full((n_paths, horizon), np.nan)
     chosen = rng.choice(len(mixture.share), size=n_paths, p=mixture.share / mixture.share.sum())
-    stabilised = stabilise(mixture, design, past, horizon)
+    stable_mean, shrink = (each[chosen] for each in stable)
     root, drift_root = _root(mixture.cov)[chosen], _root(mixture.drift)[chosen]
     size = mixture.mean.shape[1]
     w = mixture.mean[chosen] + np.einsum("pij,pj->pi", root, rng.normal(size=(n_paths, size)))
@@ -110,8 +41,8 @@ def paths(
     lags, base = design.lag_matrix(columns), design.base_weights(columns)
     for step in range(horizon):
         if step == 1:
-            w = stabilised.mean[chosen] + stabilised.shrink[chosen] * (w - mixture.mean[chosen])
-            drift_root = stabilised.shrink[chosen][:, :, None] * drift_root
+            w = stable_mean + shrink * (w - mixture.mean[chosen])
+            drift_root = shrink[:, :, None] * drift_root
         mixture = mixture.advance() if step else mixture
         w = w + np.einsum("pij,pj->pi", drift_root, rng.normal(size=(n_paths, size)))
         places = n_values + step - 1 - columns

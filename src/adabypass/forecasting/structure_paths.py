@@ -3,7 +3,7 @@
 import numpy as np
 
 from adabypass.distributions.mixture import Mixture
-from adabypass.forecasting.multistep import growth_factor
+from adabypass.kernels.stability import damping
 from adabypass.kernels.structure import StructureRunner
 from adabypass.numerics.limits import MAX_VALUE
 from adabypass.state import structures as design
@@ -112,9 +112,8 @@ def _initial(spec: StructureSpec, row: Floats, k: int, n: int, rng: np.random.Ge
 
 def _stabilise(state: Floats, past: Floats, lags: tuple[int, ...], is_difference: bool) -> None:
     """Damp lag weights under which the series would explode, about its recent mean: equations (K.9) and (K.10)."""
-    orders = np.array(lags, dtype=np.int64)
     weights = state[:, -len(lags) :]
-    factor = np.minimum(1.0 / growth_factor(weights, orders, max(N_RESPONSE, 2 * lags[-1])), 1.0)[:, None] ** orders
+    factor = damping(weights, lags, max(N_RESPONSE, 2 * lags[-1]))
     recent = (-np.diff(past, axis=1) if is_difference else past).mean(axis=1)
     state[:, 0] += np.sum(weights * (1.0 - factor), axis=1) * recent
     state[:, -len(lags) :] = weights * factor

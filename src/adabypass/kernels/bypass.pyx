@@ -1,7 +1,7 @@
 """BYPASS and ADA-BYPASS, in place on rows: equations (C.8)-(C.19), (C.32), (D.3), (D.4), (D.8) and (D.9).
 
-The step of the weights, (C.28)-(C.31), and the gradients that go with it, (D.5) and (D.6), are in covariance.pyx; the right
-gradients, (D.10)-(D.18), in gradient.pyx.
+The step of the weights, (C.28)-(C.31), and the gradients that go with it, (D.5) and (D.6), are in covariance.pyx; the
+right gradients, (D.10)-(D.18), in gradient.pyx.
 
 What the paper got wrong can be corrected, by name: a set of `Correction` goes down to the sweep, which has a form of
 its own for them, so that the models as they are do not pay for it.

@@ -1,7 +1,7 @@
-"""What a step does with the covariance of the weights: full, equations (C.28)-(C.32), or its diagonal alone, (M.1), (M.2).
+"""What a step does with the covariance of the weights: full, (C.28)-(C.32), or its diagonal alone, (M.1) and (M.2).
 
-With each goes the gradient that ADA-BYPASS carries along: (D.5) and (D.6), or (M.14)-(M.16). Of a diagonal, G is kept as
-its diagonal too, zeta. Gradients fade with every step, and arithmetic on denormal numbers is slow: so those that no
+With each goes the gradient that ADA-BYPASS carries along: (D.5) and (D.6), or (M.14)-(M.16). Of a diagonal, G is kept
+as its diagonal too, zeta. Gradients fade with every step, and arithmetic on denormal numbers is slow: so those that no
 longer matter become 0.
 """
 
@@ -93,7 +93,9 @@ cdef void add_drift_full(StepContext* step, double amount, double* S) noexcept n
 
 
 cdef void follow_full(StepContext* step, const GradientMove* by, double* psi, double* G) noexcept nogil:
-    """With g = p/D, v = Gx and f = x'v, (D.5) is G - g v' - v g' + f g g' = G - (g a' + a g') where a = v - f g/2, and the
+    """Equations (D.5) and (D.6).
+
+    With g = p/D, v = Gx and f = x'v, (D.5) is G - g v' - v g' + f g g' = G - (g a' + a g') where a = v - f g/2, and the
     new Gx is `left` = 1 - x'g times v - f g: no second product with a matrix.
     """
     cdef Py_ssize_t n = step.n

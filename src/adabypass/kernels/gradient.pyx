@@ -1,13 +1,13 @@
 """ADA-BYPASS's right gradients, equations (D.10)-(D.18), of a full covariance.
 
-They are forward derivatives of all that BYPASS believes by a, b and epsilon: the fixed point is differentiated by the implicit function theorem, where its sweeps have ended. Numbers that
-leave double precision become 0: a hyperparameter then does not move, and the forecast is untouched.
+They are forward derivatives of all that BYPASS believes by a, b and epsilon: the fixed point is differentiated by the
+implicit function theorem, where its sweeps have ended. Numbers that leave double precision become 0: a hyperparameter
+then does not move, and the forecast is untouched.
 """
 
 from libc.math cimport copysign, exp, fabs, isfinite, sqrt
 
 from adabypass.kernels.step cimport MAX_VALUE, StepContext, saturate
-from adabypass.numerics.dispatch cimport GradientMove, SIMD
 from adabypass.numerics.special cimport bessel_ratio, larger, smaller
 
 import numpy as np

@@ -3,8 +3,8 @@
 from libc.math cimport isnan
 
 from adabypass.distributions.component cimport Component
-from adabypass.kernels.past cimport Design, Past, Workspace
-from adabypass.kernels.step cimport MAX_VALUE, LinearMixture, StepContext, Weights, saturate
+from adabypass.kernels.past cimport Design, Past
+from adabypass.kernels.step cimport MAX_VALUE, LinearMixture, saturate
 
 
 cdef inline double finite(double value) noexcept nogil:
@@ -66,13 +66,4 @@ cdef class MultistepForecaster:
     cdef void _append(self, Py_ssize_t at, double shrink) noexcept nogil
 
 
-cdef void growths(
-    Py_ssize_t n_lags, const Py_ssize_t* lags, Py_ssize_t m, const double* weights, double* response,
-    Py_ssize_t n_steps, double* growth, double* early,
-) noexcept nogil
-cdef Py_ssize_t n_response(const Design* design) noexcept nogil
-cdef void stabilised_gains(
-    const Design* design, const Workspace* work, const StepContext* step, Weights weights_of, Py_ssize_t n_walks,
-    Py_ssize_t horizon, Py_ssize_t n_touched, double base_var,
-) noexcept nogil
 cdef void stabilise(MultistepForecaster ahead, const Past* past) noexcept nogil

@@ -6,7 +6,7 @@ is a Gaussian that is propagated from step to step, for each component of the mi
 reaches any more leave their slot to a new one, so that a far horizon takes no more memory than a near one.
 """
 
-from libc.math cimport INFINITY, NAN, exp, fabs, hypot, isnan, pow, sqrt
+from libc.math cimport INFINITY, NAN, exp, hypot, isnan, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -15,152 +15,24 @@ cimport numpy as cnp
 
 from adabypass.distributions.component cimport Component
 from adabypass.distributions.families cimport FLEXIBLE_NORMALS, GAUSSIAN
-from adabypass.kernels.past cimport Design, N_UNKNOWN, Past, Workspace
-from adabypass.kernels.step cimport (
-    MAX_VALUE, LinearMixture, StepContext, Weights, WeightsView, saturate, season_effect, weight_cov, weight_drift,
-    weight_mean,
-)
-from adabypass.numerics.dispatch cimport LANES, N_FLEXIBLE_NORMALS, SIMD
+from adabypass.kernels.past cimport N_UNKNOWN, Past
+from adabypass.kernels.stability cimport certain_growth, damped, find_growths, impulse_steps, shrinkage
+from adabypass.kernels.step cimport LinearMixture, saturate, season_effect
+from adabypass.numerics.dispatch cimport LANES, N_FLEXIBLE_NORMALS
 from adabypass.numerics.special cimport larger, smaller
 
 import numpy as np
 
-from adabypass.numerics.limits import MAX_RESPONSE as MAX_RESPONSE_, MAX_UNKNOWN
+from adabypass.numerics.limits import MAX_UNKNOWN
 from adabypass.numerics.noise import Family
 from adabypass.state.linear_mixture import MAX_LEVEL_DISTANCE as MAX_LEVEL_DISTANCE_, LEVEL_FLOOR as LEVEL_FLOOR_
 
 cnp.import_array()
 
-cdef double MAX_RESPONSE = MAX_RESPONSE_
 cdef double MIN_POSITIVE = 1e-300
 cdef double MAX_LEVEL_DISTANCE = MAX_LEVEL_DISTANCE_
 cdef double LEVEL_FLOOR = LEVEL_FLOOR_
 cdef int64_t FLEXIBLE = Family.FLEXIBLE
-cdef enum:
-    MIN_STEPS = 30        # for which the response to an impulse is followed
-
-
-cdef inline Py_ssize_t _impulse_steps(const Design* design, Py_ssize_t horizon) noexcept nogil:
-    """Steps for which the response to an impulse is followed, for forecasts up to a horizon; 0 for a single lag."""
-    return 0 if design.n_lags < 2 else max(max(horizon, 2 * design.n_values), MIN_STEPS)
-
-
-cdef Py_ssize_t n_response(const Design* design) noexcept nogil:
-    """Count the rows of `Workspace.response`."""
-    return _impulse_steps(design, design.capacity + 1)
-
-
-cdef void growths(
-    Py_ssize_t n_lags, const Py_ssize_t* lags, Py_ssize_t m,
-    const double* weights,      # in   (n_lags, m)
-    double* response,           # out  (n_steps, m)  scratch, as `early`
-    Py_ssize_t n_steps,
-    double* growth,             # out  (m,)
-    double* early,              # out  (m,)
-) noexcept nogil:
-    """Write the factor by which an impulse grows in a step, in the long run, for each of m sets of weights."""
-    cdef Py_ssize_t k, half = n_steps // 2
-    if n_lags == 1:
-        for k in range(m):
-            growth[k] = pow(larger(fabs(weights[k]), MIN_POSITIVE), 1.0 / lags[0])
-        return
-    SIMD.follow_impulse(
-        m, n_lags, <const ptrdiff_t*>lags, weights, n_steps, MAX_RESPONSE, response, growth, early
-    )
-    for k in range(m):
-        growth[k] = pow(larger(growth[k], MIN_POSITIVE) / early[k], 1.0 / half)
-
-
-cdef double _certain_growth(
-    const Design* design, const double* typical, double doubt, double* response, Py_ssize_t n_steps
-) noexcept nogil:
-    """Return the growth under the mixture's mean weights less two standard deviations, sqrt(doubt); 1 if it is none."""
-    cdef double growth, early
-    growths(design.n_lags, design.lags, 1, typical, response, n_steps, &growth, &early)
-    return larger(growth - 2.0 * sqrt(doubt), 1.0)
-
-
-cdef inline double _shrink(double growth, double sd, Py_ssize_t horizon) noexcept nogil:
-    """Return the factor of the lags' deviations from their mean weights, whose standard deviation is `sd`: (K.11)."""
-    return smaller(larger((1.0 - growth) / 3.0, 0.7 / horizon) / sd, 1.0)
-
-
-cdef void _gather(
-    const Design* design, const Workspace* work, const StepContext* step, Weights weights_of, Py_ssize_t n_walks,
-    Py_ssize_t horizon,
-) noexcept nogil:
-    """Weights of the lags of each component, their sum and spread, and their mean under the mixture."""
-    cdef const WeightsView* linear
-    cdef Py_ssize_t i, k
-    cdef double weight, size, spread
-    weights_of(step, work.linears)
-    for i in range(design.n_lags):
-        work.typical[i] = 0.0
-        for k in range(n_walks, work.stride):
-            work.weights[i * work.stride + k] = 0.0
-    for k in range(n_walks):
-        linear = work.linears + k
-        size = spread = 0.0
-        for i in range(design.n_lags):
-            weight = weight_mean(linear, design.bias + i)
-            work.weights[i * work.stride + k] = weight
-            work.typical[i] += linear.share * weight
-            size += fabs(weight)
-            spread += weight_cov(linear, design.bias + i, design.bias + i)
-            spread += horizon * weight_drift(linear, design.bias + i)
-        work.size[k] = size
-        work.sd[k] = sqrt(larger(spread, MIN_POSITIVE))
-
-
-cdef void stabilised_gains(
-    const Design* design, const Workspace* work, const StepContext* step, Weights weights_of, Py_ssize_t n_walks,
-    Py_ssize_t horizon, Py_ssize_t n_touched, double base_var,
-) noexcept nogil:
-    """Variance of each component's forecast because values are unknown, with weights that do not explode: (K.9)-(K.12).
-
-    `work.spread` and `work.crossed` hold the covariance of the lags made of unknown values, and theirs with the base.
-    """
-    cdef const WeightsView* linear
-    cdef Py_ssize_t i, j, k, a, b, K = n_walks, stride = work.stride, bias = design.bias
-    cdef Py_ssize_t n_steps = _impulse_steps(design, horizon)
-    cdef double bound = 1.0, doubt = 0.0, apart, factor, shrink, gain, cov, weight, other
-    cdef bint grows = False, spreads = False
-    _gather(design, work, step, weights_of, K, horizon)
-    for k in range(K):
-        # Weights that add up to 1 at most cannot explode: then only a large spread asks how fast an impulse fades.
-        spreads = spreads or (design.n_lags > 0 and (work.size[k] > 1.0 or work.sd[k] > 0.7 / horizon))
-    if spreads:
-        growths(design.n_lags, design.lags, stride, work.weights, work.response, n_steps, work.growth, work.extra)
-        for k in range(K):
-            grows = grows or work.growth[k] > 1.0
-        if grows:
-            for k in range(K):
-                linear = work.linears + k
-                for i in range(design.n_lags):
-                    apart = work.weights[i * stride + k] - work.typical[i]
-                    doubt += linear.share * (apart * apart + weight_cov(linear, bias + i, bias + i))
-            bound = _certain_growth(design, work.typical, doubt, work.response, n_steps)
-    for k in range(K):
-        linear = work.linears + k
-        factor = shrink = 1.0
-        if spreads:
-            factor = smaller(bound / work.growth[k], 1.0) if work.growth[k] > 1.0 else 1.0
-            shrink = _shrink(work.growth[k], work.sd[k], horizon)
-        gain = base_var
-        for a in range(n_touched):
-            i = work.touched[a]
-            weight = work.weights[i * stride + k] * (1.0 if factor == 1.0 else pow(factor, design.lags[i]))    # (K.9)
-            gain += 2.0 * weight * work.crossed[a]
-            for b in range(n_touched):
-                j = work.touched[b]
-                other = work.weights[j * stride + k] * (1.0 if factor == 1.0 else pow(factor, design.lags[j]))
-                cov = weight_cov(linear, bias + i, bias + j)
-                if i == j:
-                    cov += weight_drift(linear, bias + i)
-                gain += (weight * other + shrink * shrink * cov) * work.spread[a * n_touched + b]
-        work.extra[k] = MAX_VALUE if isnan(gain) else smaller(larger(gain, 0.0), MAX_VALUE)         # (K.12)
-
-
 cdef void stabilise(MultistepForecaster ahead, const Past* past) noexcept nogil:
     """Assume that the series does not explode: equations (K.9)-(K.11).
 
@@ -169,7 +41,7 @@ cdef void stabilise(MultistepForecaster ahead, const Past* past) noexcept nogil:
     cdef LinearMixture* belief = &ahead.belief
     cdef Py_ssize_t i, j, k, at, K = belief.n_linears, W = belief.n_weights, T = W * (W + 1) // 2
     cdef Py_ssize_t n_lags = ahead.design.n_lags, n_values = ahead.design.n_values, n_taps = ahead.design.n_taps
-    cdef Py_ssize_t n_steps = _impulse_steps(&ahead.design, ahead.n_steps), n_recent = n_values - n_taps + 1
+    cdef Py_ssize_t n_steps = impulse_steps(n_lags, n_values, ahead.n_steps), n_recent = n_values - n_taps + 1
     cdef double doubt = 0.0, recent = 0.0, bound, apart, factor, old, moved, spread, total
     memcpy(ahead.stable, belief.mean, K * W * sizeof(double))
     for k in range(K):
@@ -187,8 +59,8 @@ cdef void stabilise(MultistepForecaster ahead, const Past* past) noexcept nogil:
             at = ahead.lags_at + i
             apart = belief.mean[k * W + at] - ahead.typical[i]
             doubt += belief.share[k] * (apart * apart + belief.cov[k * T + packed(at, at)])
-    bound = _certain_growth(&ahead.design, ahead.typical, doubt, ahead.response, n_steps)
-    growths(
+    bound = certain_growth(n_lags, ahead.design.lags, ahead.typical, doubt, ahead.response, n_steps)
+    find_growths(
         n_lags, ahead.design.lags, ahead.stride, ahead.weights, ahead.response, n_steps, ahead.growth, ahead.early
     )
     for i in range(n_recent):
@@ -203,13 +75,13 @@ cdef void stabilise(MultistepForecaster ahead, const Past* past) noexcept nogil:
         for i in range(n_lags):
             at = ahead.lags_at + i
             old = belief.mean[k * W + at]
-            ahead.stable[k * W + at] = old * pow(factor, ahead.design.lags[i])                            # (K.9)
+            ahead.stable[k * W + at] = damped(old, factor, ahead.design.lags[i])                          # (K.9)
             moved += (old - ahead.stable[k * W + at]) * (recent - belief.x_center[at - ahead.intercept])
             at = packed(at, at)
             spread += belief.cov[k * T + at] + ahead.n_steps * belief.drift[k * T + at]
         if ahead.lags_at > 0:
             ahead.stable[k * W] = finite(ahead.stable[k * W] + moved)                                     # (K.10)
-        ahead.shrink[k] = _shrink(ahead.growth[k], sqrt(larger(spread, MIN_POSITIVE)), ahead.n_steps)
+        ahead.shrink[k] = shrinkage(ahead.growth[k], sqrt(larger(spread, MIN_POSITIVE)), ahead.n_steps)
 
 
 cdef class MultistepForecaster:
@@ -259,7 +131,7 @@ cdef class MultistepForecaster:
         """Take all memory at once, and divide it."""
         cdef Py_ssize_t K = self.belief.n_linears, W = self.belief.n_weights, n_lags = self.design.n_lags
         cdef Py_ssize_t T = W * (W + 1) // 2, n_values = self.design.n_values + self.n_steps, S = self.n_slots
-        cdef Py_ssize_t n_impulse = _impulse_steps(&self.design, self.n_steps)
+        cdef Py_ssize_t n_impulse = impulse_steps(n_lags, self.design.n_values, self.n_steps)
         cdef Py_ssize_t n_doubles = (
             K * (10 + 2 * W + 2 * T) + 2 * self.belief.n_features + 3 * W + n_values + S * S + S * W + S
             + self.n_positions + n_lags * (self.stride + 1) + self.stride * (n_impulse + 2) + self.n_steps * K

@@ -56,6 +56,7 @@ ctypedef struct Workspace:      # scratch of the functions below, owned by the c
     double* extra               # (stride,)
 
 
+cdef Py_ssize_t n_response(const Design* design) noexcept nogil
 cdef Past open_past(double* row, const Design* design) noexcept nogil
 cdef bint is_ready(const Past* past, const Design* design) noexcept nogil
 cdef bint fill(Past* past, const Design* design, double y) noexcept nogil

@@ -1,15 +1,18 @@
 """The past of a series as state, in place on its row: equations (K.2)-(K.6) and (K.12)."""
 
-from libc.math cimport fabs, isnan
+from libc.math cimport fabs, isnan, sqrt
 from libc.string cimport memmove, memset
 
-from adabypass.kernels.multistep cimport stabilised_gains
-from adabypass.kernels.step cimport MAX_VALUE, StepContext, Weights, saturate
+from adabypass.kernels.stability cimport certain_growth, damped, find_growths, impulse_steps, shrinkage
+from adabypass.kernels.step cimport (
+    MAX_VALUE, StepContext, Weights, WeightsView, saturate, weight_cov, weight_drift, weight_mean,
+)
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics import limits
 
 cdef double KNOWS_NOTHING = limits.KNOWS_NOTHING
+cdef double MIN_POSITIVE = 1e-300
 
 
 cdef Past open_past(double* row, const Design* design) noexcept nogil:
@@ -143,6 +146,87 @@ cdef inline double _base_tap(const Design* design, double position) noexcept nog
     return -design.taps[<Py_ssize_t>position + 1] if position + 1.0 < design.n_taps else 0.0
 
 
+cdef Py_ssize_t n_response(const Design* design) noexcept nogil:
+    """Count the rows of `Workspace.response`."""
+    return impulse_steps(design.n_lags, design.n_values, design.capacity + 1)
+
+
+cdef void _gather(
+    const Design* design, const Workspace* work, const StepContext* step, Weights weights_of, Py_ssize_t n_walks,
+    Py_ssize_t horizon,
+) noexcept nogil:
+    """Weights of the lags of each component, their sum and spread, and their mean under the mixture."""
+    cdef const WeightsView* linear
+    cdef Py_ssize_t i, k
+    cdef double weight, size, spread
+    weights_of(step, work.linears)
+    for i in range(design.n_lags):
+        work.typical[i] = 0.0
+        for k in range(n_walks, work.stride):
+            work.weights[i * work.stride + k] = 0.0
+    for k in range(n_walks):
+        linear = work.linears + k
+        size = spread = 0.0
+        for i in range(design.n_lags):
+            weight = weight_mean(linear, design.bias + i)
+            work.weights[i * work.stride + k] = weight
+            work.typical[i] += linear.share * weight
+            size += fabs(weight)
+            spread += weight_cov(linear, design.bias + i, design.bias + i)
+            spread += horizon * weight_drift(linear, design.bias + i)
+        work.size[k] = size
+        work.sd[k] = sqrt(larger(spread, MIN_POSITIVE))
+
+
+cdef void _add_gains(
+    const Design* design, const Workspace* work, const StepContext* step, Weights weights_of, Py_ssize_t n_walks,
+    Py_ssize_t horizon, Py_ssize_t n_touched, double base_var,
+) noexcept nogil:
+    """Variance of each component's forecast because values are unknown, with weights that do not explode: (K.9)-(K.12).
+
+    `work.spread` and `work.crossed` hold the covariance of the lags made of unknown values, and theirs with the base.
+    """
+    cdef const WeightsView* linear
+    cdef Py_ssize_t i, j, k, a, b, K = n_walks, stride = work.stride, bias = design.bias
+    cdef Py_ssize_t n_steps = impulse_steps(design.n_lags, design.n_values, horizon)
+    cdef double bound = 1.0, doubt = 0.0, apart, factor, shrink, gain, cov, weight, other
+    cdef bint grows = False, spreads = False
+    _gather(design, work, step, weights_of, K, horizon)
+    for k in range(K):
+        # Weights that add up to 1 at most cannot explode: then only a large spread asks how fast an impulse fades.
+        spreads = spreads or (design.n_lags > 0 and (work.size[k] > 1.0 or work.sd[k] > 0.7 / horizon))
+    if spreads:
+        find_growths(design.n_lags, design.lags, stride, work.weights, work.response, n_steps, work.growth, work.extra)
+        for k in range(K):
+            grows = grows or work.growth[k] > 1.0
+        if grows:
+            for k in range(K):
+                linear = work.linears + k
+                for i in range(design.n_lags):
+                    apart = work.weights[i * stride + k] - work.typical[i]
+                    doubt += linear.share * (apart * apart + weight_cov(linear, bias + i, bias + i))
+            bound = certain_growth(design.n_lags, design.lags, work.typical, doubt, work.response, n_steps)
+    for k in range(K):
+        linear = work.linears + k
+        factor = shrink = 1.0
+        if spreads:
+            factor = smaller(bound / work.growth[k], 1.0) if work.growth[k] > 1.0 else 1.0
+            shrink = shrinkage(work.growth[k], work.sd[k], horizon)
+        gain = base_var
+        for a in range(n_touched):
+            i = work.touched[a]
+            weight = damped(work.weights[i * stride + k], factor, design.lags[i])                       # (K.9)
+            gain += 2.0 * weight * work.crossed[a]
+            for b in range(n_touched):
+                j = work.touched[b]
+                other = damped(work.weights[j * stride + k], factor, design.lags[j])
+                cov = weight_cov(linear, bias + i, bias + j)
+                if i == j:
+                    cov += weight_drift(linear, bias + i)
+                gain += (weight * other + shrink * shrink * cov) * work.spread[a * n_touched + b]
+        work.extra[k] = MAX_VALUE if isnan(gain) else smaller(larger(gain, 0.0), MAX_VALUE)         # (K.12)
+
+
 cdef void extra_var(
     const Past* past, const Design* design, const Workspace* work, const StepContext* step, Weights weights_of,
     Py_ssize_t n_walks,
@@ -174,7 +258,7 @@ cdef void extra_var(
             total = _base_tap(design, past.positions[u])
             if total != 0.0:
                 base_var += total * _base_tap(design, past.positions[j]) * _cov(past, u, j)
-    stabilised_gains(design, work, step, weights_of, n_walks, n_unknown + 1, n_touched, base_var)
+    _add_gains(design, work, step, weights_of, n_walks, n_unknown + 1, n_touched, base_var)
 
 
 cdef void observe(

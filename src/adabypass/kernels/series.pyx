@@ -9,9 +9,10 @@ cimport numpy as cnp
 from adabypass.distributions.component cimport Component
 from adabypass.kernels.covariance cimport FULL
 from adabypass.kernels.drift_evidence cimport begin_drifts, fill_step_shares, is_due, judge_drifts
-from adabypass.kernels.multistep cimport MultistepForecaster, n_response
+from adabypass.kernels.multistep cimport MultistepForecaster, stabilise
 from adabypass.kernels.past cimport (
-    Design, N_UNKNOWN, Past, Workspace, base_of, extra_var, features, fill, fill_exog, is_ready, observe, open_past,
+    Design, N_UNKNOWN, Past, Workspace, base_of, extra_var, features, fill, fill_exog, is_ready, n_response, observe,
+    open_past,
 )
 from adabypass.kernels.runner cimport Runner
 from adabypass.kernels.step cimport (
@@ -154,6 +155,32 @@ cdef class SeriesRunner(Runner):
                 else ahead.belief.share[k]
             )
         return shares
+
+    def stable_weights(self, Py_ssize_t n_steps):
+        """Return weights that let the series not explode within some steps, once it is ready: equations (K.9)-(K.11).
+
+        Returns
+        -------
+        mean : array (n_linears, n_weights)
+        shrink : array (n_linears, n_weights)
+            By what deviations from the mean weights are multiplied.
+        """
+        cdef MultistepForecaster ahead = self.new_multistep(n_steps)
+        cdef Py_ssize_t i, k, W = ahead.belief.n_weights
+        means, shrinks = np.empty((self.n_linears, W)), np.ones((self.n_linears, W))
+        cdef double[:, ::1] mean = means, shrink = shrinks
+        if not is_ready(&self.past, &self.design):
+            raise ValueError("a series has no lags before it is ready")
+        self.is_current = False
+        self._begin(&self.newest)
+        self.kernel.export_mixture(&self.newest, &ahead.belief)
+        stabilise(ahead, &self.past)
+        for k in range(self.n_linears):
+            for i in range(W):
+                mean[k, i] = ahead.stable[k * W + i]
+            for i in range(self.design.n_lags):
+                shrink[k, ahead.lags_at + i] = ahead.shrink[k]
+        return means, shrinks
 
     cdef MultistepForecaster new_multistep(self, Py_ssize_t n_steps):
         return MultistepForecaster(

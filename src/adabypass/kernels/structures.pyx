@@ -6,10 +6,10 @@ are carried along to first order. That cannot explode where the weights do not. 
 (K.7) in multistep.pyx counts, can: the two propagations differ in mathematics, and stay two.
 """
 
-from libc.math cimport M_PI, fabs, lgamma, log, log1p, pow
+from libc.math cimport M_PI, fabs, lgamma, log, log1p
 from libc.string cimport memcpy, memset
 
-from adabypass.kernels.multistep cimport growths
+from adabypass.kernels.stability cimport damped, find_growths
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics.limits import MAX_RESPONSE
@@ -225,22 +225,22 @@ cdef inline double bounded(double value) noexcept nogil:
 cdef void _stabilise(const StructuralFilter* f, const double* values, double* mean, double* response) noexcept nogil:
     """Damp lag weights under which the series would explode, about its recent mean: equations (K.9) and (K.10)."""
     cdef Py_ssize_t i, n_steps = max(MIN_RESPONSE, RESPONSE_LAGS * f.lags[f.n_lags - 1])
-    cdef double growth, early, damped, recent = 0.0, size = 0.0
+    cdef double growth, early, weight, recent = 0.0, size = 0.0
     cdef double* weights = mean + f.n - f.n_lags
     for i in range(f.n_lags):
         size += fabs(weights[i])
     if size <= 1.0:             # then no impulse grows
         return
-    growths(f.n_lags, f.lags, 1, weights, response, n_steps, &growth, &early)
+    find_growths(f.n_lags, f.lags, 1, weights, response, n_steps, &growth, &early)
     if growth <= 1.0:
         return
     for i in range(f.n_values - f.is_difference):
         recent += values[i] - (values[i + 1] if f.is_difference else 0.0)
     recent /= f.n_values - f.is_difference
     for i in range(f.n_lags):
-        damped = weights[i] * pow(growth, -<double>f.lags[i])
-        mean[0] += (weights[i] - damped) * recent
-        weights[i] = damped
+        weight = damped(weights[i], 1.0 / growth, f.lags[i])
+        mean[0] += (weights[i] - weight) * recent
+        weights[i] = weight
 
 
 cdef double _carry(
