@@ -110,12 +110,19 @@ class Normal(LocationScale):
             _refuse(is_valid, "a normal distribution has a finite mean and a variance above 0", mean=mean, var=var)
         self._fill(mean, var)
 
+    @staticmethod
+    def unchecked(mean: Any, var: Any) -> "Normal":
+        """Make a normal of numbers that the library computed, without checks."""
+        forecast = Normal.__new__(Normal)
+        forecast._fill(mean, var)
+        return forecast
+
     def __reduce__(self) -> Any:
         return type(self), (self.mean, self.var)
 
     def __getitem__(self, chosen: Any) -> "Normal":
         """Select among many forecasts, with the index of an array."""
-        return Normal(self.mean[chosen], self.var[chosen])
+        return Normal.unchecked(self.mean[chosen], self.var[chosen])
 
     def __repr__(self) -> str:
         if np.ndim(self.mean):

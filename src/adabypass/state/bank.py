@@ -233,7 +233,7 @@ class AutoBypassSpec(Constants, Sequences, Spec):
 
     def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
         if record is None:
-            return Normal(mean, var)
+            return Normal.unchecked(mean, var)
         return Mixture.from_record(record, self.record_layout.of(record), mean, var)
 
     @property

@@ -241,5 +241,5 @@ class EvidenceBypassSpec(GaussianSpec):
 
     def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
         if record is None or self.record_layout is None:
-            return Normal(mean, var)
+            return Normal.unchecked(mean, var)
         return Mixture.from_record(record, self.record_layout, mean, var)

@@ -123,7 +123,7 @@ class Spec(ABC):
         record : array (n_record,), or (n, n_record)
             Record that the kernel wrote; None if only mean and variance were kept.
         """
-        return Normal(mean, var)
+        return Normal.unchecked(mean, var)
 
     def dims(self, n_features: int) -> dict[str, int]:
         """Return the dimensions of a row's fields, by name."""
