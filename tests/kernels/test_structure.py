@@ -60,12 +60,12 @@ class Judge:
             dynamics = reference.dynamics(structure, self.spec.n_waves(structure), self.spec.n_exog)
             self.beliefs[k] = belief = reference.advance(self.beliefs[k], *dynamics[:2])
             if not structure.lags:
-                x = reference.regressors(structure, season[: self.spec.n_waves(structure)], exog, past)
+                x = reference.regressors(structure, season[self.spec.season(structure)], exog, past)
                 guesses[structure.is_log].append((self.evidence[k], x @ belief.mean))
             asleep = structure.lags and (len(past) < structure.n_values or self.n_missing)
             if np.isnan(y) or asleep or (structure.is_log and not self.is_positive):
                 continue
-            x = reference.regressors(structure, season[: self.spec.n_waves(structure)], exog, past)
+            x = reference.regressors(structure, season[self.spec.season(structure)], exog, past)
             expected = reference.forecast(belief, x, past[0] if structure.difference else 0.0, dynamics[2])
             z, slope = self.in_units(y, structure.is_log)
             scores[k] = reference.log_density(belief, expected, z) + slope
@@ -147,7 +147,7 @@ def test_many_steps_ahead_match_the_reference(
             continue
         past = np.array(judge.values[structure.is_log][::-1])
         units = (known - judge.exog_center) / judge.exog_unit
-        waves, bounds = season[:, : spec.n_waves(structure)], limits(judge, y, structure.is_log)
+        waves, bounds = season[:, spec.season(structure)], limits(judge, y, structure.is_log)
         mean, var = reference.ahead(structure, judge.beliefs[k], waves, units, past, bounds)
         np.testing.assert_allclose(means[k], mean, rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(variances[k], var, rtol=1e-6)
@@ -170,7 +170,7 @@ def test_regressions_on_lags_ahead_match_the_reference(periods: tuple[int, ...])
             continue
         past = np.array(judge.values[structure.is_log][::-1])
         mean, var = reference.ahead(
-            structure, judge.beliefs[k], season[:, : spec.n_waves(structure)], np.empty((30, 0)), past
+            structure, judge.beliefs[k], season[:, spec.season(structure)], np.empty((30, 0)), past
         )
         np.testing.assert_allclose(means[k], mean, rtol=1e-7, atol=1e-7)
         np.testing.assert_allclose(variances[k], var, rtol=1e-6)

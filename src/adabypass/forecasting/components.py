@@ -143,7 +143,7 @@ def _season_row(spec: StructureSpec, row: Floats, step: int) -> Any:
         x = np.zeros(spec.n_states(structure))
         if structure.has_season:
             first = 1 + (structure.slope != "none")
-            x[first : first + spec.n_waves(structure)] = waves[: spec.n_waves(structure)]
+            x[first : first + spec.n_waves(structure)] = waves[spec.season(structure)]
         return x, False
 
     return regressors

@@ -91,7 +91,7 @@ def _draw(
             state[:, 0] += state[:, 1]
         state += scale[:, None] * step_sd * rng.normal(size=state.shape)
         reached = past[:, lags - 1] - (past[:, lags] if structure.difference else 0.0) if n_lags else past[:, :0]
-        known = np.concatenate([[1.0], [0.0] * n_slope, season[step, :n_season], exog[step]])
+        known = np.concatenate([[1.0], [0.0] * n_slope, season[step, spec.season(structure)], exog[step]])
         z = state[:, : len(known)] @ known + np.sum(state[:, len(known) :] * reached, axis=1)
         z += scale * np.sqrt(of["noise_var"]) * rng.normal(size=n + 1)
         z = np.clip(z + (past[:, 0] if structure.difference else 0.0), -design.FARTHEST, design.FARTHEST)

@@ -127,7 +127,7 @@ cdef class StructureRunner(Runner):
         cdef const double[:, ::1] priors = self.priors
         of = dict(zip(SETTINGS, self.settings[k].tolist(), strict=True))
         f.is_log, f.has_slope, f.is_difference = of["is_log"], of["has_slope"], of["is_difference"]
-        f.n_season, f.n_exog = int(of["n_season"]), self.bank.n_exog
+        f.season_at, f.n_season, f.n_exog = int(of["season_at"]), int(of["n_season"]), self.bank.n_exog
         f.n_lags, f.n_values = int(of["n_lags"]), int(of["n_values"])
         f.noise_var, f.damping, f.level_var, f.slope_var = (
             of["noise_var"], of["damping"], of["level_var"], of["slope_var"]

@@ -5,6 +5,7 @@ cdef struct StructuralFilter:
     bint has_slope
     bint is_difference
     Py_ssize_t n                # numbers of the state: level, slope, season, exogenous columns, lags
+    Py_ssize_t season_at        # where its waves begin among those of all
     Py_ssize_t n_season         # 0 if it has none
     Py_ssize_t n_exog
     Py_ssize_t n_lags

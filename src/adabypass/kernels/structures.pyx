@@ -126,7 +126,7 @@ cdef void fill_regressors(
     if f.has_slope:
         x[1] = 0.0
     for i in range(f.n_season):
-        x[at + i] = season[i]
+        x[at + i] = season[f.season_at + i]
     at += f.n_season
     for i in range(f.n_exog):
         x[at + i] = exog[i]
@@ -354,7 +354,7 @@ cdef void forecast_step(
             sum_of_powers += power
         x[1] = sum_of_powers
     for i in range(f.n_season):
-        season_sq += season[i] * season[i]
+        season_sq += season[f.season_at + i] * season[f.season_at + i]
     var[0] = smaller(
         times_cov(f.cov, x, f.n, cov_x) + h * (f.level_var + season_sq * f.season_var) + slope_steps * f.slope_var,
         BOUND,

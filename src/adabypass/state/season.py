@@ -153,8 +153,8 @@ class SeasonSpec:
 
 def _role(structure: Structure) -> tuple[Any, ...]:
     """Return what makes a structure the same one under another period."""
-    is_seasonal = structure.has_season and not structure.difference  # differences have the season where there is one
-    return (*structure[:3], is_seasonal, structure.has_few_waves, len(structure.lags), structure.difference)
+    season = "none" if structure.difference else structure.season  # differences have the season where there is one
+    return (*structure[:3], season, len(structure.lags), structure.difference)
 
 
 Spec = PoolSpec | SeasonSpec

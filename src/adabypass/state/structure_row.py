@@ -42,7 +42,7 @@ the lower triangle of the covariance, which structures without lags have in comm
 """
 
 SETTINGS = (
-    "is_log", "noise_var", "has_slope", "damping", "n_season", "n_lags", "is_difference", "n_values",
+    "is_log", "noise_var", "has_slope", "damping", "season_at", "n_season", "n_lags", "is_difference", "n_values",
     "level_var", "slope_var", "season_var", "lag_var", "exog_var",
 )  # fmt: skip
 """What compiled code reads of each structure, in this order; variances are of a step."""
@@ -71,11 +71,16 @@ class StructureSpec:
         """Number of the weights of the season."""
         return sum(1 + wave.has_sine for wave in self.harmonics)
 
+    def season(self, structure: Structure) -> slice:
+        """Return which of the regressors of the season a structure has."""
+        waves = design.season_waves(structure.season, self.periods)
+        start, stop = (sum(1 + wave.has_sine for wave in self.harmonics[:end]) for end in (waves.start, waves.stop))
+        return slice(start, stop)
+
     def n_waves(self, structure: Structure) -> int:
         """Count the weights of a structure's season."""
-        if structure.has_few_waves:
-            return sum(1 + wave.has_sine for wave in self.harmonics if wave.order <= design.SMOOTH_HARMONICS)
-        return self.n_season if structure.has_season else 0
+        season = self.season(structure)
+        return int(season.stop - season.start)
 
     def n_states(self, structure: Structure) -> int:
         """Count the numbers of a structure's state."""
@@ -179,8 +184,8 @@ class StructureSpec:
         slope = (design.DAMPED_SLOPE_GAIN * gain) ** 2 if is_damped else 0.0
         return (
             float(each.is_log), 1.0 if each.lags else max(1.0 - gain, design.MIN_NOISE),
-            float(each.slope != "none"), design.DAMPING if is_damped else 1.0, float(self.n_waves(each)),
-            float(len(each.lags)), float(each.difference), float(each.n_values),
+            float(each.slope != "none"), design.DAMPING if is_damped else 1.0, float(self.season(each).start),
+            float(self.n_waves(each)), float(len(each.lags)), float(each.difference), float(each.n_values),
             level, max(slope, least * design.SLOPE_PRIOR_VAR),
             least * design.SEASON_PRIOR_VAR if each.lags else design.SEASON_STEP**2,
             design.LAG_WEIGHT_VAR, design.EXOG_STEP_VAR,

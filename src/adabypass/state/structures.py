@@ -102,9 +102,8 @@ class Structure(NamedTuple):
     """Of the level; 0 of a regression on lags."""
     slope: str = "none"
     """"none", "steady" or "damped"."""
-    has_season: bool = False
-    has_few_waves: bool = False
-    """Whether the season is of the slowest waves of each period alone."""
+    season: str = "none"
+    """"none", "full", "smooth" (the slowest waves of each period) or "short" (the shortest of several periods)."""
     lags: tuple[int, ...] = ()
     lag_prior: tuple[float, ...] = ()
     """Expected weights of the lags, before anything is learned."""
@@ -117,13 +116,18 @@ class Structure(NamedTuple):
         return max(self.lags, default=0) + int(self.difference)
 
     @property
+    def has_season(self) -> bool:
+        """Whether there are waves among the regressors."""
+        return self.season != "none"
+
+    @property
     def kind(self) -> str:
         """What it is, in words."""
         if self.lags:
             name = f"lags {', '.join(map(str, self.lags))}" + " of differences" * self.difference
         else:
             name = "level" + f" and {self.slope} slope" * (self.slope != "none")
-        season = " with smooth season" if self.has_few_waves else " with season" * self.has_season
+        season = {"none": "", "full": " with season"}.get(self.season, f" with {self.season} season")
         return name + season + " of the log" * self.is_log
 
 
@@ -141,14 +145,37 @@ class Harmonic(NamedTuple):
 
 @cache
 def harmonics(periods: tuple[float, ...]) -> tuple[Harmonic, ...]:
-    """Return the waves of these periods; those that a shorter period has already are left out."""
+    """Return the waves of these periods; those that a shorter period has already are left out.
+
+    They are in an order in which the waves of every kind of season stand side by side.
+    """
     found: list[Harmonic] = []
     for period in sorted(periods):
         most = MANY_HARMONICS if period <= LONG_PERIOD else FEW_HARMONICS
         for order in range(1, min(int(period // 2), most) + 1):
             if all(abs(order / period - wave.order / wave.period) > 1e-12 for wave in found):
                 found.append(Harmonic(period, order))
-    return tuple(sorted(found, key=lambda wave: wave.order > SMOOTH_HARMONICS))  # a smooth season is the first of them
+    return tuple(sorted(found, key=lambda wave: _place(wave, periods)))
+
+
+def _place(wave: Harmonic, periods: tuple[float, ...]) -> int:
+    """Return where a wave stands: fast and slow ones of the shortest of several periods, slow ones, fast ones."""
+    is_fast = wave.order > SMOOTH_HARMONICS
+    return 1 - is_fast if len(periods) > 1 and wave.period == min(periods) else 2 + is_fast
+
+
+@cache
+def season_waves(season: str, periods: tuple[float, ...]) -> range:
+    """Return the indices of the `harmonics` that a season has."""
+    places = {"none": (), "short": (0, 1), "smooth": (1, 2), "full": (0, 1, 2, 3)}[season]
+    chosen = [i for i, wave in enumerate(harmonics(periods)) if _place(wave, periods) in places]
+    return range(chosen[0], chosen[-1] + 1) if chosen else range(0)
+
+
+def _seasons(periods: tuple[float, ...]) -> list[str]:
+    """Return the kinds of season, each of waves of its own."""
+    kinds = {season_waves(kind, periods): kind for kind in ("short", "smooth", "full", "none")}
+    return [kind for kind in ("none", "full", "smooth", "short") if kind in kinds.values()]
 
 
 def _seasonal_lags(periods: tuple[float, ...]) -> list[int]:
@@ -176,24 +203,20 @@ def _lag_sets(periods: tuple[float, ...]) -> list[Structure]:
         sets.append(((1, 2, s, s + 1, long, long + 1), (0.5, 0.0, 0.5, -0.25, 0.5, -0.25)))
     found = [Structure(False, lags=lags, lag_prior=prior) for lags, prior in sets]
     if periods:
-        found.append(Structure(False, lags=(1, 2), lag_prior=(0.5, 0.0), has_season=True))
-    found.append(Structure(False, lags=(1, 2), lag_prior=(0.0, 0.0), difference=True, has_season=bool(periods)))
+        found.append(Structure(False, season="full", lags=(1, 2), lag_prior=(0.5, 0.0)))
+    season = "full" if periods else "none"
+    found.append(Structure(False, season=season, lags=(1, 2), lag_prior=(0.0, 0.0), difference=True))
     return found
 
 
 @cache
 def structures(periods: tuple[float, ...]) -> tuple[Structure, ...]:
     """Return every structure of a series with these periods: first of the series itself, then of its log."""
-    seasons = [(False, False)]
-    if periods:
-        seasons.append((True, False))
-    if any(wave.order > SMOOTH_HARMONICS for wave in harmonics(periods)):
-        seasons.append((True, True))
     plain = [
-        Structure(False, gain, slope, *season)
+        Structure(False, gain, slope, season)
         for gain in LEVEL_GAINS
         for slope in ("none", "steady", "damped")
-        for season in seasons
+        for season in _seasons(periods)
     ]
     plain += _lag_sets(periods)
     return (*plain, *(each._replace(is_log=True) for each in plain))
