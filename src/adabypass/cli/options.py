@@ -76,9 +76,10 @@ class Percents(ParamType):
         except ValueError:
             percents = [0.0]
         if 0.0 < percents[-1] < 1.0:
-            self.fail(f"{value!r} are all below one percent; they are in percent, such as 5,50,95.", param, ctx)
+            shares = ",".join(f"{100 * each:g}" for each in percents)
+            self.fail(f"{value!r} are all below one percent; quantiles are in percent: pass {shares}.", param, ctx)
         if not all(0.0 < each < 100.0 for each in percents):
-            self.fail(f"{value!r} is not a list of percentages above 0 and below 100, such as 5,50,95.", param, ctx)
+            self.fail(f"{value!r} is not a list of percentages above 0 and below 100: pass 5,50,95, say.", param, ctx)
         return tuple(each / 100.0 for each in percents)
 
 
@@ -110,9 +111,9 @@ class Level(ParamType):
         except ValueError:
             percent = 0.0
         if 0 < percent < 1:
-            self.fail(f"{value!r} is less than one percent; the level is in percent, such as 90.", param, ctx)
+            self.fail(f"{value!r} is less than one percent; levels are in percent: pass {100 * percent:g}.", param, ctx)
         if not 0 < percent < 100:
-            self.fail(f"{value!r} is not a percentage from 1 to below 100, such as 90.", param, ctx)
+            self.fail(f"{value!r} is not a percentage from 1 to below 100: pass 90, say.", param, ctx)
         return percent / 100
 
 
