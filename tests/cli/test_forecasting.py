@@ -75,6 +75,21 @@ def test_untidy_csv_is_read_right(tmp_path: Path) -> None:
     assert float(done.stdout.splitlines()[1].split(",")[1]) == approx(forecaster.forecast(1).mean[0])
 
 
+@pytest.mark.parametrize("name", ["forecast", "evaluate"])
+def test_a_file_of_semicolons_and_decimal_commas_says_the_same(nile: Path, tmp_path: Path, name: str) -> None:
+    german = tmp_path / "german.csv"
+    german.write_text(nile.read_text().replace(",", ";").replace(".", ","))
+    options = ["--target", "level", "--time", "year", *(["--models", "skf,naive"] if name == "evaluate" else [])]
+    expected = run(name, nile, *options)
+    assert expected.returncode == 0, expected.stderr
+    assert run(name, german, *options, "--sep", ";", "--decimal", ",").stdout == expected.stdout
+    done = run(name, german, *options)
+    assert done.stderr.endswith("german.csv: the first line has no ',' but 1 ';': pass --sep ';'.\n")
+    done = run(name, german, *options, "--sep", ";")
+    assert 'is not a number; if the comma is its decimal sign, pass --decimal ","' in done.stderr
+    assert "'::' is not one character: pass ';' or tab, say" in run(name, german, *options, "--sep", "::").stderr
+
+
 @pytest.mark.parametrize(
     ("content", "options", "says"),
     [

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from adabypass.cli import options, outputs, terminal
 from adabypass.data import read_table
+from adabypass.data.cells import Decimal
 from adabypass.data.periods import season_of
 from adabypass.data.text import printable
 from adabypass.errors import UnknownNameError
@@ -35,6 +36,7 @@ MAX_TABLES = 10
 
 @click.command(short_help="Score models on the series of a file.")
 @options.file_argument
+@options.csv_options
 @options.column_options
 @options.lag_options
 @options.horizon_option
@@ -59,9 +61,9 @@ MAX_TABLES = 10
 @outputs.plot_option("how well the first model is calibrated on the first series")
 @outputs.out_option("the scores", "printed")
 def evaluate(
-    file: str, target: str, time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None, lags: Any,
-    seasonal_lags: Any, difference: int, missing: str, horizon: int, period: int | None, models: Any,
-    every: int | None, loss: str, skip: int, plot: Path | None, out: str | None,
+    file: str, sep: str | None, decimal: Decimal, target: str, time: str | None, key: str | None, exog: Any,
+    calendar: Any, freq: str | None, lags: Any, seasonal_lags: Any, difference: int, missing: str, horizon: int,
+    period: int | None, models: Any, every: int | None, loss: str, skip: int, plot: Path | None, out: str | None,
 ) -> int:  # fmt: skip
     """Score models on every series in FILE: each forecast is made before its target is seen.
 
@@ -76,7 +78,9 @@ def evaluate(
         options.forecaster, lags=lags, seasonal_lags=seasonal_lags, difference=difference, missing=missing, exog=(),
         period=period,
     )  # fmt: skip
-    panel = SeriesTable(read_table(file), options.columns(target, time, key, exog, calendar, freq))
+    panel = SeriesTable(
+        read_table(file, sep=sep, decimal=decimal), options.columns(target, time, key, exog, calendar, freq)
+    )
     check_id(panel)
 
     def contest_of(series: Series) -> dict[str, Forecaster | Baseline]:

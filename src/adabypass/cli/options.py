@@ -117,6 +117,18 @@ class Level(ParamType):
         return percent / 100
 
 
+class Separator(ParamType):
+    """The character between two cells of CSV."""
+
+    name = "character"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        sep = "\t" if value in ("tab", r"\t") else str(value)
+        if len(sep) != 1 or sep in '"\r\n':
+            self.fail(f"{value!r} is not one character: pass ';' or tab, say.", param, ctx)
+        return sep
+
+
 file_argument = click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
 
 horizon_option = click.option(
@@ -140,6 +152,24 @@ period_option = click.option(
     help="Steps after which the season comes again, for auto without lags and for snaive: 12 in monthly data.  "
     "[default: read off the times, or found in the series]",
 )  # fmt: skip
+
+
+def csv_options(command: Command) -> Command:
+    """Add the options that say how numbers and cells are written in a CSV file: `read_table` takes them."""
+    for option in reversed(
+        [
+            click.option(
+                "--sep", type=Separator(), metavar="CHARACTER",
+                help="Character between two cells of CSV, such as ';' or tab.  [default: a comma; a tab in .tsv]",
+            ),
+            click.option(
+                "--decimal", type=click.Choice([".", ","]), default=".", show_default=True,
+                help="Decimal sign of numbers that are written as text.",
+            ),
+        ]
+    ):  # fmt: skip
+        command = option(command)
+    return command
 
 
 def column_options(command: Command) -> Command:

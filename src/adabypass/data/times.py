@@ -110,7 +110,8 @@ def _plain_numbers(cells: list[Any], kind: Callable[[Any], Any], location: Locat
     try:
         if kind is int and any(isinstance(cell, float) for cell in cells):
             return None
-        values = [kind(cell) for cell in cells]
+        pointed = kind is float and location.decimal == ","
+        values = [kind(cell.replace(",", ".") if pointed and isinstance(cell, str) else cell) for cell in cells]
     except (TypeError, ValueError, OverflowError):
         return None
     if kind is int:
