@@ -10,8 +10,8 @@ STEPS = (1, 6, 12, 18, 24, 36)
 """Ten minutes, and one, two, three, four and six hours."""
 EVERY = 36
 """A forecast is made every six hours."""
-SKIP = 28
-"""Forecasts of the first week are not scored."""
+SKIP = 29 * EVERY
+"""Forecasts of the first week, and the next one, are not scored."""
 
 
 def contestants() -> dict[str, Forecaster | Baseline]:

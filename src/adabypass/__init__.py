@@ -11,7 +11,7 @@ from adabypass.distributions.predictive import (
     Predictive,
     StudentT,
 )
-from adabypass.evaluation import compare, evaluate, evaluate_frame
+from adabypass.evaluation import compare, evaluate
 from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.numerics.config import show_config
 from adabypass.numerics.noise import Family
@@ -57,7 +57,6 @@ __all__ = [
     "Trace",
     "compare",
     "evaluate",
-    "evaluate_frame",
     "forecast",
     "from_bytes",
     "load",

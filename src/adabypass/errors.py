@@ -85,4 +85,4 @@ class MissingExtraError(AdabypassError, ImportError):
 
 
 class SeriesWarning(UserWarning):
-    """Some series of a table could not be forecast, and are missing from the result."""
+    """Some series could not be forecast and are missing from the result, or their scores are of too few forecasts."""

@@ -8,7 +8,6 @@ from river import time_series
 
 from adabypass import Forecaster, Panel, compare, evaluate, forecast
 from adabypass.adapters.river import AutoBypassForecaster
-from adabypass.evaluation.frames import evaluate_frame
 from tests.cli.in_process import stream
 
 T = np.arange(1224)
@@ -74,10 +73,10 @@ def test_evaluations_come_to_the_same() -> None:
     y = Y[:300]
     result = evaluate(y, Forecaster(), horizon=12, every=7, skip=0)
     beside = compare(y, [Forecaster()], horizon=12, every=7, skip=0, baselines=False)
-    framed = evaluate_frame({"y": y}, Forecaster(), horizon=12, every=7, skip=0)
+    framed = evaluate({"y": y}, Forecaster(), horizon=12, every=7, skip=0)
     expected = result.scores(12)["crps"]
     assert beside.lines[0].scores["crps"] == expected
-    assert framed["crps"][11] == pytest.approx(expected, rel=1e-12)
+    assert framed.columns()["crps"][11] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("at", [40, 95, 96, 150])

@@ -84,10 +84,15 @@ def test_a_series_that_fails_is_reported_and_the_others_are_forecast(path: Path)
 
 def test_a_series_that_fails_is_reported_and_the_others_are_evaluated(path: Path) -> None:
     path.write_text(SHORT)
-    done = command("evaluate", str(path), "--models", "skf")
+    done = command("evaluate", str(path), "--models", "skf", "--skip", "3")
     assert done.returncode == 3
-    assert done.stdout.count("8 observations, ") == 3
-    assert done.stderr.startswith('adabypass: left out: series "d": ')
+    assert done.stdout.startswith("one step ahead: 15 of 21 forecasts of 3 series scored; 6 skipped")
+    assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith(("a", "b", "c"))] == ["a", "b", "c"]
+    few, left_out = done.stderr.splitlines()[:3], done.stderr.splitlines()[3:]
+    assert few[0].startswith(
+        'adabypass: series "a": only 5 forecasts are scored, fewer than 8: the scores may be chance'
+    )
+    assert [line.startswith('adabypass: left out: series "d": ') for line in left_out] == [True]
 
 
 def test_an_error_about_times_names_the_file(path: Path) -> None:

@@ -41,7 +41,7 @@ def test_a_level_that_was_meant_as_a_share_is_refused(level: str, command: str, 
     arguments = [str(file)] if command == "forecast" else []
     refused = run(command, *arguments, "--level", level, given="y\n1\n2\n")
     assert refused.code == 2
-    assert "is less than one percent; the level is in percent, such as 90" in refused.err
+    assert f"is less than one percent; levels are in percent: pass {100 * float(level):g}." in refused.err
 
 
 @pytest.mark.parametrize("level", ["1", "1.5", "50", "99.9"])
@@ -51,7 +51,7 @@ def test_a_level_in_percent_is_taken(level: str, file: Path) -> None:
 
 def test_quantiles_that_were_meant_as_shares_are_refused() -> None:
     refused = run("stream", "--fields", "quantiles", "--quantiles", "0.05,0.5,0.95", given="y\n1\n")
-    assert "are all below one percent; they are in percent" in refused.err
+    assert "are all below one percent; quantiles are in percent: pass 5,50,95." in refused.err
     extreme = run("stream", "--fields", "quantiles", "--quantiles", "0.1,99.9", given="y\n1\n2\n3\n4\n")
     assert "quantile_0.1" in json.loads(extreme.out.splitlines()[-1])
 

@@ -2,8 +2,10 @@
 
 import gzip
 import io
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,7 +82,7 @@ def test_a_json_array_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPat
     [
         ("abc", '"abc" is not a number'),
         ("1_000", '"1_000" is not a number'),
-        ('"1,5"', '"1,5" is not a number; write a decimal point'),
+        ('"1,5"', '"1,5" is not a number; if the comma is its decimal sign, pass --decimal'),
         ("inf", '"inf" is infinite'),
         ("1e400", '"1e400" is infinite or too large'),
         ("2014-01-01", '"2014-01-01" is not a number'),
@@ -100,6 +102,44 @@ def test_the_line_is_told_where_cells_span_lines(tmp_path: Path) -> None:
         read_table(path).numbers("y")
 
 
+GERMAN = "tag;absatz;laden\n2014-01-01;1,5;Nord, West\n2014-01-02;;Nord, West\n2014-01-03;-2;Nord, West\n"
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.tsv"])
+def test_semicolons_and_decimal_commas_are_read(tmp_path: Path, name: str) -> None:
+    table = read_table(saved(tmp_path, GERMAN, name), sep=";", decimal=",")
+    assert same(table.numbers("absatz"), [1.5, NAN, -2])
+    assert table.text("laden") == ["Nord, West"] * 3
+    assert [str(time) for time in table.times("tag")] == ["2014-01-01", "2014-01-02", "2014-01-03"]
+    hours = read_table(saved(tmp_path, "t|y\n0,25|1\n0,5|2\n", name), sep="|", decimal=",")
+    assert hours.times("t").tolist() == [0.25, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "words"),
+    [
+        ("a;b;c;d\n1;2;3;4\n", {}, "the first line has no ',' but 3 ';': pass --sep ';'."),
+        ("a\tb\n1\t2\n", {}, "the first line has no ',' but 1 tab: pass --sep tab."),
+        ("a,b\n1,2\n", {"sep": ";"}, "the first line has no ';' but 1 ',': pass --sep ','."),
+        ("a;b\n1,5;2\n", {"sep": ";"}, '"1,5" is not a number; if the comma is its decimal sign, pass --decimal ","'),
+        ("a;b\n1.234,5;2\n", {"sep": ";"}, '"1.234,5" is not a number; write a decimal point, and no separators'),
+        ("a;b\n1.5;2\n", {"sep": ";", "decimal": ","}, '"1.5" is not a number with a decimal comma; leave --decimal'),
+        ("a;b\n1,5x;2\n", {"sep": ";", "decimal": ","}, '"1,5x" is not a number'),
+        ("a;b\n1,5,5;2\n", {"sep": ";", "decimal": ","}, '"1,5,5" is not a number'),
+    ],
+)
+def test_a_wrong_separator_or_decimal_sign_is_told_which_to_pass(
+    tmp_path: Path, content: str, options: Any, words: str
+) -> None:
+    with pytest.raises(TableError, match=re.escape(words)):
+        read_table(saved(tmp_path, content), **options).numbers("a")
+
+
+def test_json_lines_have_no_separator(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"is JSON lines, in which nothing separates cells; leave --sep out"):
+        read_table(saved(tmp_path, '{"y": 1}\n', "data.jsonl"), sep=";")
+
+
 @pytest.mark.parametrize("cell", ["[1]", '{"a": 1}', "1" + "0" * 400, "Infinity"])
 def test_json_that_is_no_number_is_refused(tmp_path: Path, cell: str) -> None:
     path = saved(tmp_path, f'{{"y": 1}}\n{{"y": {cell}}}\n', "a.jsonl")
@@ -117,7 +157,7 @@ def test_json_that_is_no_number_is_refused(tmp_path: Path, cell: str) -> None:
         ("a,b,c\n1\n", "row 1 has 1 cell, but the header has 3"),
         ("a,b, a\n1,2,3\n", 'columns 1 and 3 are both named "a"'),
         ("a,,c\n1,2,3\n", "column 2 has no name"),
-        ("a;b\n1;2\n", "separate columns with commas, not semicolons"),
+        ("a;b\n1;2\n", "data.csv: the first line has no ',' but 1 ';': pass --sep ';'."),
         ('a,b\n1,"2\n3,4\n', "row 1 has a quote that is not closed up to the end, line 3; close it"),
         (b"a,b\n1,2\n\xe9,3\n", "line 3 holds the byte 0xe9, which is not UTF-8"),
         (b"\xff\xfea\x00", "data.csv is UTF-16 text; save it as UTF-8"),

@@ -55,7 +55,7 @@ def test_samples_have_the_forecast_s_moments() -> None:
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 90, -0.5])
 def test_a_level_that_is_no_probability_is_refused(level: float) -> None:
-    with pytest.raises(ParameterError, match=r"0\.9 means 90 %"):
+    with pytest.raises(ParameterError, match=r"pass 0\.9 for 90 %"):
         Normal(0.0, 1.0).interval(level)
 
 

@@ -1,5 +1,7 @@
 """An evaluation says how many forecasts it scored and skipped, and becomes a data frame."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -28,12 +30,12 @@ def test_every_origin_is_scored_skipped_or_left_out() -> None:
     found = evaluate(y, SequentialKalman(), horizon=3, every=2, skip=5)
     for step in (1, 2, 3):
         targets = y[found.origins + step - 1]
-        assert found.n_skipped == 5
-        assert found.n_left_out(step) == np.isnan(targets[5:]).sum()
+        assert found.n_skipped == np.count_nonzero(found.origins < 5) == 2
+        assert found.n_left_out(step) == np.isnan(targets[2:]).sum()
         assert found.n_scored(step) + found.n_skipped + found.n_left_out(step) == found.n_origins == len(found.origins)
     assert found.counts(1) == (
-        "91 of 98 forecasts scored, after every 2nd observation; the first 5 skipped, 2 left out whose target is "
-        "missing or of which nothing was known"
+        "94 of 98 forecasts scored, after every 2nd observation; 2 skipped (made from fewer than 5 observations), 2 "
+        "left out whose target is missing or of which nothing was known"
     )
     assert repr(found).startswith(found.counts(3))
 
@@ -44,11 +46,12 @@ def test_an_evaluation_becomes_a_frame_with_a_row_for_each_step() -> None:
     assert isinstance(frame, pd.DataFrame)
     assert frame["step"].tolist() == [1, 2, 3, 4]
     n_origins = 150 - 4 - 3  # 4 values before the first forecast, and 3 steps after the last one's first
+    n_scored = 150 - 20 - 3
     assert frame["n_origins"].tolist() == [n_origins] * 4
-    assert frame["n_scored"].tolist() == [n_origins - 20] * 4
-    last = np.array([NILE[origin - 1] for origin in range(150 - 4 + 1 - (n_origins - 20), 150 - 4 + 1)])
+    assert frame["n_scored"].tolist() == [n_scored] * 4
+    last = np.array([NILE[origin - 1] for origin in range(20, 20 + n_scored)])
     for step, rmse in zip(range(1, 5), frame["rmse"], strict=True):
-        observed = NILE[:150][np.arange(150 - 4 + 1 - (n_origins - 20), 150 - 4 + 1) + step - 1]
+        observed = NILE[:150][np.arange(20, 20 + n_scored) + step - 1]
         assert rmse == pytest.approx(np.sqrt(np.mean((last - observed) ** 2)), rel=1e-12)
     assert isinstance(found.to_frame("polars"), pl.DataFrame)
     assert found.to_frame("pyarrow").num_rows == 4
@@ -72,14 +75,15 @@ def test_a_comparison_becomes_a_frame_with_a_row_for_each_model() -> None:
 
 
 def test_baselines_are_added_unless_one_is_there_or_none_is_wanted() -> None:
-    def names(forecasters: object, n: int = 100, **options: bool) -> list[str]:
+    def names(forecasters: object, n: int = 100, **options: Any) -> list[str]:
         table = compare(NILE[:n], forecasters, **options)  # type: ignore[arg-type]
         return [line.name for line in table.lines]
 
     assert names([SequentialKalman()]) == ["SequentialKalman", "Naive", "Drift"]
     assert names([SequentialKalman(), Naive()]) == ["SequentialKalman", "Naive"]
     assert names([SequentialKalman()], baselines=False) == ["SequentialKalman"]
-    assert names([SequentialKalman()], n=12) == ["SequentialKalman"]
+    assert names([SequentialKalman()], n=12, skip=2) == ["SequentialKalman"]
+    assert names(None, period=11)[1:] == ["Naive", "Drift", "SeasonalNaive"]
     assert names({"Drift": SequentialKalman()}) == ["Drift", "Naive"]
 
 

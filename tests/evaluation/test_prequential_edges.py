@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adabypass import AutoBypass, Forecaster, SequentialKalman, load_dataset
-from adabypass.errors import ParameterError, ShapeError
+from adabypass.errors import ParameterError, SeriesWarning, ShapeError
 from adabypass.evaluation import compare, evaluate
 
 NILE = load_dataset("nile").y
@@ -28,20 +28,21 @@ def test_a_list_is_compared_under_the_names_of_its_models() -> None:
 
 
 def test_a_short_series_is_scored_without_a_test_of_the_difference() -> None:
-    result = compare(NILE[:12], {"auto": AutoBypass(), "SKF": SequentialKalman()})
+    with pytest.warns(SeriesWarning, match="only 7 forecasts are scored"):
+        result = compare(NILE[:12], {"auto": AutoBypass(), "SKF": SequentialKalman()}, skip=5)
     assert [line.difference for line in result.lines] == [None, None]
     assert all(np.isfinite(line.scores["mae"]) for line in result.lines)
 
 
 def test_exogenous_values_of_another_length_are_refused() -> None:
     with pytest.raises(ShapeError, match=r"exog has shape \(7, 1\), but must be \(100, n_exog\)"):
-        evaluate(NILE[:100], None, NILE[:7])
+        evaluate(NILE[:100], None, exog=NILE[:7])
 
 
 @pytest.mark.parametrize("every", [None, 7])
 def test_exogenous_values_are_as_many_as_observations(every: int | None) -> None:
     with pytest.raises(ShapeError, match=r"exog has shape \(30, 2\), but must be \(40, n_exog\)"):
-        evaluate(NILE[:40], Forecaster(lags=1), np.ones((30, 2)), every=every)
+        evaluate(NILE[:40], Forecaster(lags=1), exog=np.ones((30, 2)), every=every)
 
 
 @pytest.mark.parametrize(

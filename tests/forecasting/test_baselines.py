@@ -205,7 +205,7 @@ def test_they_can_be_evaluated_and_compared_with_others() -> None:
     found = evaluate(walk, Naive(), horizon=4)
     assert found.scores(4)["coverage_90"] == approx(0.9, abs=0.06)
     assert found.scores(4)["rmse"] == approx(2.0, rel=0.2)
-    table = compare(walk, [adabypass.AutoBypass(), Naive(), Drift(), SeasonalNaive(5)], rng.normal(size=300))
+    table = compare(walk, [adabypass.AutoBypass(), Naive(), Drift(), SeasonalNaive(5)], exog=rng.normal(size=300))
     assert [line.name for line in table.lines] == ["AutoBypass", "Naive", "Drift", "SeasonalNaive"]
     assert all(line.difference is not None for line in table.lines[1:])
     frame = adabypass.forecast({"y": walk}, 3, Naive())

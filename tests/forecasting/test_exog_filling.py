@@ -62,7 +62,7 @@ def test_without_a_choice_they_are_refused(name: str) -> None:
 @pytest.mark.parametrize("missing", ["last", "mean"])
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_an_evaluation_many_steps_ahead_fills_them_too(name: str, missing: Any, horizon: int) -> None:
-    found = evaluate(Y, FORECASTERS[name](missing=missing), X, horizon=horizon, every=5, skip=2)
+    found = evaluate(Y, FORECASTERS[name](missing=missing), exog=X, horizon=horizon, every=5, skip=2)
     assert np.isfinite(found.columns()["rmse"]).all()
 
 

@@ -36,7 +36,7 @@ def test_a_time_named_as_a_forecast_is_refused() -> None:
         ({"exog": ["y"]}, '"y" is named as target and as exog; leave it out of exog'),
         ({"exog": ["x", "x"]}, '"x" is named twice as exog'),
         ({"exog": [3]}, r"exog is \[3\], but must be a list of names"),
-        ({"levels": ["0.9"]}, "a level is '0.9', but must be a number between 0 and 1"),
+        ({"levels": ["0.9"]}, "level is '0.9', but must lie between 0 and 1: pass 0.9 for 90 %"),
         ({"levels": None}, "levels is None, but must be a list of numbers"),
         ({"levels": "90"}, "levels is '90', but must be a list of numbers"),
         ({"levels": [0.9, 0.9000001]}, "the levels 0.9 and 0.9000001 are both written as 90 %"),

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from adabypass.cli import options, outputs, terminal
 from adabypass.data import read_table
+from adabypass.data.cells import Decimal
 from adabypass.data.text import printable
 from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import Series, SeriesTable
@@ -18,6 +19,7 @@ from adabypass.results.forecast import Forecast
 
 @click.command(short_help="Forecast the next values of every series in a file.")
 @options.file_argument
+@options.csv_options
 @options.column_options
 @options.lag_options
 @options.horizon_option
@@ -35,9 +37,10 @@ from adabypass.results.forecast import Forecast
 @outputs.plot_option("the first series and its forecast")
 @outputs.out_option("the forecasts", "printed")
 def forecast(
-    file: str, target: str, time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None, lags: Any,
-    seasonal_lags: Any, difference: int, missing: str, horizon: int, levels: tuple[float, ...],
-    quantiles: tuple[float, ...], model: str, period: int | None, support: Any, plot: Path | None, out: str | None,
+    file: str, sep: str | None, decimal: Decimal, target: str, time: str | None, key: str | None, exog: Any,
+    calendar: Any, freq: str | None, lags: Any, seasonal_lags: Any, difference: int, missing: str, horizon: int,
+    levels: tuple[float, ...], quantiles: tuple[float, ...], model: str, period: int | None, support: Any,
+    plot: Path | None, out: str | None,
 ) -> int:  # fmt: skip
     """Forecast the next values of every series in FILE.
 
@@ -53,7 +56,9 @@ def forecast(
             "--seasonal-lags instead."
         )
     options.check_automatic_only(model, lags, seasonal_lags, difference, support=support)
-    panel = SeriesTable(read_table(file), options.columns(target, time, key, exog, calendar, freq))
+    panel = SeriesTable(
+        read_table(file, sep=sep, decimal=decimal), options.columns(target, time, key, exog, calendar, freq)
+    )
     template = options.make_forecaster(
         model,
         period,

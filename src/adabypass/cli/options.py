@@ -76,9 +76,10 @@ class Percents(ParamType):
         except ValueError:
             percents = [0.0]
         if 0.0 < percents[-1] < 1.0:
-            self.fail(f"{value!r} are all below one percent; they are in percent, such as 5,50,95.", param, ctx)
+            shares = ",".join(f"{100 * each:g}" for each in percents)
+            self.fail(f"{value!r} are all below one percent; quantiles are in percent: pass {shares}.", param, ctx)
         if not all(0.0 < each < 100.0 for each in percents):
-            self.fail(f"{value!r} is not a list of percentages above 0 and below 100, such as 5,50,95.", param, ctx)
+            self.fail(f"{value!r} is not a list of percentages above 0 and below 100: pass 5,50,95, say.", param, ctx)
         return tuple(each / 100.0 for each in percents)
 
 
@@ -110,10 +111,22 @@ class Level(ParamType):
         except ValueError:
             percent = 0.0
         if 0 < percent < 1:
-            self.fail(f"{value!r} is less than one percent; the level is in percent, such as 90.", param, ctx)
+            self.fail(f"{value!r} is less than one percent; levels are in percent: pass {100 * percent:g}.", param, ctx)
         if not 0 < percent < 100:
-            self.fail(f"{value!r} is not a percentage from 1 to below 100, such as 90.", param, ctx)
+            self.fail(f"{value!r} is not a percentage from 1 to below 100: pass 90, say.", param, ctx)
         return percent / 100
+
+
+class Separator(ParamType):
+    """The character between two cells of CSV."""
+
+    name = "character"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        sep = "\t" if value in ("tab", r"\t") else str(value)
+        if len(sep) != 1 or sep in '"\r\n':
+            self.fail(f"{value!r} is not one character: pass ';' or tab, say.", param, ctx)
+        return sep
 
 
 file_argument = click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
@@ -139,6 +152,24 @@ period_option = click.option(
     help="Steps after which the season comes again, for auto without lags and for snaive: 12 in monthly data.  "
     "[default: read off the times, or found in the series]",
 )  # fmt: skip
+
+
+def csv_options(command: Command) -> Command:
+    """Add the options that say how numbers and cells are written in a CSV file: `read_table` takes them."""
+    for option in reversed(
+        [
+            click.option(
+                "--sep", type=Separator(), metavar="CHARACTER",
+                help="Character between two cells of CSV, such as ';' or tab.  [default: a comma; a tab in .tsv]",
+            ),
+            click.option(
+                "--decimal", type=click.Choice([".", ","]), default=".", show_default=True,
+                help="Decimal sign of numbers that are written as text.",
+            ),
+        ]
+    ):  # fmt: skip
+        command = option(command)
+    return command
 
 
 def column_options(command: Command) -> Command:

@@ -6,8 +6,10 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from adabypass.cli import outputs, terminal
+from adabypass.cli import options, outputs, terminal
+from adabypass.data import Table as PriceTable
 from adabypass.data import read_table
+from adabypass.data.cells import Decimal
 from adabypass.data.text import printable
 from adabypass.errors import PriceError
 from adabypass.experiments import pairs as study
@@ -33,6 +35,7 @@ READING_REMARK = (
     help="File with the daily adjusted closing prices of GLD and GDX, 2006-05-22 to 2015-04-22.  [default: gold and "
     "silver, which come with the library]",
 )
+@options.csv_options
 @click.option("--y", default="GLD", show_default=True, metavar="COL", help="Column of GLD in that file.")
 @click.option("--x", default="GDX", show_default=True, metavar="COL", help="Column of GDX in that file.")
 @click.option("--date", default="date", show_default=True, metavar="COL", help="Column of the trading days.")
@@ -41,10 +44,12 @@ READING_REMARK = (
     help="Judge the spread by the standard deviation of the forecast of y, or of the noise alone.",
 )  # fmt: skip
 @outputs.plot_option("the figure", "--out", default="pairs.png")
-def pairs(file: str | None, y: str, x: str, date: str, band: study.Band, out: Path | None) -> None:
+def pairs(
+    file: str | None, sep: str | None, decimal: Decimal, y: str, x: str, date: str, band: study.Band, out: Path | None,
+) -> None:  # fmt: skip
     """Statistical arbitrage: GLD explained by GDX, and the spread traded."""
     outputs.check_stdout()
-    pair = study.gold_silver() if file is None else read_prices(file, y, x, date)
+    pair = study.gold_silver() if file is None else read_prices(read_table(file, sep=sep, decimal=decimal), y, x, date)
     found = _run(pair, file is not None, band)
     console = terminal.console(pipe_width=110)
     names = [printable(name) for name in pair.names]
@@ -61,9 +66,8 @@ def pairs(file: str | None, y: str, x: str, date: str, band: study.Band, out: Pa
     outputs.draw_default(lambda path: draw(*found.headline, path), out, "pairs.png")
 
 
-def read_prices(file: str, y: str, x: str, date: str) -> study.Prices:
+def read_prices(table: PriceTable, y: str, x: str, date: str) -> study.Prices:
     """Read two columns of prices and their days."""
-    table = read_table(file)
     try:
         return study.prices(table.numbers(y), table.numbers(x), table.times(date), names=(y, x))
     except PriceError as error:

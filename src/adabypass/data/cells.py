@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from math import isnan
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from adabypass.validation import Floats
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Cells: TypeAlias = Array | Sequence[Any] | ZonedTimes
 
+Decimal = Literal[".", ","]
 MISSING = frozenset(["", "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "null", "NULL", "None", "none"])
 """What a cell of text holds where there is no value."""
 
@@ -26,6 +27,8 @@ class Location(NamedTuple):
     """The file's name; "" for a data frame."""
     lines: Sequence[int] | None = None
     """The line of the file on which each row ends."""
+    decimal: Decimal | None = None
+    """The decimal sign of numbers in text; None where it is a point and the user cannot choose."""
 
     def raise_bad_cell(self, index: int, what: str) -> NoReturn:
         """Raise the error about the cell of row `index + 1`."""
@@ -45,9 +48,12 @@ def numbers(cells: Cells, location: Location) -> Floats:
         values = np.ascontiguousarray(cells, dtype=np.float64)
     else:
         cells = as_list(cells)
-        fast = _floats(cells)
+        pointed = cells
+        if location.decimal == ",":
+            pointed = [_with_point(cell, i, location) for i, cell in enumerate(cells)]
+        fast = _floats(pointed)
         if fast is None:
-            fast = _floats([None if isinstance(cell, str) and cell in MISSING else cell for cell in cells])
+            fast = _floats([None if isinstance(cell, str) and cell in MISSING else cell for cell in pointed])
         # A conversion of the whole column is fast; the bad cell is looked for only when that fails.
         values = fast if fast is not None else np.array([number(cell, i, location) for i, cell in enumerate(cells)])
     infinite = np.isinf(values)
@@ -64,17 +70,36 @@ def number(cell: object, index: int, location: Location) -> float:
     """Return one cell, of row `index + 1`, as a number: nan where there is no value."""
     if cell is None or (isinstance(cell, str) and cell.strip() in MISSING):
         return np.nan
+    pointed: Any = _with_point(cell, index, location) if location.decimal == "," else cell
     try:
         if isinstance(cell, str) and "_" in cell:  # Python would read 1_000 as a number
             raise ValueError
-        return float(cell)  # type: ignore[arg-type]
+        return float(pointed)
     except OverflowError:
         location.raise_bad_cell(index, f"{show(cell)} is too large")
     except (TypeError, ValueError):
         comma = isinstance(cell, str) and re.fullmatch(r"\s*[+-]?[\d.' ]*,[\d.,' ]*\s*", cell)
         location.raise_bad_cell(
-            index, f"{show(cell)} is not a number" + "; write a decimal point, and no separators" * bool(comma)
+            index, f"{show(cell)} is not a number" + (_advice(str(cell), location) if comma else "")
         )
+
+
+def _advice(cell: str, location: Location) -> str:
+    """Return what to do about a number with a comma."""
+    if location.decimal == "." and cell.count(",") == 1 and "." not in cell:
+        return '; if the comma is its decimal sign, pass --decimal ","'
+    return "; write a decimal point, and no separators"
+
+
+def _with_point(cell: Any, index: int, location: Location) -> Any:
+    """Return a cell of text with a decimal point instead of its comma; refuse one that has a point."""
+    if not isinstance(cell, str):
+        return cell
+    if "." in cell:
+        location.raise_bad_cell(
+            index, f'{show(cell)} is not a number with a decimal comma; leave --decimal "," out, or remove the points'
+        )
+    return cell.replace(",", ".")
 
 
 def text(cells: Cells) -> list[str]:

@@ -1,5 +1,7 @@
 """The periods that a series of some frequency may have: a day, a week, a year."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from adabypass.data.cells import Array
@@ -66,8 +68,12 @@ def season_of(frequency: Frequency | None) -> int | None:
     >>> season_of(regular_grid(hours).frequency)
     24
     """
-    whole = [int(period) for period in periods_of(frequency) or () if period == int(period)]
-    return whole[0] if whole else None
+    return whole_season(periods_of(frequency))
+
+
+def whole_season(periods: Sequence[float] | None) -> int | None:
+    """Return the shortest of ascending periods that is a whole number of steps; None if there is none."""
+    return next((int(period) for period in periods or () if period == int(period)), None)
 
 
 def _whole(periods: list[float]) -> tuple[float, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import BinaryIO
 
+from adabypass.data.cells import Decimal
 from adabypass.data.rows import CsvRows, JsonRows, Rows, open_rows
 from adabypass.data.table import Table, check_names, from_frame
 from adabypass.errors import MissingExtraError, TableError
@@ -18,7 +19,7 @@ ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 STANDARD_INPUT = "standard input"
 
 
-def read_table(path: str | PathLike[str]) -> Table:
+def read_table(path: str | PathLike[str], *, sep: str | None = None, decimal: Decimal = ".") -> Table:
     """Read a table from a file, or from standard input if the path is "-".
 
     The ending gives the kind of file: .csv or .tsv with a header, .jsonl or .ndjson with one object a line, each also
@@ -27,15 +28,25 @@ def read_table(path: str | PathLike[str]) -> Table:
 
     Empty lines are skipped, but for a file of one column, where an empty line within the data is an empty cell.
     A key that a line of JSON leaves out is an empty cell.
+
+    Parameters
+    ----------
+    path : str or path
+    sep : str, optional
+        The character between two cells of CSV; by default a comma, or a tab in a .tsv.
+    decimal : "." or ","
+        The decimal sign of numbers in text.
     """
     source = fspath(path)
     if source == "-":
-        return _table(open_rows(standard_input(), STANDARD_INPUT))
+        return _table(open_rows(standard_input(), STANDARD_INPUT, sep=sep), decimal)
     kind = ending(source)
     if kind == ".parquet":
+        if sep is not None:
+            raise TableError(f"{source} is Parquet, in which nothing separates cells; leave --sep out.")
         return _parquet(source)
     with open(source, "rb") as file:
-        return _table(open_rows(_unpacked(file, source), source, kind))
+        return _table(open_rows(_unpacked(file, source), source, kind, sep=sep), decimal)
 
 
 def ending(path: str) -> str:
@@ -63,21 +74,21 @@ def _unpacked(file: BinaryIO, source: str) -> BinaryIO:
         raise TableError(f"{source} cannot be unpacked: {error}.") from error
 
 
-def _table(rows: Rows) -> Table:
-    return _csv_table(rows) if isinstance(rows, CsvRows) else _json_table(rows)
+def _table(rows: Rows, decimal: Decimal) -> Table:
+    return _csv_table(rows, decimal) if isinstance(rows, CsvRows) else _json_table(rows, decimal)
 
 
-def _csv_table(rows: CsvRows) -> Table:
+def _csv_table(rows: CsvRows, decimal: Decimal) -> Table:
     cells, lines = [], array("q")
     for each in rows:
         cells.append(each)
         lines.append(rows.line)
     del cells[rows.last_filled :], lines[rows.last_filled :]  # empty lines at the end of a file of one column
     columns: Sequence[Sequence[str]] = list(zip(*cells, strict=True)) or [() for _ in rows.names]
-    return Table(dict(zip(rows.names, columns, strict=True)), source=rows.source, lines=lines)
+    return Table(dict(zip(rows.names, columns, strict=True)), source=rows.source, lines=lines, decimal=decimal)
 
 
-def _json_table(rows: JsonRows) -> Table:
+def _json_table(rows: JsonRows, decimal: Decimal) -> Table:
     objects, lines = [], array("q")
     for each in rows:
         objects.append(each)
@@ -86,7 +97,7 @@ def _json_table(rows: JsonRows) -> Table:
         raise TableError(f"{rows.source} is empty; one JSON object a line was expected.")
     names = list(dict.fromkeys(name for each in objects for name in each))
     columns = {name: [each.get(name) for each in objects] for name in names}
-    return Table(columns, source=rows.source, lines=lines)
+    return Table(columns, source=rows.source, lines=lines, decimal=decimal)
 
 
 def _parquet(source: str) -> Table:

@@ -18,11 +18,13 @@ OnBadRow: TypeAlias = Callable[[TableError], None]
 """What is done about a row that is none: it raises the error, or returns, and the row is left out."""
 OnAbsent: TypeAlias = Callable[[str], None]
 """Takes what is to be said of a row that leaves a column out."""
+SEPARATORS = ",;\t|"
+"""Characters that separate the cells of most files."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class CsvRows:
-    """Rows of comma-separated text below a header.
+    """Rows of text below a header, their cells separated by commas or another character.
 
     Parameters
     ----------
@@ -30,7 +32,8 @@ class CsvRows:
         Lines of text, read as rows are asked for: one line for each row, unless a quoted cell goes on in the next.
     source : str
         What errors call the text.
-    delimiter : str
+    sep : str
+        The character between two cells.
     max_lines : int, optional
         A row that goes on over more lines, in a quoted cell, is refused. On a stream this finds a quote that is never
         closed, which would take every row that follows as a part of its cell.
@@ -51,7 +54,7 @@ class CsvRows:
         self,
         lines: Iterable[str],
         source: str,
-        delimiter: str = ",",
+        sep: str = ",",
         max_lines: int | None = None,
         on_bad_row: OnBadRow | None = None,
     ) -> None:
@@ -61,14 +64,12 @@ class CsvRows:
         self._selected: Sequence[str] = ()
         self._choose: Callable[[list[str]], Sequence[Any]] = list
         limited = lines if max_lines is None else self._limited(lines, max_lines)
-        self._reader = csv.reader(limited, delimiter=delimiter, strict=True)
+        self._reader = csv.reader(limited, delimiter=sep, strict=True)
         self.names = self._header()
         self.row = 0
         check_names(self.names, source)
-        if len(self.names) == 1 and ";" in self.names[0]:
-            raise TableError(
-                f'{source}: the header is "{self.names[0]}"; separate columns with commas, not semicolons.'
-            )
+        if len(self.names) == 1:
+            _check_sep(self.names[0], sep, source)
 
     @property
     def line(self) -> int:
@@ -273,6 +274,7 @@ def open_rows(
     source: str,
     kind: str | None = None,
     *,
+    sep: str | None = None,
     max_lines: int | None = None,
     on_bad_row: OnBadRow | None = None,
 ) -> Rows:
@@ -286,6 +288,8 @@ def open_rows(
         What errors call it.
     kind : ".csv", ".tsv", ".jsonl" or ".ndjson", optional
         If not given, text that begins with a brace is JSON lines, and other text CSV.
+    sep : str, optional
+        The character between two cells of CSV; by default a comma, or a tab in a ".tsv".
     max_lines : int, optional
         Over how many lines a row of CSV may go on, in quoted cells; by default over any number.
     on_bad_row : function, optional
@@ -298,8 +302,26 @@ def open_rows(
             raise TableError(f"{source} is a JSON array; write one object a line, or CSV with a header.")
         kind = ".jsonl" if start == "{" else ".csv"
     if kind in (".jsonl", ".ndjson"):
+        if sep is not None:
+            raise TableError(f"{source} is JSON lines, in which nothing separates cells; leave --sep out.")
         return JsonRows(lines, source, on_bad_row)
-    return CsvRows(lines, source, "\t" if kind == ".tsv" else ",", max_lines, on_bad_row)
+    return CsvRows(lines, source, sep or ("\t" if kind == ".tsv" else ","), max_lines, on_bad_row)
+
+
+def _check_sep(header: str, sep: str, source: str) -> None:
+    """Refuse a header of one column that would be several with another separator."""
+    counts = {other: header.count(other) for other in SEPARATORS if other != sep}
+    other = max(counts, key=lambda each: counts[each])
+    if counts[other]:
+        raise TableError(
+            f"{source}: the first line has no {_named(sep)} but {counts[other]} {_named(other)}: pass --sep "
+            f"{_named(other)}."
+        )
+
+
+def _named(sep: str) -> str:
+    """Return a separator as it is given on the command line."""
+    return "tab" if sep == "\t" else f"'{sep}'"
 
 
 def _peek(lines: Iterator[str]) -> tuple[Iterator[str], str]:

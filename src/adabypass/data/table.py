@@ -7,7 +7,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from adabypass.data import cells, frames
-from adabypass.data.cells import Array, Cells, Location
+from adabypass.data.cells import Array, Cells, Decimal, Location
 from adabypass.data.times import times
 from adabypass.data.zones import Times, ZonedTimes
 from adabypass.errors import TableError, UnknownNameError
@@ -41,9 +41,11 @@ class Table:
         lines: Sequence[int] | None = None,
         like: Callable[[Mapping[str, Column]], Any] | None = None,
         time_index: str | None = None,
+        decimal: Decimal | None = None,
     ) -> None:
         self._columns = dict(columns)
         self._source, self._lines, self._like = source, lines, _plain_dict if like is None else like
+        self._decimal = decimal
         self.time_index = time_index
         """The column that was an index of dates or periods; None if there was none."""
         lengths = {name: len(column) for name, column in self._columns.items()}
@@ -118,7 +120,7 @@ class Table:
         return self._columns[name]
 
     def _location(self, name: str) -> Location:
-        return Location(name, self._source, self._lines)
+        return Location(name, self._source, self._lines, self._decimal)
 
 
 def from_frame(frame: Any, *, source: str = "") -> Table:

@@ -1,19 +1,23 @@
 """One column's cells as times: dates of ISO 8601 and of data frames, with their zone, or plain numbers."""
 
 import re
+import sys
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
 
 from adabypass.data.cells import MISSING, Array, Cells, Location, as_list, show
 from adabypass.data.zones import ObservedOffsets, Times, Zone, ZonedTimes, coarsest, offset_text
-from adabypass.errors import TimeOrderError, UnknownNameError
+from adabypass.errors import BadCellError, TimeOrderError, UnknownNameError
 
 MAX_CLOCK_CHANGE = np.timedelta64(3, "h")
 """Offsets of one series that differ by more are those of different zones."""
 
+MAX_FLOAT = sys.float_info.max
+"""Largest time that is a number: so large a one can still be compared with any other, and written."""
 _ISO = re.compile(
     r"\s*(\d{4}-\d\d(?:-\d\d(?:[T ]\d\d(?::\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?)?)?)"
     r"\s*(Z|z|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?\s*",
@@ -87,6 +91,47 @@ def show_time(time: Any, zone: Zone | None = None) -> str:
     return re.sub(r"(T\d\d:\d\d(?::\d\d)?)\.0+(?!\d)", r"\1", stamp)
 
 
+def parse_time(cell: object) -> int | float | datetime:
+    """Return one time as a finite number, or as a datetime without a zone, in UTC if there was one.
+
+    A cell of text is read as `times` reads it, in a column of which nothing more is known yet. A datetime has
+    microseconds: digits beyond are dropped.
+
+    Examples
+    --------
+    >>> parse_time("2014-02-01T13:30+01:00"), parse_time("17")
+    (datetime.datetime(2014, 2, 1, 12, 30), 17)
+    """
+    number: object = cell
+    if isinstance(cell, str):
+        try:
+            number = int(cell) if "_" not in cell else cell
+        except ValueError:
+            try:
+                number = float(cell)
+            except ValueError:
+                return _parse_iso(cell)
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if not is_number or not -MAX_FLOAT <= number <= MAX_FLOAT:  # type: ignore[operator]
+        raise BadCellError(f"{show(cell)} is not a time.")
+    return number  # type: ignore[return-value]
+
+
+def _parse_iso(text: str) -> datetime:
+    """Return a date or a date-time of ISO 8601 as a datetime."""
+    match = _ISO.fullmatch(text)
+    if match is None:
+        raise BadCellError(f"{show(text)} is not a time.")
+    stamp, offset = match.groups()
+    try:
+        local = datetime.fromisoformat(stamp if len(stamp) > len("2014-02") else f"{stamp}-01")
+        return local if offset is None else local - _ahead_of_utc(offset)
+    except ValueError:
+        raise BadCellError(f"{show(text)} is not a time: it is not in the calendar.") from None
+    except OverflowError:
+        raise BadCellError(f"{show(text)} is not a time: in UTC, it is beyond the calendar.") from None
+
+
 def _check_within_int64(values: Array, location: Location) -> None:
     beyond = np.flatnonzero(values > np.iinfo(np.int64).max)
     if len(beyond):
@@ -110,7 +155,8 @@ def _plain_numbers(cells: list[Any], kind: Callable[[Any], Any], location: Locat
     try:
         if kind is int and any(isinstance(cell, float) for cell in cells):
             return None
-        values = [kind(cell) for cell in cells]
+        pointed = kind is float and location.decimal == ","
+        values = [kind(cell.replace(",", ".") if pointed and isinstance(cell, str) else cell) for cell in cells]
     except (TypeError, ValueError, OverflowError):
         return None
     if kind is int:
@@ -201,6 +247,12 @@ def _raise_impossible(stamps: list[str], parts: list[tuple[Any, ...]], location:
         except ValueError:
             location.raise_bad_cell(i, f"{show(stamps[i])} is not in the calendar")
     raise AssertionError("a time that can be read alone can be read among others")
+
+
+@lru_cache(maxsize=100)
+def _ahead_of_utc(offset: str) -> timedelta:
+    """Return an offset, of which a stream has few, as a difference of times."""
+    return timedelta(seconds=_offset(offset))
 
 
 def _offset(text: str) -> int:

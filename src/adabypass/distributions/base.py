@@ -161,7 +161,10 @@ def check_probability(q: Any) -> Floats:
     """Check the probabilities of quantiles."""
     values = check_array(q, "q")
     if not ((values >= 0) & (values <= 1)).all():
-        raise ParameterError(f"q is {shown(q)}, but the probability of a quantile lies between 0 and 1.")
+        wrong = float(values[~((values >= 0) & (values <= 1))].flat[0])
+        raise ParameterError(
+            f"q is {wrong:g}, but the probability of a quantile lies between 0 and 1: {_as_share(wrong, 0.05)}."
+        )
     return values
 
 
@@ -170,8 +173,14 @@ def check_level(level: float) -> float:
     if type(level) is float and 0.0 < level < 1.0:  # fast path: streams call this for every record
         return level
     if isinstance(level, bool) or not isinstance(level, float | int | np.floating | np.integer) or not 0 < level < 1:
-        raise ParameterError(f"level is {shown(level)}, but must lie between 0 and 1: 0.9 means 90 %.")
+        raise ParameterError(f"level is {shown(level)}, but must lie between 0 and 1: {_as_share(level, 0.9)}.")
     return float(level)
+
+
+def _as_share(given: Any, example: float) -> str:
+    """Say what to pass instead of a percentage."""
+    share = given / 100 if isinstance(given, float | int) and 1 < given < 100 else example
+    return f"pass {share:g} for {100 * share:g} %"
 
 
 def check_alike(**parameters: Any) -> tuple[Any, ...]:

@@ -2,8 +2,7 @@
 
 from adabypass.evaluation.comparison import Comparison, compare
 from adabypass.evaluation.diebold_mariano import Difference, difference
-from adabypass.evaluation.frames import evaluate_frame
-from adabypass.evaluation.prequential import Evaluation, evaluate
+from adabypass.evaluation.evaluation import Evaluation, evaluate
 from adabypass.results.calibration import PitHistogram, Reliability, coverage_over_time, pit_histogram, reliability
 
 __all__ = [
@@ -16,7 +15,6 @@ __all__ = [
     "coverage_over_time",
     "difference",
     "evaluate",
-    "evaluate_frame",
     "pit_histogram",
     "reliability",
 ]

@@ -193,7 +193,8 @@ def _ahead(speed: Floats, lags: int, horizon: int, advance: Advance) -> list[Ahe
     def scored(name: str, how: str, model: Regressor, mean: float) -> Ahead:
         forecaster = Forecaster(model, lags=lags)
         found = evaluate(speed - mean, forecaster, horizon=horizon, every=EVERY, skip=0, progress=advance)
-        return Ahead(name, how, [score(trace, 0, advance) for trace in found.traces.values()], len(found.traces[1]))
+        traces = [found.trace(step) for step in range(1, horizon + 1)]
+        return Ahead(name, how, [score(trace, 0, advance) for trace in traces], found.n_origins)
 
     mean = float(np.nanmean(speed))
     return [

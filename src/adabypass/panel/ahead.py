@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adabypass.distributions import evaluate
-from adabypass.distributions.base import check_probability, interval_tails
+from adabypass.distributions.base import check_level, check_probability, interval_tails
 from adabypass.distributions.component import COMPONENT
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.predictive import Predictive, from_components
@@ -113,10 +113,7 @@ def check_levels(levels: object) -> tuple[float, ...]:
         raise ParameterError(f"levels is {shown(levels)}, but must be a list of numbers between 0 and 1: [0.9], say.")
     names: dict[str, float] = {}
     for level in found:
-        is_number = isinstance(level, Real) and not isinstance(level, bool)
-        if not (is_number and 0 < level < 1):
-            raise ParameterError(f"a level is {shown(level)}, but must be a number between 0 and 1: 0.9 means 90 %.")
-        name = f"{100 * float(level):g}"
+        name = f"{100 * check_level(level):g}"
         if name in names:
             raise ParameterError(f"the levels {names[name]} and {level} are both written as {name} %; leave one out.")
         names[name] = float(level)

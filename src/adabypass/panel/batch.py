@@ -1,6 +1,6 @@
 """Some series of a table at a time: run, and forecast, as one panel."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from adabypass.data.periods import periods_of
 from adabypass.errors import AdabypassError
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.forecasting.observations import too_short
+from adabypass.forecasting.structure_settings import check_period
 from adabypass.panel.panel import Panel
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.panel.threads import in_threads
@@ -154,7 +155,18 @@ class Batch:
         return self._following[key]
 
 
-def copy_for(frequency: Frequency | None, template: Forecaster | Baseline) -> Forecaster | Baseline:
-    """Return a copy of the template; one that has seen nothing gets the periods that times suggest, where it may."""
-    periods = periods_of(frequency)
-    return template.copy() if periods is None or template.n_seen else template._with_period(periods)
+def copy_for(
+    frequency: Frequency | None, template: Forecaster | Baseline, period: float | Sequence[float] | None = None
+) -> Forecaster | Baseline:
+    """Return a copy of the template; one that has seen nothing gets a period, where it may.
+
+    Parameters
+    ----------
+    frequency
+        Of the times, which suggest periods.
+    template : Forecaster or Baseline
+    period : number of steps, or several, optional
+        Instead of what the times suggest.
+    """
+    found = periods_of(frequency) if period is None else check_period(period)
+    return template.copy() if found is None or template.n_seen else template._with_period(found)

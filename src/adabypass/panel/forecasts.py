@@ -1,7 +1,7 @@
 """`forecast`: every series of a data frame, answered in kind."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from adabypass.panel.pipeline import as_forecaster, forecast_series
 from adabypass.panel.series import SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.state.series import Missing
-from adabypass.validation import check_int, shown
+from adabypass.validation import check_function, check_int, shown
 
 MAX_HORIZON = 100_000
 MAX_REASONS = 10
@@ -41,6 +41,7 @@ def forecast(
     quantiles: float | Sequence[float] = (),
     on_error: Literal["warn", "raise"] = "warn",
     n_threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Any:
     """Forecast every series of a data frame, and return the forecasts as a frame of the same kind.
 
@@ -73,6 +74,8 @@ def forecast(
         names it and the reason, or raise the error. If every series fails, the error is raised.
     n_threads : int, optional
         As many as there are processors by default; no number of a forecast depends on it.
+    progress : function, optional
+        Called now and then with the number of series done since the last call.
 
     Returns
     -------
@@ -92,10 +95,11 @@ def forecast(
     """
     horizon = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
     check_on_error(on_error)
+    check_function(progress, "progress")
     table = from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
     panel = SeriesTable(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
     template = as_forecaster(forecaster, missing=missing, period=period, support=support)
-    found = forecast_series(panel, horizon, template, levels, quantiles, n_threads=n_threads)
+    found = forecast_series(panel, horizon, template, levels, quantiles, n_threads=n_threads, progress=progress)
     if found.failures:
         report(found.failures, len(panel), on_error)
     return table.like(found.columns)
@@ -108,14 +112,21 @@ def check_on_error(on_error: object) -> None:
 
 
 def report(failures: list[Failure], n: int, on_error: Literal["warn", "raise"]) -> None:
-    """Warn the caller of `forecast` about series that failed, or raise the first one's error."""
+    """Warn the caller of `forecast` or `evaluate` about series that failed, or raise the first one's error."""
     if on_error == "raise":
         first = failures[0]
         raise type(first.error)(str(first)) from first.error
-    warnings.warn(_in_words(failures, n), SeriesWarning, stacklevel=3)
+    reasons = [f"{len(failures)} of {n} series could not be forecast and are left out:", *map(str, failures)]
+    warnings.warn(_listed(reasons), SeriesWarning, stacklevel=3)
 
 
-def _in_words(failures: list[Failure], n: int) -> str:
-    reasons = "\n".join(f"  {failure}" for failure in failures[:MAX_REASONS])
-    more = f"\n  and {len(failures) - MAX_REASONS} more" * (len(failures) > MAX_REASONS)
-    return f"{len(failures)} of {n} series could not be forecast and are left out:\n{reasons}{more}"
+def warn(reasons: list[str]) -> None:
+    """Warn the caller of `evaluate` or `compare` about results that mean little, if there are any."""
+    if reasons:
+        warnings.warn(_listed(reasons), SeriesWarning, stacklevel=3)
+
+
+def _listed(lines: list[str]) -> str:
+    """Return lines below each other, the first as a heading, not too many of them."""
+    more = [f"and {len(lines) - 1 - MAX_REASONS} more"] if len(lines) > MAX_REASONS + 1 else []
+    return "\n  ".join([*lines[: MAX_REASONS + 1], *more])

@@ -119,7 +119,7 @@ def evaluate_groups(
         As of `forecast_groups`.
     horizon, every, skip
         As of `adabypass.evaluate`: forecasts 1 to `horizon` steps ahead are scored, made after every so many
-        observations; the first `skip` are not.
+        observations; those made from fewer than `skip` observations are not.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def evaluate_groups(
 
     def evaluations(rows: pa.Table) -> dict[str, Any]:
         found = evaluate(
-            rows, template, names, target=target, time=time, calendar=calendar, freq=freq, horizon=horizon,
+            rows, template, target=target, time=time, exog=names, calendar=calendar, freq=freq, horizon=horizon,
             every=every, skip=skip,
         )  # fmt: skip
         return found.columns()
