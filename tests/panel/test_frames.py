@@ -83,3 +83,31 @@ def test_the_number_of_threads_changes_no_forecast_of_a_frame() -> None:
     pd.testing.assert_frame_equal(one, three, check_exact=True)
     with pytest.raises(ValueError, match="n_threads"):
         forecast(frame, 3, n_threads=0)
+
+
+@pytest.mark.parametrize("days", [180, 300, 500])
+def test_a_cycle_of_the_calendar_does_not_spoil_a_forecast(days: int) -> None:
+    rng = np.random.default_rng(days)
+    errors: dict[str, list[float]] = {"": [], "year": []}
+    for _ in range(8):
+        level = 50 * np.exp(rng.normal(0, 0.01, days + 28).cumsum())
+        y = rng.poisson(level * np.resize([0.9, 0.85, 0.9, 1.0, 1.2, 1.5, 0.7], days + 28))
+        frame = {"ds": np.datetime64("2023-03-06") + np.arange(days), "y": y[:days].astype(float)}
+        for cycle, found in errors.items():
+            ahead = forecast(frame, 28, calendar=[cycle] if cycle else [])
+            found.append(float(np.abs(ahead["median"] - y[days:]).mean()))
+    assert np.mean(errors["year"]) < 1.01 * np.mean(errors[""])
+
+
+def test_a_cycle_is_a_season_beside_a_period_that_was_chosen() -> None:
+    t = np.arange(900)
+    y = 100 + 30 * np.sin(2 * np.pi * t / 365.25) + np.resize([0.0, 0, 0, 0, 0, 20, 20], 900)
+    frame = {"ds": np.datetime64("2022-01-03") + t[:800], "y": y[:800]}
+
+    def error(calendar: list[str]) -> float:
+        ahead = forecast(frame, 60, Forecaster(period=7), calendar=calendar)
+        return float(np.abs(ahead["mean"] - y[800:860]).mean())
+
+    assert error(["year"]) < 0.5 * error([])
+    week = forecast(frame, 5, Forecaster(period=7), calendar=["week"])
+    assert_array_equal(week["mean"], forecast(frame, 5, Forecaster(period=7))["mean"])

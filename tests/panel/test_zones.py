@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from adabypass import forecast, load_dataset
+from adabypass import Forecaster, forecast, load_dataset
 from adabypass.data import from_frame, read_table, write_table
 from adabypass.errors import BadCellError, IrregularTimeError, TimeRangeError
 from adabypass.panel.columns import Columns
@@ -114,9 +114,10 @@ def test_the_calendar_is_that_of_local_time() -> None:
     hours = pd.date_range("2024-01-01 12:00", periods=3, freq="D", tz="Asia/Tokyo")
     table = from_frame(pd.DataFrame({"ds": hours, "y": Y[:3]}))
     series = SeriesTable(table, Columns(calendar=("day",))).series("")
-    assert series.exog is not None
-    np.testing.assert_allclose(series.exog, [[0, -1]] * 3, atol=1e-12)
-    future = series.exog_ahead(1)
+    lags = Forecaster(lags=1)
+    seen, future = series.exog_of(lags), series.exog_ahead(1, lags)
+    assert seen is not None
+    np.testing.assert_allclose(seen, [[0, -1]] * 3, atol=1e-12)
     assert future is not None
     np.testing.assert_allclose(future, [[0, -1]], atol=1e-12)
 

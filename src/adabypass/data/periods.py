@@ -17,6 +17,9 @@ from adabypass.errors import AdabypassError
 
 DAY, WEEK = 86_400.0, 604_800.0
 DAYS_A_YEAR = 365.25
+WORKDAYS = 5
+CYCLES = {"hour": 3600.0, "day": DAY, "week": WEEK, "month": DAYS_A_YEAR / 12 * DAY, "year": DAYS_A_YEAR * DAY}
+"""Cycles of the calendar, in seconds."""
 MIN_PERIOD, MAX_PERIOD = 2, 400
 """Periods, in steps, that are taken."""
 
@@ -34,7 +37,7 @@ def periods_of(frequency: Frequency | None) -> tuple[float, ...] | None:
     if isinstance(frequency, LocalFrequency):
         frequency = frequency.local
     if isinstance(frequency, WorkdayFrequency):
-        return (5,)
+        return (WORKDAYS,)
     if isinstance(frequency, MonthlyFrequency):
         return _whole([12 / frequency.step])
     if isinstance(frequency, RegularFrequency) and isinstance(frequency.span, np.timedelta64):
@@ -42,6 +45,30 @@ def periods_of(frequency: Frequency | None) -> tuple[float, ...] | None:
         named = {WEEK: (52,), DAY: (7, DAYS_A_YEAR)}
         return named.get(seconds) or _whole([DAY / seconds, WEEK / seconds])
     return None
+
+
+def cycle_periods(frequency: Frequency | None, cycles: Sequence[str]) -> tuple[float, ...]:
+    """Return how many steps cycles of the calendar take: "day", "year"; those of less than two are left out.
+
+    Examples
+    --------
+    >>> from adabypass.data import regular_grid
+    >>> days = np.arange("2024-01-01", "2024-03-01", dtype="M8[D]")
+    >>> cycle_periods(regular_grid(days).frequency, ["day", "year"])
+    (365.25,)
+    """
+    if isinstance(frequency, LocalFrequency):
+        frequency = frequency.local
+    if isinstance(frequency, MonthlyFrequency):
+        step = DAYS_A_YEAR / 12 * DAY * frequency.step
+    elif isinstance(frequency, WorkdayFrequency):
+        step = WEEK / WORKDAYS
+    elif isinstance(frequency, RegularFrequency) and isinstance(frequency.span, np.timedelta64):
+        step = float(frequency.span / np.timedelta64(1, "s")) / frequency.steps
+    else:
+        return ()
+    found = (round(CYCLES[each] / step, 6) for each in cycles)
+    return tuple(int(each) if each == int(each) else each for each in found if each >= MIN_PERIOD)
 
 
 def periods_in(time: Array) -> tuple[float, ...] | None:

@@ -262,7 +262,8 @@ def forecasts_of(
     """
     if template.missing == "raise":
         series.check_exog(0, remedy)
-    return forecast_along(series.y, series.exog, copy_for(series.frequency, template, period), plan, progress)
+    twin = copy_for(series, template, period)
+    return forecast_along(series.y, series.exog_of(twin), twin, plan, progress)
 
 
 def one_at_a_time(progress: Callable[[int], None] | None) -> Callable[[int], None] | None:

@@ -77,7 +77,12 @@ class Baseline(Savable):
         twin._row = self._row
         return twin
 
-    def _with_period(self, period: Any) -> Self:
+    @property
+    def _learns_cycles(self) -> bool:
+        """Whether cycles of the calendar are periods of its season."""
+        return False
+
+    def _with_period(self, period: Any, cycles: Any = ()) -> Self:
         """Return a copy: the period of a baseline is never another one's to choose."""
         return self.copy()
 

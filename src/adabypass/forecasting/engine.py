@@ -205,6 +205,11 @@ class SeriesEngine(Engine):
     def fill_ahead(self, row: Floats, exog: Floats) -> Floats:
         """Return the exogenous values of steps ahead, missing ones filled from what a row remembers."""
 
-    def with_period(self, period: tuple[float, ...]) -> "SeriesEngine":
-        """Return an engine with these periods, where none were chosen and it has a use for them."""
+    @property
+    def learns_cycles(self) -> bool:
+        """Whether cycles of the calendar are periods of its season, and not exogenous columns."""
+        return False
+
+    def with_period(self, period: tuple[float, ...] | None, cycles: tuple[float, ...] = ()) -> "SeriesEngine":
+        """Return an engine with these periods, where none were chosen, and with these cycles, where it learns them."""
         return self

@@ -188,10 +188,22 @@ class Forecaster(Savable):
         runner = self._runner
         return self._of(self._engine) if runner is None else self._of(self._engine, runner.copy_row(), runner.n_inputs)
 
-    def _with_period(self, period: Sequence[float] | None) -> Self:
-        """Return a forecaster that has seen nothing, with these periods where they are its to choose."""
-        found = check_period(period)
-        engine = self._engine if found is None else self._engine.with_period(found)
+    @property
+    def _learns_cycles(self) -> bool:
+        """Whether cycles of the calendar are periods of its season, and not exogenous columns."""
+        return self._engine.learns_cycles
+
+    def _with_period(self, period: Sequence[float] | None, cycles: tuple[float, ...] = ()) -> Self:
+        """Return a forecaster that has seen nothing, with these periods where they are its to choose.
+
+        Parameters
+        ----------
+        period : numbers of steps, or None
+            Where none were chosen.
+        cycles : numbers of steps
+            Besides, if it learns cycles of the calendar as seasons.
+        """
+        engine = self._engine.with_period(check_period(period), cycles)
         return self.copy() if engine is self._engine else self._of(engine)
 
     @property

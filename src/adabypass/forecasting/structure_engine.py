@@ -21,6 +21,7 @@ from adabypass.forecasting.structure_settings import (
     KIND,
     MAX_EXOG,
     StructureSettings,
+    check_period,
     check_settings,
     describe_settings,
     design_of,
@@ -37,6 +38,8 @@ from adabypass.validation import Floats
 
 MIN_VAR = 1e-300
 """Variance of a normal in the place of a forecast that has none: of a series of zeros."""
+SAME_PERIOD = 0.01
+"""A cycle of the calendar that differs by a smaller part from a period is that period: 52.18 weeks a year are 52."""
 BLOCK = 1000
 """Forecasts whose whole distributions are in memory at once, where a trace does not keep them: some 10 MB."""
 
@@ -169,8 +172,15 @@ class StructureEngine(SeriesEngine):
         period = runner.period if isinstance(runner, SeasonRunner) else 0
         return (period,) if period else ()
 
-    def with_period(self, period: tuple[float, ...]) -> "StructureEngine":
-        return self if self.settings.period is not None else StructureEngine(self.settings._replace(period=period))
+    @property
+    def learns_cycles(self) -> bool:
+        return True
+
+    def with_period(self, period: tuple[float, ...] | None, cycles: tuple[float, ...] = ()) -> "StructureEngine":
+        chosen = period if self.settings.period is None else self.settings.period
+        more = [each for each in cycles if all(abs(each / one - 1.0) > SAME_PERIOD for one in chosen or ())]
+        found = check_period((*(chosen or ()), *more)) if more else chosen
+        return self if found == self.settings.period else StructureEngine(self.settings._replace(period=found))
 
 
 def _forecasts(

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.data import Column
-from adabypass.data.frequencies import Frequency
-from adabypass.data.periods import periods_of
+from adabypass.data.periods import cycle_periods, periods_of
 from adabypass.errors import AdabypassError
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.forecasting.observations import too_short
@@ -91,13 +90,14 @@ class Batch:
         """Return a series with the exogenous values to come; refuse one whose values are missing."""
         if self._template.missing == "raise":
             series.check_exog(self._horizon, self._remedy)
-        return PreparedSeries(series, series.exog_ahead(self._horizon))
+        return PreparedSeries(series, series.exog_ahead(self._horizon, self._template))
 
     def _run(self, ready: list[PreparedSeries]) -> dict[str, AdabypassError]:
         """Run and forecast series as one panel; return the errors of those that are too short."""
         assert isinstance(self._template, Forecaster)
         panel = Panel(self._template, n_threads=self._n_threads)
-        exog = [each.series.exog for each in ready if each.series.exog is not None]
+        seen = (each.series.exog_of(self._template) for each in ready)
+        exog = [each for each in seen if each is not None]
         n_forecast = panel._run_series([each.series.y for each in ready], np.concatenate(exog) if exog else None)
         done = np.flatnonzero(n_forecast)
         if len(done):
@@ -124,9 +124,9 @@ class Batch:
         failed: dict[str, AdabypassError] = {}
 
         def work(each: PreparedSeries) -> tuple[Forecast, dict[str, Floats]] | AdabypassError:
-            twin = copy_for(each.series.frequency, self._template)
+            twin = copy_for(each.series, self._template)
             try:
-                twin.run(each.series.y, each.series.exog, keep_predictive=False)
+                twin.run(each.series.y, each.series.exog_of(twin), keep_predictive=False)
                 ahead = twin.forecast(self._horizon, each.exog_ahead)
             except AdabypassError as error:
                 return error
@@ -156,17 +156,19 @@ class Batch:
 
 
 def copy_for(
-    frequency: Frequency | None, template: Forecaster | Baseline, period: float | Sequence[float] | None = None
+    series: Series, template: Forecaster | Baseline, period: float | Sequence[float] | None = None
 ) -> Forecaster | Baseline:
-    """Return a copy of the template; one that has seen nothing gets a period, where it may.
+    """Return a copy of the template; one that has seen nothing gets periods, where it may.
 
     Parameters
     ----------
-    frequency
-        Of the times, which suggest periods.
+    series : Series
+        Its times suggest periods, and its columns say which cycles of the calendar to learn.
     template : Forecaster or Baseline
     period : number of steps, or several, optional
         Instead of what the times suggest.
     """
-    found = periods_of(frequency) if period is None else check_period(period)
-    return template.copy() if found is None or template.n_seen else template._with_period(found)
+    if template.n_seen:
+        return template.copy()
+    found = periods_of(series.frequency) if period is None else check_period(period)
+    return template._with_period(found, cycle_periods(series.frequency, series.columns.cycles))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from adabypass.data import Table
+from adabypass.data.holidays import PREFIX
 from adabypass.errors import ParameterError
 from adabypass.validation import as_tuple, shown
 
@@ -21,9 +22,19 @@ class Columns(NamedTuple):
     """None: `unique_id` if there is such a column; otherwise the table holds one series."""
     exog: tuple[str, ...] = ()
     calendar: tuple[str, ...] = ()
-    """Periods whose sine and cosine are features: "day", "week", "year"; "holidays:DE" for public holidays."""
+    """Cycles to learn: "day", "week", "year"; "holidays:DE" for public holidays."""
     freq: Any = None
     """Time between two observations; None: the most common difference."""
+
+    @property
+    def cycles(self) -> tuple[str, ...]:
+        """What recurs in the calendar, holidays left out."""
+        return tuple(each for each in self.calendar if not each.startswith(PREFIX))
+
+    @property
+    def holidays(self) -> tuple[str, ...]:
+        """The public holidays of the calendar."""
+        return tuple(each for each in self.calendar if each.startswith(PREFIX))
 
     def found_in(self, table: Table) -> "Columns":
         """Return the columns with those of time and id filled in by their usual names, if the table has them."""

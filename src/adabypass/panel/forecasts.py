@@ -59,7 +59,9 @@ def forecast(
         id. No column of ids or times may be named as a column of the forecasts is.
     exog : list of str
         Exogenous columns. Their future values are in rows at the end whose target is blank.
-    calendar : list of "day", "week", "year": cycles to learn; "holidays:DE": public holidays, of the extra `holidays`
+    calendar : list of "day", "week", "month", "year", "holidays:DE" (of the extra `holidays`)
+        Cycles to learn, besides those that the times suggest: as seasons by the automatic forecaster, as columns by one
+        on lags. Public holidays are a column.
     freq : number, timedelta or text such as "month": time between observations, the most common one if not given
     missing : "raise", "mean" or "last", optional
         What becomes of a missing value of `exog`: an error, which is the default, the column's mean so far, or its last

@@ -10,6 +10,7 @@ from adabypass.data.cells import as_list, text
 from adabypass.data.times import show_time
 from adabypass.data.zones import Times, Zone
 from adabypass.errors import NotEnoughDataError
+from adabypass.forecasting import Baseline, Forecaster
 from adabypass.panel.columns import Columns
 from adabypass.validation import Floats
 
@@ -21,6 +22,7 @@ class Series(NamedTuple):
     """The id as text; "" if the table holds one series."""
     y: Floats
     exog: Floats | None
+    """Of the columns, then of public holidays."""
     time: Array | None
     """In UTC where there is a zone; None where rows have no time but their order."""
     future_exog: Floats | None
@@ -34,6 +36,12 @@ class Series(NamedTuple):
     zone: Zone | None = None
     zone_as_text: bool = False
     """Whether times with a zone came as text."""
+
+    def exog_of(self, template: Forecaster | Baseline) -> Floats | None:
+        """Return the exogenous values that a forecaster learns from: with cycles, unless it has them as seasons."""
+        if self.time is None or template._learns_cycles or not self.columns.cycles:
+            return self.exog
+        return _beside(self.exog, calendar_features(self.local(self.time), self.columns.cycles)[0])
 
     def following(self, n: int) -> Array:
         """Return the next `n` times, in UTC where there is a zone; without times, the rows' numbers from 1."""
@@ -50,9 +58,9 @@ class Series(NamedTuple):
         """Return times with the series' zone, if it has one, to be written or put into a data frame."""
         return time if self.zone is None else ZonedTimes.of(time, self.zone, self.zone_as_text)
 
-    def exog_ahead(self, horizon: int) -> Floats | None:
-        """Return the exogenous values of the next `horizon` steps, with the calendar's features."""
-        parts = []
+    def exog_ahead(self, horizon: int, template: Forecaster | Baseline) -> Floats | None:
+        """Return the exogenous values of the next `horizon` steps, as `exog_of` those seen."""
+        found = None
         if self.columns.exog:
             given = np.empty((0, 0)) if self.future_exog is None else self.future_exog
             if len(given) < horizon:
@@ -60,10 +68,11 @@ class Series(NamedTuple):
                     f"{horizon} steps ahead need as many rows of {', '.join(self.columns.exog)} after the last "
                     f'"{self.columns.target}", with that cell blank; there are {len(given)}.'
                 )
-            parts.append(given[:horizon])
-        if self.columns.calendar:
-            parts.append(calendar_features(self.local(self.following(horizon)), self.columns.calendar)[0])
-        return np.column_stack(parts) if parts else None
+            found = given[:horizon]
+        if not self.columns.calendar:
+            return found
+        names = self.columns.holidays if template._learns_cycles else (*self.columns.holidays, *self.columns.cycles)
+        return _beside(found, calendar_features(self.local(self.following(horizon)), names)[0])
 
     def check_exog(self, horizon: int, remedy: str) -> None:
         """Check that no exogenous value is missing, up to `horizon` steps ahead.
@@ -91,6 +100,13 @@ class Series(NamedTuple):
             f'{source}there is no row for {time} (column "{self.columns.time}"), so "{name}" is not known then; '
             f"add the row, or {remedy}."
         )
+
+
+def _beside(exog: Floats | None, features: Floats) -> Floats | None:
+    """Return exogenous values with features of the calendar after them; None if there are neither."""
+    if not features.shape[1]:
+        return exog
+    return features if exog is None else np.column_stack([exog, features])
 
 
 class SeriesTable:
@@ -152,8 +168,9 @@ class SeriesTable:
             return Series(name, y, x, None, future, columns, rows, self.table)
         time = grid.time[: len(y)]
         if columns.calendar:
-            cycles = calendar_features(time if times.zone is None else times.zone.to_local(time), columns.calendar)[0]
-            x = cycles if x is None else np.column_stack([x, cycles])
+            local = time if times.zone is None else times.zone.to_local(time)
+            calendar_features(local[:1], columns.cycles)  # which refuses names that there are not
+            x = _beside(x, calendar_features(local, columns.holidays)[0])
         return Series(
             name, y, x, time, future, columns, rows, self.table, grid.frequency, times.zone, times.as_text
         )  # fmt: skip
