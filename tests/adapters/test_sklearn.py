@@ -2,7 +2,7 @@
 
 import sys
 from importlib import import_module
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +14,14 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from adabypass import AutoBypass, PassiveAggressive
-from adabypass.adapters.named_models import ModelName, new_model
+from adabypass import AdaBypass, AutoBypass, Bypass, EvidenceBypass, PassiveAggressive, Regressor, SequentialKalman
 from adabypass.adapters.sklearn import AutoBypassRegressor, BypassRegressor, LagTransformer
 from adabypass.errors import MissingExtraError, ParameterError, PointForecastError
 
-NAMES: tuple[ModelName, ...] = get_args(ModelName)
+MODELS: list[Regressor] = [
+    AdaBypass(), Bypass(), EvidenceBypass(noise_scale=0.5), SequentialKalman(adapt_noise=True),
+    PassiveAggressive("PA"), PassiveAggressive(), PassiveAggressive("PA-II", C=0.1),
+]  # fmt: skip
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3))
 Y = 5.0 + X @ [1.0, -2.0, 0.5] + 0.3 * RNG.normal(size=120)
@@ -27,7 +29,8 @@ AHEAD = RNG.normal(size=(7, 3))
 
 REGRESSORS = [
     *(AutoBypassRegressor(fit_intercept=fit_intercept) for fit_intercept in (True, False)),
-    *(BypassRegressor(name, fit_intercept=fit_intercept) for name in NAMES for fit_intercept in (True, False)),
+    *(BypassRegressor(model, fit_intercept=fit_intercept) for model in MODELS for fit_intercept in (True, False)),
+    BypassRegressor(),
 ]
 LAGS = [LagTransformer(), LagTransformer([0, 2], fill_value=0.0), LagTransformer(3, follows_fit=True)]
 
@@ -65,15 +68,15 @@ def test_only_checks_that_fail_are_declared_to_fail(estimator: Any) -> None:
     assert failed == set(declared)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("given", MODELS, ids=repr)
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_numbers_equal_those_of_the_model(name: Any, fit_intercept: bool) -> None:
+def test_numbers_equal_those_of_the_model(given: Regressor, fit_intercept: bool) -> None:
     def features(rows: Any) -> Any:
         return np.column_stack([rows, np.ones(len(rows))]) if fit_intercept else rows
 
-    model = new_model(name)
+    model = given.copy()
     model.run(features(X), Y)
-    regressor = BypassRegressor(name, fit_intercept=fit_intercept).fit(X, Y)
+    regressor = BypassRegressor(given, fit_intercept=fit_intercept).fit(X, Y)
     forecasts = [model.predict(x) for x in features(AHEAD)]
     assert regressor.predict(AHEAD).tolist() == [forecast.mean for forecast in forecasts]
     assert [*regressor.coef_, *([regressor.intercept_] if fit_intercept else [])] == model.weights.mean.tolist()
@@ -141,17 +144,36 @@ def test_before_fit_it_says_so() -> None:
             getattr(AutoBypassRegressor(), method)(AHEAD)
 
 
-def test_a_hyperparameter_of_another_model_is_refused_by_name() -> None:
-    with pytest.raises(ParameterError, match=r"'pa1' has no hyperparameter 'drift'; it has C, epsilon"):
-        BypassRegressor("pa1", drift=0.1).fit(X, Y)
-    with pytest.raises(ParameterError, match="model is 'nonsense', but must be one of 'ada', 'bypass'"):
-        BypassRegressor("nonsense").fit(X, Y)  # type: ignore[arg-type]
+def test_what_is_no_model_is_refused() -> None:
+    for wrong in ("ada", 3, AdaBypass):
+        with pytest.raises(ParameterError, match="but must be a model such as EvidenceBypass"):
+            BypassRegressor(wrong).fit(X, Y)  # type: ignore[arg-type]
 
 
-def test_hyperparameters_reach_the_model() -> None:
-    regressor = BypassRegressor("pa2", C=0.3, epsilon=0.2).fit(X, Y)
-    assert isinstance(regressor.model_, PassiveAggressive)
-    assert regressor.model_.hyperparameters == {"variant": "PA-II", "C": 0.3, "epsilon": 0.2}
+def test_hyperparameters_of_the_model_are_parameters() -> None:
+    regressor = BypassRegressor(PassiveAggressive("PA-II", C=0.3))
+    assert set(regressor.get_params()) == {"model", "fit_intercept", "model__variant", "model__C", "model__epsilon"}
+    given = regressor.model
+    twin = clone(regressor).set_params(model__C=2.0, fit_intercept=False)
+    assert twin.get_params()["model__C"] == 2.0
+    assert twin.fit(X, Y).model_.hyperparameters == {"variant": "PA-II", "C": 2.0, "epsilon": 0.1}
+    assert regressor.get_params()["model__C"] == 0.3, "the other one keeps its own"
+    assert regressor.model is given
+    assert twin.set_params(model=EvidenceBypass(), model__drift=0.5).get_params()["model__drift"] == 0.5
+    assert BypassRegressor().set_params(model__a=7.0).fit(X, Y).model_.hyperparameters["a"] == 7.0
+    with pytest.raises(ParameterError, match=r"PassiveAggressive has no hyperparameter 'drift'; it has variant, C"):
+        regressor.set_params(model__drift=0.1)
+    with pytest.raises(ValueError, match="Invalid parameter 'drift'"):
+        regressor.set_params(drift=0.1)
+
+
+def test_a_model_that_is_given_learns_nothing() -> None:
+    model = EvidenceBypass()
+    model.run(X, Y)
+    before = model.to_bytes()
+    anew = BypassRegressor(model, fit_intercept=False).fit(X[:50], Y[:50])
+    assert model.to_bytes() == before
+    assert anew.model_.n_seen == 50
 
 
 def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

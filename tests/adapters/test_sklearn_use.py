@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_sco
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from adabypass import load_dataset
+from adabypass import AdaBypass, EvidenceBypass, PassiveAggressive, load_dataset
 from adabypass.adapters.sklearn import AutoBypassRegressor, BypassRegressor, LagTransformer
 from adabypass.errors import ParameterError
 
@@ -27,6 +27,7 @@ RNG = np.random.default_rng(1)
 X = RNG.normal(size=(300, 3))
 Y = X @ [1.0, -2.0, 0.5] + 0.3 * RNG.normal(size=300)
 
+VARIANTS: Any = {"pa1": "PA-I", "pa2": "PA-II"}
 SAME_UPDATES = 1e-12
 """The same few hundred updates, in other orders of addition."""
 
@@ -43,7 +44,7 @@ def sgd(learning_rate: str, C: float, epsilon: float) -> Any:
 @pytest.mark.parametrize(("C", "epsilon"), [(1.0, 0.1), (0.05, 0.0), (0.3, 1.0)])
 def test_passive_aggressive_numbers_equal_scikit_learn_s(learning_rate: Any, C: float, epsilon: float) -> None:
     theirs = sgd(learning_rate, C, epsilon).fit(X, Y)
-    ours = BypassRegressor(learning_rate, C=C, epsilon=epsilon, fit_intercept=False).fit(X, Y)
+    ours = BypassRegressor(PassiveAggressive(VARIANTS[learning_rate], C, epsilon), fit_intercept=False).fit(X, Y)
     assert ours.coef_ == approx(theirs.coef_, rel=SAME_UPDATES, abs=SAME_UPDATES)
     assert ours.predict(X) == approx(theirs.predict(X), rel=SAME_UPDATES, abs=SAME_UPDATES)
 
@@ -55,7 +56,7 @@ def test_numbers_equal_those_of_the_deprecated_class(name: Any, loss: str) -> No
     if not hasattr(linear_model, "PassiveAggressiveRegressor"):
         pytest.skip("this scikit-learn has no PassiveAggressiveRegressor any more")
     theirs = linear_model.PassiveAggressiveRegressor(C=0.2, epsilon=0.1, loss=loss, fit_intercept=False)
-    ours = BypassRegressor(name, C=0.2, epsilon=0.1, fit_intercept=False)
+    ours = BypassRegressor(PassiveAggressive(VARIANTS[name], C=0.2, epsilon=0.1), fit_intercept=False)
     for i in range(50):  # a row at a time: partial_fit of theirs shuffles the rows that it is given
         theirs.partial_fit(X[i : i + 1], Y[i : i + 1])
         ours.partial_fit(X[i : i + 1], Y[i : i + 1])
@@ -65,12 +66,13 @@ def test_numbers_equal_those_of_the_deprecated_class(name: Any, loss: str) -> No
 def test_the_intercept_is_a_constant_feature() -> None:
     """scikit-learn's intercept is none: it leaves the constant out of the norm that the step is divided by."""
     ones = np.column_stack([X, np.ones(len(X))])
-    without, with_one = BypassRegressor("pa1", fit_intercept=False).fit(ones, Y), BypassRegressor("pa1").fit(X, Y)
+    without = BypassRegressor(PassiveAggressive(), fit_intercept=False).fit(ones, Y)
+    with_one = BypassRegressor(PassiveAggressive()).fit(X, Y)
     assert [*with_one.coef_, with_one.intercept_] == without.coef_.tolist()
 
 
 def test_it_is_the_last_step_of_a_pipeline() -> None:
-    pipeline = make_pipeline(StandardScaler(), BypassRegressor("evidence", noise_scale=0.3))
+    pipeline = make_pipeline(StandardScaler(), BypassRegressor(EvidenceBypass(noise_scale=0.3)))
     pipeline.fit(X[:200], Y[:200])
     assert pipeline.score(X[200:], Y[200:]) > 0.95
     mean, sd = pipeline.predict(X[200:], return_std=True)
@@ -79,11 +81,12 @@ def test_it_is_the_last_step_of_a_pipeline() -> None:
 
 def test_a_grid_search_over_models_and_hyperparameters() -> None:
     grid = [
-        {"model": ["pa1", "pa2"], "C": [0.01, 1.0]},
-        {"model": ["evidence"], "noise_scale": [0.3, 3.0]},
+        {"model": [PassiveAggressive(), PassiveAggressive("PA-II")], "model__C": [0.01, 1.0]},
+        {"model": [EvidenceBypass()], "model__noise_scale": [0.3, 3.0]},
     ]
     search = GridSearchCV(BypassRegressor(), grid, cv=TimeSeriesSplit(3), n_jobs=2).fit(X, Y)
-    assert search.best_params_ == {"model": "evidence", "noise_scale": 0.3}
+    assert search.best_params_["model__noise_scale"] == 0.3
+    assert search.best_estimator_.model_.hyperparameters["noise_scale"] == 0.3
     assert search.best_estimator_.predict(X[:1]).shape == (1,)
 
 
@@ -96,7 +99,7 @@ def test_a_transformed_target() -> None:
     assert regressor.fit(X, np.exp(Y)).score(X, np.exp(Y)) > 0.5
 
 
-@pytest.mark.parametrize("regressor", [AutoBypassRegressor(), BypassRegressor("ada")], ids=repr)
+@pytest.mark.parametrize("regressor", [AutoBypassRegressor(), BypassRegressor(AdaBypass())], ids=repr)
 def test_what_was_learned_survives_pickle_and_joblib(regressor: Any, tmp_path: Path) -> None:
     regressor = clone(regressor).fit(X[:200], Y[:200])
     joblib.dump(regressor, tmp_path / "model")

@@ -1,21 +1,17 @@
-"""Options mean what a user would read into them, or are refused; names of models mean the same everywhere."""
+"""Options mean what a user would read into them, or are refused."""
 
 import builtins
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
 
 from adabypass import Forecaster
-from adabypass.adapters.named_models import ModelName, new_model
 from adabypass.cli import options
 from adabypass.errors import MissingExtraError
-from adabypass.regressors import AdaBypass
-from adabypass.regressors.names import MODELS
 from tests.cli.in_process import Done, run
-from tests.engines import lag_engine
 
 DAYS = np.datetime64("2024-01-01") + np.arange(120)
 WAVE = 10 + np.sin(np.arange(120) * 2 * np.pi / 11) + np.random.default_rng(0).normal(0, 0.1, 120)
@@ -113,14 +109,3 @@ def test_holidays_without_their_extra_are_an_error_of_ours(file: Path, monkeypat
     refused = run("forecast", str(file), "--calendar", "holidays:DE")
     assert isinstance(refused.error, MissingExtraError)
     assert "pip install 'adabypass[holidays]'" in str(refused.error)
-
-
-@pytest.mark.parametrize("name", get_args(ModelName))
-def test_a_name_means_the_same_model_to_the_command_and_to_adapters(name: ModelName) -> None:
-    assert lag_engine(options.forecaster(name, 1, None, 0, "raise", ())).untrained._spec == new_model(name)._spec
-
-
-def test_every_name_is_known_to_both() -> None:
-    assert set(MODELS) == {*get_args(ModelName), "auto"}
-    assert new_model("skf", adapt_noise=False)._spec != new_model("skf")._spec
-    assert isinstance(MODELS["ada"](), AdaBypass)

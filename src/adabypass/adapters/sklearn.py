@@ -5,16 +5,16 @@ the last; `predict` learns nothing, so the order of its rows makes no difference
 """
 
 from collections.abc import Iterator, Sequence
+from inspect import signature
 from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
 
-from adabypass.adapters.named_models import ModelName, new_model
 from adabypass.distributions.predictive import Predictive, concatenate
 from adabypass.errors import MissingExtraError, ParameterError
-from adabypass.regressors import AutoBypass, Regressor
-from adabypass.validation import Floats, as_tuple, check_int
+from adabypass.regressors import AdaBypass, AutoBypass, Regressor
+from adabypass.validation import Floats, as_tuple, check_int, shown
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, RegressorMixin, TransformerMixin
@@ -31,6 +31,9 @@ FEW = 200
 """Fewer rows than this are learned one by one: a run begins with a copy of the model."""
 
 MAX_LAG = 1_000_000
+
+NESTED = "model__"
+"""How the name of a parameter begins that is a hyperparameter of the model."""
 
 
 class _OnlineRegressor(RegressorMixin, BaseEstimator):
@@ -177,20 +180,17 @@ class AutoBypassRegressor(_OnlineRegressor):
 
 
 class BypassRegressor(_OnlineRegressor):
-    """The paper's models, and passive-aggressive regression, as a scikit-learn estimator.
+    """One of the paper's models, or passive-aggressive regression, as a scikit-learn estimator.
 
     Rows are learned once, in the order in which they come. Units matter: scale features and y to about 1.
 
     Parameters
     ----------
-    model : "ada", "bypass", "evidence", "skf", "pa", "pa1" or "pa2"
-        AdaBypass, Bypass, EvidenceBypass, SequentialKalman (with `adapt_noise`), or PassiveAggressive of the variant
-        PA, PA-I or PA-II.
+    model : Regressor, optional
+        Such as `EvidenceBypass(noise_scale=0.3)`; `AdaBypass()` if None. It stays as it is: a copy that has seen
+        nothing learns. Its hyperparameters are parameters too, for a search: `model__noise_scale`.
     fit_intercept : bool
         Whether there is a constant feature of 1 beside those of X.
-    a, b, epsilon, aggressiveness, omega_min, max_sweeps, tol, noise_var, adapt_noise, drift, noise_scale, prior_var, C
-        Hyperparameters of the model that was chosen, which explains them. None for its own default, but that "skf"
-        adapts its noise; one that the model does not have is refused by `fit`.
 
     Attributes
     ----------
@@ -201,48 +201,52 @@ class BypassRegressor(_OnlineRegressor):
 
     Examples
     --------
-    >>> regressor = BypassRegressor("pa1", C=0.5, epsilon=0.0, fit_intercept=False)
+    >>> from adabypass import PassiveAggressive
+    >>> regressor = BypassRegressor(PassiveAggressive("PA-I", C=0.5, epsilon=0.0), fit_intercept=False)
     >>> regressor.fit([[1.0, 2.0], [2.0, 1.0]], [5.0, 4.0]).coef_
     array([1.3, 1.4])
     """
 
-    def __init__(
-        self,
-        model: ModelName = "ada",
-        *,
-        fit_intercept: bool = True,
-        a: float | None = None,
-        b: float | None = None,
-        epsilon: float | None = None,
-        aggressiveness: float | None = None,
-        omega_min: float | None = None,
-        max_sweeps: int | None = None,
-        tol: float | None = None,
-        noise_var: float | None = None,
-        adapt_noise: bool | None = None,
-        drift: float | None = None,
-        noise_scale: float | None = None,
-        prior_var: float | None = None,
-        C: float | None = None,
-    ) -> None:
+    def __init__(self, model: Regressor | None = None, *, fit_intercept: bool = True) -> None:
         self.model = model
         self.fit_intercept = fit_intercept
-        self.a = a
-        self.b = b
-        self.epsilon = epsilon
-        self.aggressiveness = aggressiveness
-        self.omega_min = omega_min
-        self.max_sweeps = max_sweeps
-        self.tol = tol
-        self.noise_var = noise_var
-        self.adapt_noise = adapt_noise
-        self.drift = drift
-        self.noise_scale = noise_scale
-        self.prior_var = prior_var
-        self.C = C
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; with `deep` those of the model as well, as `model__epsilon`."""
+        own: dict[str, Any] = super().get_params(deep=False)
+        if not deep or not isinstance(self.model, Regressor | None):
+            return own
+        return own | {f"{NESTED}{name}": value for name, value in self._template.hyperparameters.items()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; one such as `model__epsilon` gives the estimator another model, with this hyperparameter."""
+        nested = {name.removeprefix(NESTED): params[name] for name in params if name.startswith(NESTED)}
+        super().set_params(**{name: value for name, value in params.items() if not name.startswith(NESTED)})
+        if nested:
+            self.model = _with_hyperparameters(self._template, nested)
+        return self
+
+    @property
+    def _template(self) -> Regressor:
+        """The model that is copied."""
+        if not isinstance(self.model, Regressor | None):
+            raise ParameterError(f"model is {shown(self.model)}, but must be a model such as EvidenceBypass().")
+        return AdaBypass() if self.model is None else self.model
 
     def _new_model(self) -> Regressor:
-        return new_model(**{name: value for name, value in self.get_params().items() if name != "fit_intercept"})
+        model = self._template.copy()
+        model.reset()
+        return model
+
+
+def _with_hyperparameters(model: Regressor, changed: dict[str, Any]) -> Regressor:
+    """Return a model of the same class, with other hyperparameters."""
+    known = [name for name in signature(type(model)).parameters if name != "n_features"]
+    for name in changed:
+        if name not in known:
+            kind = type(model).__name__
+            raise ParameterError(f"{kind} has no hyperparameter {name!r}; it has {', '.join(known)}.")
+    return type(model)(**{**model.hyperparameters, **changed})
 
 
 class LagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -1,6 +1,7 @@
 """Some series of a table at a time: run, and forecast, as one panel."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import NamedTuple
 
 import numpy as np
@@ -132,17 +133,18 @@ class Batch:
                 return error
             return ahead, ahead.columns(self._levels, self._quantiles)
 
-        for (series, _), found in zip(ready, in_threads(work, ready, self._n_threads), strict=True):
-            if isinstance(found, AdabypassError):
-                failed[series.name] = found
-                continue
-            ahead, columns = found
-            self.names.append(series.name)
-            self.times.append(self._times(series))
-            self.parts.append(columns)
-            self.first = self.first or (series, ahead)
-            if self._progress is not None:
-                self._progress(1)
+        with closing(in_threads(work, ready, self._n_threads)) as outcomes:
+            for (series, _), found in zip(ready, outcomes, strict=True):
+                if isinstance(found, AdabypassError):
+                    failed[series.name] = found
+                    continue
+                ahead, columns = found
+                self.names.append(series.name)
+                self.times.append(self._times(series))
+                self.parts.append(columns)
+                self.first = self.first or (series, ahead)
+                if self._progress is not None:
+                    self._progress(1)
         return failed
 
     def _times(self, series: Series) -> Column:

@@ -1,6 +1,7 @@
 """From a table to results: each series by itself, those that fail reported beside the others' results."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
@@ -41,12 +42,7 @@ class Forecasts(NamedTuple):
     """The first series and its forecast, to be drawn."""
 
 
-def map_series(
-    panel: SeriesTable,
-    work: Callable[[Series], T],
-    progress: Callable[[int], None] | None = None,
-    n_threads: int | None = 1,
-) -> SeriesResults[T]:
+def map_series(panel: SeriesTable, work: Callable[[Series], T], *, n_threads: int | None = 1) -> SeriesResults[T]:
     """Process every series of a panel; a series that raises an error of this library does not stop the others.
 
     Parameters
@@ -54,8 +50,6 @@ def map_series(
     panel : SeriesTable
         The series of a table.
     work : function of a Series
-    progress : function, optional
-        Called after each series with the number of series done since the last call: 1.
     n_threads : int, optional
         By how many threads `work` is called; as many as there are processors if None.
 
@@ -74,13 +68,12 @@ def map_series(
         except AdabypassError as error:
             return Failure(name, error)
 
-    for found in in_threads(attempt, panel.names, check_threads(n_threads)):
-        if isinstance(found, Failure):
-            failures.append(found)
-        else:
-            results.append(found)
-        if progress is not None:
-            progress(1)
+    with closing(in_threads(attempt, panel.names, check_threads(n_threads))) as outcomes:
+        for found in outcomes:
+            if isinstance(found, Failure):
+                failures.append(found)
+            else:
+                results.append(found)
     if not results:
         _raise_first(failures)
     return SeriesResults(results, failures)

@@ -1,11 +1,13 @@
 """Work on many series by several threads, each with a runner of its own."""
 
 import os
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import chain, islice, pairwise
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import TypeVar, cast
 
 from adabypass.errors import ConcurrentUseError
 from adabypass.kernels.runner import Runner
@@ -68,14 +70,61 @@ def work_through(
             if progress is not None:
                 progress(done)
         return
-    _Team(parts, runners, work).run(progress)
+    process = os.getpid()
+    with closing(_shared(parts, runners[: len(parts)], work)) as reports:
+        for done in reports:
+            if progress is not None:
+                progress(done)
+            if os.getpid() != process:
+                raise ConcurrentUseError(
+                    "this process was forked while the panel was at work in threads, which are not in this process; "
+                    "fork before or after, or work with n_threads=1."
+                )
 
 
-def in_threads(work: Callable[[S], T], items: Iterable[S], n_threads: int) -> Iterator[T]:
-    """Return the results of `work` for each item, in their order, computed by `n_threads` threads.
+def _shared(
+    parts: list[slice], runners: list[Runner], work: Callable[[Runner, slice], int]
+) -> Generator[int, None, None]:
+    """Yield how much was done, part by part, by threads that take one part after another.
 
-    It pays where most of the time goes to compiled code without the interpreter's lock. After an error, or Ctrl-C, no
-    more items are begun. A single item is left to this thread, the only one that Ctrl-C stops at once.
+    After an error, Ctrl-C, or when it is closed, no more parts are begun, and no thread is left over.
+    """
+    left = iter(parts)
+    reports: SimpleQueue[int | None] = SimpleQueue()
+
+    def take_parts(runner: Runner) -> None:
+        try:
+            for part in left:
+                reports.put(work(runner, part))
+        except BaseException:
+            _exhaust(left)
+            raise
+        finally:
+            reports.put(None)
+
+    team = ThreadPoolExecutor(len(runners))
+    try:
+        ends = [team.submit(take_parts, runner) for runner in runners]
+        for _ in ends:
+            yield from cast(Iterator[int], iter(reports.get, None))
+        for end in ends:
+            end.result()
+    finally:
+        _exhaust(left)
+        team.shutdown()
+
+
+def _exhaust(left: Iterator[slice]) -> None:
+    """Take all that is left, so that no thread finds more to do."""
+    deque(left, maxlen=0)
+
+
+def in_threads(work: Callable[[S], T], items: Iterable[S], n_threads: int) -> Generator[T, None, None]:
+    """Yield the results of `work` for each item, in their order, computed by `n_threads` threads.
+
+    It pays where most of the time goes to compiled code without the interpreter's lock. After an error, Ctrl-C, or when
+    it is closed, no more items are begun, and no thread is left over. A single item is left to this thread, the only
+    one that Ctrl-C stops at once.
     """
     every = iter(items)
     first = list(islice(every, 2))
@@ -88,64 +137,3 @@ def in_threads(work: Callable[[S], T], items: Iterable[S], n_threads: int) -> It
         yield from team.map(work, items)
     finally:
         team.shutdown(cancel_futures=True)
-
-
-class _Team:
-    """Threads that take one part of the work after another."""
-
-    def __init__(self, parts: list[slice], runners: list[Runner], work: Callable[[Runner, slice], int]) -> None:
-        self._parts: Iterator[slice] = iter(parts)
-        self._runners, self._work = runners[: len(parts)], work
-        self._stop, self._moved = threading.Event(), threading.Condition()
-        self._done, self._n_busy = 0, len(self._runners)
-        self._error: BaseException | None = None
-        self._process = os.getpid()
-
-    def run(self, progress: Callable[[int], None] | None) -> None:
-        threads = [threading.Thread(target=self._take_parts, args=(runner,), daemon=True) for runner in self._runners]
-        try:
-            for thread in threads:
-                thread.start()
-            self._report(progress)
-        except BaseException:  # Ctrl-C, or an error of `progress`: no thread may go on behind the caller's back
-            self._stop.set()
-            raise
-        finally:
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
-        if self._error is not None:
-            raise self._error
-
-    def _take_parts(self, runner: Runner) -> None:
-        try:
-            for part in self._parts:
-                if self._stop.is_set():
-                    break
-                done = self._work(runner, part)
-                with self._moved:
-                    self._done += done
-                    self._moved.notify()
-        except BaseException as error:
-            self._error = error
-            self._stop.set()
-        finally:
-            with self._moved:
-                self._n_busy -= 1
-                self._moved.notify()
-
-    def _report(self, progress: Callable[[int], None] | None) -> None:
-        while True:
-            with self._moved:
-                while self._done == 0 and self._n_busy > 0:
-                    self._moved.wait()
-                done, self._done, is_over = self._done, 0, self._n_busy == 0
-            if progress is not None and done:
-                progress(done)
-                if os.getpid() != self._process:
-                    raise ConcurrentUseError(
-                        "this process was forked while the panel was at work in threads, which are not in this "
-                        "process; fork before or after, or work with n_threads=1."
-                    )
-            if is_over:
-                return
