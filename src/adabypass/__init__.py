@@ -15,6 +15,7 @@ from adabypass.evaluation import compare, evaluate
 from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.numerics.config import show_config
 from adabypass.numerics.noise import Family
+from adabypass.panel.explanations import explain
 from adabypass.panel.forecasts import forecast
 from adabypass.panel.panel import Panel
 from adabypass.regressors import (
@@ -26,6 +27,7 @@ from adabypass.regressors import (
     Regressor,
     SequentialKalman,
 )
+from adabypass.results.explanation import Explanation
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Change, Scores, Trace
 from adabypass.storage import from_bytes, load
@@ -38,6 +40,7 @@ __all__ = [
     "Change",
     "Drift",
     "EvidenceBypass",
+    "Explanation",
     "Family",
     "Forecast",
     "Forecaster",
@@ -57,6 +60,7 @@ __all__ = [
     "Trace",
     "compare",
     "evaluate",
+    "explain",
     "forecast",
     "from_bytes",
     "load",

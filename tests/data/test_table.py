@@ -73,7 +73,7 @@ def test_a_named_index_of_pandas_is_a_column() -> None:
         (np.zeros((3, 2)), r"an array of shape \(3, 2\) has no column names; pass a data frame, or a dict"),
         (pl.LazyFrame({"y": [1]}), "collect a lazy frame"),
         (pd.Series([1.0]), "make a frame of a series"),
-        ([1, 2], "a builtins list came"),
+        ([1, 2], "a Python list came"),
         (pd.DataFrame({"y": []}), "no rows"),
         (pd.DataFrame(), "has no columns"),
         ({}, "has no columns"),

@@ -59,10 +59,10 @@ def test_a_season_and_a_trend_go_on() -> None:
     found = forecaster.explain()
     assert found.kinds["season"] > 0.9
     assert found.level.lower < 50.0 + 0.1 * 132 < found.level.upper
-    assert np.corrcoef(found.season.median, 5.0 * np.sin(2 * np.pi * T[132:] / 12))[0, 1] > 0.95
+    assert np.corrcoef(found.seasons["season_12"].effect.median, 5.0 * np.sin(2 * np.pi * T[132:] / 12))[0, 1] > 0.95
     assert "season" in repr(found)
     assert abs(sum(found.shares.values()) - 1) < 1e-9
-    assert found.to_frame().shape == (len(found.shares), 2)
+    assert found.to_frame().shape == (2 + 12, 5)
 
 
 def test_exogenous_effects_are_learned_and_used_ahead() -> None:
@@ -276,7 +276,7 @@ def test_the_next_value_is_forecast_by_regressions_too() -> None:
     shares = forecaster.explain().shares
     assert sum(share for name, share in shares.items() if name.startswith("AutoBypass")) > 0.5
     assert abs(sum(shares.values()) - 1) < 1e-9
-    assert not any(name.startswith("AutoBypass") for name in forecaster.explain(step=2).shares)
+    assert not any(name.startswith("AutoBypass") for name in forecaster.explain(2).shares)
 
 
 def test_the_first_step_of_a_forecast_is_that_of_predict() -> None:

@@ -136,6 +136,11 @@ horizon_option = click.option(
     help="How many steps ahead to forecast.",
 )  # fmt: skip
 
+missing_option = click.option(
+    "--missing", type=click.Choice(["raise", "mean", "last"]), default="raise", show_default=True,
+    help="What to do about a blank cell in a column of --exog: stop with an error (raise), or fill it with the mean of "
+    "the cells before (mean) or the last one (last).",
+)  # fmt: skip
 support_option = click.option(
     "--support", type=Support(), metavar="LOW,HIGH",
     help="Bounds that no forecast of --model auto without lags leaves: positive, 0,100, or 0, for no upper bound.",
@@ -225,11 +230,7 @@ def lag_options(command: Command, default: str = "level, trend, season and lags,
                 "--difference", type=click.IntRange(0, 10), default=0, show_default=True, metavar="N",
                 help="Forecast changes from step to step instead of values; 2 for changes of changes.",
             ),
-            click.option(
-                "--missing", type=click.Choice(["raise", "mean", "last"]), default="raise", show_default=True,
-                help="What to do about a blank cell in a column of --exog: stop with an error (raise), or fill it with "
-                "the mean of the cells before (mean) or the last one (last).",
-            ),
+            missing_option,
         ]
     ):  # fmt: skip
         command = option(command)

@@ -17,9 +17,7 @@ INDEX_NAME = "ds"
 
 
 def make(columns: Mapping[str, Any], backend: Backend) -> Any:
-    """Return a data frame of the named library with these columns."""
-    import narwhals as nw  # noqa: PLC0415  (a data frame is optional, and slow to import)
-
+    """Return a data frame of the named library with these columns; times with a zone keep it."""
     if not isinstance(backend, str) or backend not in get_args(Backend):
         known = ", ".join(map(repr, get_args(Backend)))
         raise UnknownNameError(f"backend is {shown(backend)}, but must be one of {known}.")
@@ -29,14 +27,19 @@ def make(columns: Mapping[str, Any], backend: Backend) -> Any:
         raise MissingExtraError(
             f"to_frame(backend={backend!r}) needs {backend}; install it with: pip install {backend}"
         ) from missing
-    return nw.from_dict(dict(columns), backend=backend).to_native()
+    return _made(columns, backend)
 
 
 def make_like(columns: Mapping[str, Any], frame: Any) -> Any:
     """Return a data frame of the library that `frame` belongs to; times with a zone keep it."""
     import narwhals as nw  # noqa: PLC0415
 
-    backend = nw.from_native(frame, eager_only=True).implementation
+    return _made(columns, nw.from_native(frame, eager_only=True).implementation)
+
+
+def _made(columns: Mapping[str, Any], backend: Any) -> Any:
+    import narwhals as nw  # noqa: PLC0415
+
     made = nw.from_dict({name: portable(column) for name, column in columns.items()}, backend=backend)
     for name, column in columns.items():
         if isinstance(column, ZonedTimes) and not column.as_text:
@@ -57,8 +60,9 @@ def columns(frame: Any) -> tuple[list[tuple[str, Any]], str | None]:
         known = nw.from_native(frame, eager_only=True)
         names = known.columns
     except TypeError as error:
+        library = type(frame).__module__.partition(".")[0]
         raise TableError(
-            f"a {type(frame).__module__.partition('.')[0]} {type(frame).__name__} came, but a pandas or polars "
+            f"a {library.replace('builtins', 'Python')} {type(frame).__name__} came, but a pandas or polars "
             "DataFrame, a pyarrow Table or a dict of arrays was expected; collect a lazy frame, and make a frame of a "
             "series."
         ) from error

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adabypass.data.cells import Array
+from adabypass.data.cycles import SECONDS
 from adabypass.data.frequencies import (
     Frequency,
     LocalFrequency,
@@ -15,11 +16,8 @@ from adabypass.data.frequencies import (
 from adabypass.data.grid import regular_grid
 from adabypass.errors import AdabypassError
 
-DAY, WEEK = 86_400.0, 604_800.0
-DAYS_A_YEAR = 365.25
+DAY, WEEK, DAYS_A_YEAR = SECONDS["day"], SECONDS["week"], SECONDS["year"] / SECONDS["day"]
 WORKDAYS = 5
-CYCLES = {"hour": 3600.0, "day": DAY, "week": WEEK, "month": DAYS_A_YEAR / 12 * DAY, "year": DAYS_A_YEAR * DAY}
-"""Cycles of the calendar, in seconds."""
 MIN_PERIOD, MAX_PERIOD = 2, 400
 """Periods, in steps, that are taken."""
 
@@ -60,14 +58,14 @@ def cycle_periods(frequency: Frequency | None, cycles: Sequence[str]) -> tuple[f
     if isinstance(frequency, LocalFrequency):
         frequency = frequency.local
     if isinstance(frequency, MonthlyFrequency):
-        step = DAYS_A_YEAR / 12 * DAY * frequency.step
+        step = SECONDS["month"] * frequency.step
     elif isinstance(frequency, WorkdayFrequency):
         step = WEEK / WORKDAYS
     elif isinstance(frequency, RegularFrequency) and isinstance(frequency.span, np.timedelta64):
         step = float(frequency.span / np.timedelta64(1, "s")) / frequency.steps
     else:
         return ()
-    found = (round(CYCLES[each] / step, 6) for each in cycles)
+    found = (round(SECONDS[each] / step, 6) for each in cycles)
     return tuple(int(each) if each == int(each) else each for each in found if each >= MIN_PERIOD)
 
 

@@ -1,176 +1,159 @@
-"""What the structures say of a series: level, slope and season, with intervals, and the shares of each."""
+"""The structures without lags, and what they say of a series: level, slope, seasons, exogenous columns."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from adabypass.data import frames
-from adabypass.distributions.base import check_level, interval_tails
+from adabypass.distributions.base import interval_tails
 from adabypass.distributions.component import UNBOUNDED
 from adabypass.distributions.mixture import Mixture
-from adabypass.errors import NotReadyError
 from adabypass.kernels.structure import StructureRunner
-from adabypass.numerics.limits import MAX_VALUE
+from adabypass.numerics.limits import LOG_MAX_VALUE, MAX_VALUE
+from adabypass.results.explanation import Estimate
 from adabypass.state.structure_forecasts import students
-from adabypass.state.structure_row import LAYOUT, StructureSpec
-from adabypass.state.structures import Structure
-from adabypass.validation import Floats
+from adabypass.state.structure_row import LAYOUT, SETTINGS, StructureSpec
+from adabypass.validation import Floats, Integers
 
-MAX_SHOWN_STEPS = 1000
-"""Steps of a season that are listed, at most."""
-
-
-class Estimate(NamedTuple):
-    """A number, or an array of them, with its central interval."""
-
-    median: Any
-    lower: Any
-    upper: Any
+LEVEL, SLOPE, WAVES = 0, 1, 2
+"""Where the parts of a padded state begin; behind the waves of every period stand the exogenous columns."""
+SMALL = 1e-12
+"""Scale of an estimate that is certain, over its unit."""
 
 
-class Explanation(NamedTuple):
-    """Which structures carry a forecast, and what they say of the series now."""
+ROUNDING = 1e-9
+"""Effects below this, over the level, are 0 but for rounding."""
 
-    shares: dict[str, float]
-    """Share of each structure, and one step ahead of each AutoBypass model, in the forecast, the largest first."""
-    kinds: dict[str, float]
-    """Share of what has a slope, a season, lags, and is of the log; they overlap."""
-    level: Estimate
-    """Of the series without its season, in its units; of the structures without lags."""
-    slope: Estimate
-    """Change of the level in the next step."""
-    season: Estimate
-    """What the season adds at each step of the longest period, from the next one on; empty without a season."""
-    period: str
-    """Which periods the season has, and why."""
 
-    def __repr__(self) -> str:
-        rows = [f"{share:>6.1%}  {name}" for name, share in list(self.shares.items())[:8]]
-        more = len(self.shares) - len(rows)
-        rows += [f"        and {more} more"] if more > 0 else []
-        rows.append(f"period {self.period}")
-        for name in ("level", "slope"):
-            each = getattr(self, name)
-            rows.append(f"{name:<6} {each.median:.6g}, from {each.lower:.6g} to {each.upper:.6g}")
-        return "\n".join(rows)
+class States(NamedTuple):
+    """States of the structures without lags, all of one length: 0 where a structure has no such part.
 
-    def to_frame(self, backend: frames.Backend = "pandas") -> Any:
-        """Return the shares as a data frame, one row for each structure.
+    The slope is the change of the level in the next step.
+    """
+
+    spec: StructureSpec
+    at: Integers
+    """Which structures they are, (n,)."""
+    share: Floats
+    """Of each at the step explained; they add up to 1, (n,)."""
+    mean: Floats
+    """(n, n_states)."""
+    cov: Floats
+    """With the scale of the noise in it, (n, n_states, n_states)."""
+    dof: Floats
+    damping: Floats
+    """Share of the slope that is left a step later, (n,)."""
+    is_log: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+    center: Floats
+    unit: Floats
+    """Of the series, or of its log, (n,)."""
+
+    @classmethod
+    def of(cls, bank: StructureRunner, step: int) -> Self:
+        """Return the states now, with their shares `step` steps ahead."""
+        spec, row = bank.spec, bank.row
+        at = np.array([k for k, each in enumerate(spec.structures) if not each.lags], dtype=np.int64)
+        share = weights_of(spec, row, at, bank.shares_ahead(step)[at])
+        n, n_waves = WAVES + spec.n_season + spec.n_exog, spec.n_season
+        mean, cov = np.zeros((len(at), n)), np.zeros((len(at), n, n))
+        damping = spec.settings[at, SETTINGS.index("damping")]
+        for i, k in enumerate(at.tolist()):
+            structure = spec.structures[k]
+            known = np.zeros(n, dtype=np.bool_)
+            known[LEVEL], known[SLOPE] = True, structure.slope != "none"
+            known[WAVES : WAVES + n_waves][spec.season(structure)] = known[WAVES + n_waves :] = True
+            own_mean, own_cov = spec.belief(row, k)
+            mean[i, known], cov[i][np.ix_(known, known)] = own_mean, own_cov
+        mean[:, SLOPE] *= damping
+        cov[:, SLOPE] *= damping[:, None]
+        cov[:, :, SLOPE] *= damping[:, None]
+        dof = spec.view(row, "dof")[at]
+        cov *= (spec.view(row, "square_sum")[at] / dof)[:, None, None]
+        is_log = np.array([spec.structures[k].is_log for k in at])
+        center, unit = (
+            np.where(is_log, LAYOUT.scalar(row, f"log_{name}"), LAYOUT.scalar(row, name)) for name in ("center", "unit")
+        )
+        return cls(spec, at, share, mean, cov, dof, damping, is_log, center, unit)
+
+    def level(self, x: Floats, probability: float) -> Estimate:
+        """Return the estimate of the level: of the state times x, (n_states,), and the center."""
+        found = self._quantiles(x[None], probability, self.center)
+        return Estimate(*(float(each[0]) for each in found))
+
+    def effect(self, x: Floats, probability: float, level: Floats) -> Estimate:
+        """Return the estimates of what is added to a level, of the state times x, (n_points, n_states).
 
         Parameters
         ----------
-        backend : "pandas", "polars" or "pyarrow"
+        level : array (n_states,)
+            Regressors of the level: what is added to its log is a factor of it.
         """
-        return frames.make(
-            {"structure": np.array(list(self.shares)), "share": np.array(list(self.shares.values()))}, backend
-        )
+        logs = self.is_log & (self.share > 0.0)
+        base = 0.0
+        if logs.any():
+            share = self.share[logs] / self.share[logs].sum()
+            base = float(_exp(share @ (self.center + self.unit * (self.mean @ level))[logs]))
+        center = np.where(self.is_log, np.log(base) if base > 0.0 else 0.0, base)
+        found = self._quantiles(x, probability, center) - base
+        return Estimate(*np.where(np.abs(found) < ROUNDING * (np.abs(base) + self.unit.min()), 0.0, found))
+
+    def _quantiles(self, x: Floats, probability: float, center: Floats) -> Floats:
+        """Return the median and the bounds of center + unit * state times x, mixed over structures: (3, n_points)."""
+        location = np.clip(center + self.unit * (x @ self.mean.T), -MAX_VALUE, MAX_VALUE)
+        spread = np.sqrt(np.maximum(np.einsum("pi,kij,pj->pk", x, self.cov, x, optimize=True), 0.0))
+        scale = np.maximum(self.unit * spread, SMALL * self.unit)
+        parts = students(self.share, location, scale, np.maximum(self.dof, 1.0), self.is_log)
+        mixed = Mixture.bounded(parts, np.zeros(len(x)), UNBOUNDED)
+        return np.asarray(mixed.quantile(np.array([0.5, *interval_tails(probability)])))
 
 
-def explain(bank: StructureRunner, level: float, step: int, pool: dict[str, float], period: str) -> Explanation:
-    """Return what the structures of a bank say, with their shares at a step ahead.
+def weights_of(spec: StructureSpec, row: Floats, at: Integers, share: Floats) -> Floats:
+    """Return the shares of the structures `at`, (..., n), made to add up to 1.
+
+    Where other structures leave them none that can be told from 0, it is evidence one step ahead that weighs them.
+    """
+    if not (share.sum(axis=-1) > 0.0).all():
+        evidence = spec.view(row, "evidence")[at]
+        is_awake = np.array([not spec.structures[k].is_log and not spec.structures[k].has_season for k in at])
+        alone = np.where(is_awake, np.exp(np.minimum(evidence - evidence[is_awake].max(), 0.0)), 0.0)
+        share = np.where(share.sum(axis=-1, keepdims=True) > 0.0, share, alone)
+    total: Floats = share / share.sum(axis=-1, keepdims=True)
+    return total
+
+
+def waves_at(spec: StructureSpec, t: Floats) -> Floats:
+    """Return the waves of the season at times counted from the first observation, (n, n_season): equation (N.1)."""
+    columns: list[Floats] = []
+    for wave in spec.harmonics:
+        turn = 2.0 * np.pi * np.fmod(wave.order * np.fmod(t, wave.period), wave.period) / wave.period
+        columns += [np.sqrt(2) * np.cos(turn), np.sqrt(2) * np.sin(turn)] if wave.has_sine else [np.cos(turn)]
+    return np.column_stack(columns) if columns else np.empty((len(t), 0))
+
+
+def wave_columns(spec: StructureSpec, period: float) -> Integers:
+    """Return which numbers of a padded state belong to the season of a period."""
+    of_wave = [wave.period for wave in spec.harmonics for _ in range(1 + wave.has_sine)]
+    return WAVES + np.flatnonzero(np.array(of_wave) == period)
+
+
+def in_data_units(states: States, level: Floats, parts: Floats) -> Floats:
+    """Return level and parts in the units of the series: (1 + n_parts, n_structures, n).
+
+    Those of the log multiply: equation (N.40).
 
     Parameters
     ----------
-    pool
-        Share of the structures together, then of each regression, by name.
-    period
-        Which periods the season has, and why.
+    level, parts : arrays (n_structures, n) and (n_parts, n_structures, n)
+        In the units of the structures, without their center.
     """
-    level = check_level(level)
-    if not bank.is_scaled:
-        raise NotReadyError("there is nothing to explain yet: the series has not moved; update with more first.")
-    spec, row = bank.spec, bank.row
-    share = bank.shares_ahead(step)
-    of_structures, *of_regressions = (float(each) for each in pool.values())
-    named = {_name(each): of_structures * float(own) for each, own in zip(spec.structures, share, strict=True)}
-    named |= dict(zip(list(pool)[1:], of_regressions, strict=True))
-    named = {name: named[name] for name in sorted(named, key=lambda name: -named[name]) if named[name] > 0.0}
-    kinds = {
-        "slope": of_structures * _total(spec, share, lambda each: each.slope != "none"),
-        "season": of_structures * _total(spec, share, lambda each: each.has_season),
-        "lags": of_structures * _total(spec, share, lambda each: bool(each.lags)) + sum(of_regressions),
-        "log": of_structures * _total(spec, share, lambda each: each.is_log),
-    }
-    states = [(k, *_state(spec, row, k)) for k in range(len(share)) if share[k] > 0.0 and not spec.structures[k].lags]
-    now = _estimate(spec, row, share, states, lambda structure: _level_row(spec, structure), level)
-    n_steps = min(int(np.ceil(max(spec.periods))), MAX_SHOWN_STEPS) if spec.periods else 0
-    season = [
-        _estimate(spec, row, share, states, _season_row(spec, row, step), level, now.median) for step in range(n_steps)
-    ]
-    slope = _estimate(spec, row, share, states, lambda structure: _slope_row(spec, structure), level, now.median)
-    pattern = np.array(season).reshape(-1, 3).T
-    return Explanation(named, kinds, now, slope, Estimate(*pattern), period)
+    unit, center, is_log = (each[:, None] for each in (states.unit, states.center, states.is_log))
+    level, parts = center + unit * level, unit * parts
+    total = parts.sum(axis=0)
+    log_start = np.clip(np.where(is_log, level, 0.0), -LOG_MAX_VALUE, LOG_MAX_VALUE)
+    start, small = np.exp(log_start), np.abs(total) < SMALL
+    growth = np.where(small, 1.0, np.expm1(np.where(is_log, np.minimum(total, LOG_MAX_VALUE - log_start), 0.0)))
+    rate = np.where(is_log, start * growth / np.where(small, 1.0, total), 1.0)
+    return np.concatenate([np.where(is_log, start, level)[None], rate * parts])
 
 
-def _name(structure: Structure) -> str:
-    gain = f" (gain {structure.gain:g})" if not structure.lags else ""
-    return structure.kind + gain
-
-
-def _total(spec: StructureSpec, share: Floats, is_of: Any) -> float:
-    return float(sum(each for each, structure in zip(share, spec.structures, strict=True) if is_of(structure)))
-
-
-def _state(spec: StructureSpec, row: Floats, k: int) -> tuple[Floats, Floats, float, float]:
-    """Return mean and covariance of a structure's state, the squared scale and its degrees of freedom."""
-    dof = float(spec.view(row, "dof")[k])
-    return *spec.belief(row, k), float(spec.view(row, "square_sum")[k]) / dof, dof
-
-
-def _level_row(spec: StructureSpec, structure: Structure) -> tuple[Floats, bool]:
-    """Return the regressors of the level, and whether it is to be added to the center."""
-    x = np.zeros(spec.n_states(structure))
-    x[0] = 1.0
-    return x, True
-
-
-def _slope_row(spec: StructureSpec, structure: Structure) -> tuple[Floats, bool]:
-    x = np.zeros(spec.n_states(structure))
-    if structure.slope != "none":
-        x[1] = 0.9 if structure.slope == "damped" else 1.0
-    return x, False
-
-
-def _season_row(spec: StructureSpec, row: Floats, step: int) -> Any:
-    """Return the function that makes the regressors of the season at a number of steps after the next one."""
-    t = LAYOUT.scalar(row, "n_steps") + step
-    waves: list[float] = []
-    for wave in spec.harmonics:
-        turn = 2 * np.pi * (wave.order * (t % wave.period) % wave.period) / wave.period
-        waves += [np.sqrt(2) * np.cos(turn), np.sqrt(2) * np.sin(turn)] if wave.has_sine else [np.cos(turn)]
-
-    def regressors(structure: Structure) -> tuple[Floats, bool]:
-        x = np.zeros(spec.n_states(structure))
-        if structure.has_season:
-            first = 1 + (structure.slope != "none")
-            x[first : first + spec.n_waves(structure)] = waves[spec.season(structure)]
-        return x, False
-
-    return regressors
-
-
-def _estimate(
-    spec: StructureSpec, row: Floats, share: Floats, states: Any, regressors: Any, level: float, size: float = 1.0
-) -> Estimate:
-    """Return the estimate of a linear function of the state, mixed over structures.
-
-    What is added to a log is multiplied by `size`, the level, to be in the units of the series.
-    """
-    unit, log_unit = LAYOUT.scalar(row, "unit"), LAYOUT.scalar(row, "log_unit")
-    weight, location, scale, dof, is_log = [], [], [], [], []
-    for k, mean, cov, scale_var, n in states:
-        structure = spec.structures[k]
-        x, is_level = regressors(structure)
-        at, spread = x @ mean, np.sqrt(max(scale_var * (x @ cov @ x), 0.0))
-        own = log_unit if structure.is_log else unit
-        factor = own if is_level or not structure.is_log else own * abs(size)
-        center = LAYOUT.scalar(row, "log_center" if structure.is_log else "center") if is_level else 0.0
-        weight.append(share[k])
-        location.append(np.clip(center + factor * at, -MAX_VALUE, MAX_VALUE))
-        scale.append(max(factor * spread, 1e-12 * abs(factor) + 1e-300))
-        dof.append(n)
-        is_log.append(structure.is_log and is_level)
-    total = np.array(weight) / sum(weight)
-    parts = students(total, np.array(location), np.array(scale), np.array(dof), is_log)
-    found = Mixture.bounded(parts, 0.0, UNBOUNDED).quantile(np.array([0.5, *interval_tails(level)]))
-    return Estimate(*(float(each) for each in found))
+def _exp(value: Floats) -> Floats:
+    return np.asarray(np.exp(np.clip(value, -LOG_MAX_VALUE, LOG_MAX_VALUE)))

@@ -14,6 +14,7 @@ from adabypass.distributions.predictive import Predictive
 from adabypass.distributions.record import RecordLayout
 from adabypass.errors import NotReadyError, ParameterError
 from adabypass.forecasting.observations import check_exog, check_exog_row
+from adabypass.forecasting.question import Question
 from adabypass.forecasting.settings import Method
 from adabypass.kernels.runner import Runner
 from adabypass.results.forecast import Forecast
@@ -168,7 +169,7 @@ class SeriesEngine(Engine):
         """Return the model inside as it is now, None if there is not one alone."""
         return None
 
-    def explain(self, runner: Any, level: float, step: int) -> Any:
+    def explain(self, runner: Any, question: Question) -> Any:
         """Return what carries the forecast."""
         self.refuse_to_explain()
 

@@ -5,18 +5,20 @@ from typing import Any, Self
 
 import numpy as np
 
+from adabypass.distributions.base import check_level
 from adabypass.distributions.predictive import Predictive
 from adabypass.errors import ConcurrentUseError, NotReadyError, ParameterError
-from adabypass.forecasting.components import Explanation
 from adabypass.forecasting.engine import SeriesEngine
 from adabypass.forecasting.lag_engine import LagEngine
 from adabypass.forecasting.observations import check_exog, check_series
+from adabypass.forecasting.question import Question, check_past, exog_names, timeline
 from adabypass.forecasting.settings import Method, check_method, check_missing, check_names, check_settings
 from adabypass.forecasting.state import check_snapshot, describe
 from adabypass.forecasting.structure_engine import StructureEngine
 from adabypass.forecasting.structure_settings import StructureSettings, check_period, check_support
 from adabypass.kernels.runner import RunGuard
 from adabypass.regressors import AutoBypass, Regressor
+from adabypass.results.explanation import Explanation
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
@@ -353,18 +355,67 @@ class Forecaster(Savable):
         draws = check_int(n_paths, "n_paths", minimum=2, maximum=MAX_PATHS) if method == "paths" else 0
         return self._engine.forecast(self._ready_runner(), known, method, draws, as_rng(rng))
 
-    def explain(self, level: float = 0.9, *, step: int = 1) -> Explanation:
-        """Return which structures carry the forecast of `Forecaster()`, and what they say of level, slope and season.
+    def explain(
+        self,
+        horizon: int | None = None,
+        exog: object = None,
+        *,
+        y: object = None,
+        past_exog: object = None,
+        time: object = None,
+        level: float = 0.9,
+    ) -> Explanation:
+        """Explain the forecast of `Forecaster()`: level, slope, seasons and exogenous columns, with intervals.
+
+        What carries the next value need not carry those far ahead: shares are those of the last step explained. The
+        forecaster itself stays as it is.
 
         Parameters
         ----------
+        horizon : whole number from 1, optional
+            Explain the means of `forecast(horizon, exog)` too: what each part adds at each step.
+        exog : array (horizon, n_exog), optional
+            The exogenous values to come.
+        y : array (n,), optional
+            Everything it has learned, given back, since a forecaster keeps no past: explain it too. The newest 5,000
+            values are, each in the light of all others.
+        past_exog : array (n, n_exog), optional
+            The exogenous values that went with `y`.
+        time : array (n,) of dates or whole numbers, optional
+            When the observations were made: seasons then have weekdays or months, and contributions have dates.
         level : number between 0 and 1
             Probability of the intervals.
-        step : whole number from 1
-            Which step ahead to explain: what carries the next one need not carry those far ahead.
+
+        Examples
+        --------
+        >>> from adabypass import load_dataset
+        >>> months = np.arange("2014-01", "2024-01", dtype="M8[M]")
+        >>> forecaster = Forecaster(period=12)
+        >>> forecaster.learn(100.0 + 20.0 * np.cos(np.arange(120) * np.pi / 6))
+        >>> found = forecaster.explain(6, time=months)
+        >>> january = found.seasons["season_year"].positions.index("January")
+        >>> found.seasons["season_year"].effect.median[january].round(1)
+        20.0
+        >>> list(found.contributions.columns())
+        ['ds', 'y', 'mean', 'level', 'slope', 'season_year', 'other']
         """
-        steps = check_int(step, "step", minimum=1, maximum=MAX_HORIZON)
-        explanation: Explanation = self._engine.explain(self._ready_runner(), level, steps)
+        runner = self._ready_runner()
+        n_exog, names = int(runner.n_inputs), self._engine.exog
+        steps = 0 if horizon is None else check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
+        ahead = check_exog(exog, steps, n_exog, names, self.missing) if steps else np.empty((0, n_exog))
+        past, before = np.empty(0), np.empty((0, n_exog))
+        if y is not None:
+            past = check_past(check_series(y), self.n_seen)
+            before = check_exog(past_exog, len(past), n_exog, names, self.missing)
+        elif past_exog is not None or (horizon is None and exog is not None):
+            what, with_it = ("past_exog", "y") if past_exog is not None else ("exog", "horizon")
+            raise ParameterError(f"{what} is given without {with_it}, to which it belongs; pass both.")
+        when, name = timeline(time, None if y is None else len(past))
+        columns = exog_names(names, n_exog)
+        return self._explain(Question(check_level(level), steps, ahead, past, before, columns, when, name))
+
+    def _explain(self, question: Question) -> Explanation:
+        explanation: Explanation = self._engine.explain(self._ready_runner(), question)
         return explanation
 
     def _snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:

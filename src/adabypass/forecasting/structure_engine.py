@@ -11,10 +11,11 @@ from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.normal import Normal
 from adabypass.distributions.predictive import Predictive
 from adabypass.errors import NotReadyError, ShapeError
-from adabypass.forecasting.components import Explanation, explain
 from adabypass.forecasting.engine import SeriesEngine
 from adabypass.forecasting.exog_filling import fill_ahead
+from adabypass.forecasting.explaining import explain
 from adabypass.forecasting.observations import check_exog_row, too_short
+from adabypass.forecasting.question import Question
 from adabypass.forecasting.settings import Method
 from adabypass.forecasting.structure_paths import draw_paths, mixture_ahead
 from adabypass.forecasting.structure_settings import (
@@ -29,6 +30,7 @@ from adabypass.forecasting.structure_settings import (
 from adabypass.kernels.pool import PoolRunner
 from adabypass.kernels.season import SeasonRunner
 from adabypass.kernels.structure import StructureRunner
+from adabypass.results.explanation import Explanation
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Trace
 from adabypass.snapshots.header import Header
@@ -148,13 +150,26 @@ class StructureEngine(SeriesEngine):
         mean, last = (spec.structures.view(row, name) for name in ("exog_mean", "exog_last"))
         return fill_ahead(exog, mean, last, self.missing)
 
-    def explain(self, runner: AutomaticRunner, level: float, step: int) -> Explanation:
+    def explain(self, runner: AutomaticRunner, question: Question) -> Explanation:
         row, spec = runner.copy_row(), self.spec(runner.n_inputs)
         pool, own = (spec, row) if isinstance(spec, PoolSpec) else spec.current(row)
         inner = PoolRunner(pool, own)
-        share = inner.shares if step == 1 and self.support == UNBOUNDED else np.ones(1)
+        share = inner.shares if question.horizon <= 1 and self.support == UNBOUNDED else np.ones(1)
         named = dict(zip(pool.names, share, strict=False))
-        return explain(inner.structures, level, step, named, _period_in_words(spec, row))
+        mean, known = np.empty(0), self._fill(pool, own, question.exog_ahead)
+        if question.horizon:
+            rng = np.random.default_rng(0)  # of which nothing is drawn
+            mean = self.forecast(self.new_runner(row, runner.n_inputs), known, "moments", 0, rng).mean
+        exog = fill_ahead(question.exog, *self._exog_before(pool, own, question.exog), self.missing)
+        asked = question._replace(exog_ahead=known, exog=exog)
+        return explain(inner.structures, asked, named, _period_in_words(spec, row), mean)
+
+    def _exog_before(self, spec: PoolSpec, row: Floats, exog: Floats) -> tuple[Floats, Floats]:
+        """Return what fills missing exogenous values of the past: their mean, and the value before the first."""
+        mean: Floats = spec.structures.view(row, "exog_mean")
+        known = ~np.isnan(exog)
+        first = exog[known.argmax(axis=0), np.arange(exog.shape[1])] if len(exog) else mean
+        return mean, np.where(np.isnan(first), mean, first)
 
     def options(self) -> dict[str, Any]:
         given: dict[str, Any] = {}

@@ -37,6 +37,7 @@ __all__ = [
     "chosen_moments",
     "dates",
     "frame",
+    "grid_of_axes",
     "known",
     "label",
     "legend",
@@ -45,6 +46,7 @@ __all__ = [
     "observations",
     "plain",
     "save",
+    "shared_legend",
     "shown_panels",
     "tidy",
     "times",
@@ -91,6 +93,22 @@ def new_axes(figsize: tuple[float, float] = (10, 4.5)) -> Axes:
 def shown_panels(axes: "Sequence[Axes] | np.ndarray[Any, np.dtype[Any]]") -> ShownPanels:
     """Return Axes of one figure as an array that a notebook shows."""
     return np.array(axes, dtype=object).view(ShownPanels)
+
+
+def grid_of_axes(n: int) -> ShownPanels:
+    """Return Axes for small multiples, on a figure of their own: one, or up to three in a row."""
+    n_columns = 1 if n == 1 else 2 if n <= 4 else 3
+    n_rows = -(-n // n_columns)
+    figure = Figure(figsize=(10, 4.5 if n == 1 else 0.5 + 2.4 * n_rows), layout="constrained")
+    return shown_panels([figure.add_subplot(n_rows, n_columns, 1 + i, axes_class=ShownAxes) for i in range(n)])
+
+
+def shared_legend(axes: "np.ndarray[Any, np.dtype[Any]]") -> None:
+    """Replace the legends of Axes that show the same by one above all of them."""
+    for ax in axes:
+        ax.get_legend().remove()
+    handles, labels = axes[0].get_legend_handles_labels()
+    axes[0].figure.legend(handles, labels, frameon=False, loc="outside upper right", ncols=6, fontsize=9)
 
 
 def times(time: object, n: int, name: str = "time") -> Times:

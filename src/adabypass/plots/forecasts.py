@@ -8,6 +8,7 @@ import numpy as np
 from adabypass.errors import NotReadyError, ParameterError, ShapeError
 from adabypass.plots import canvas
 from adabypass.plots.canvas import BAND, OBSERVED, PREDICTED, Axes, Times
+from adabypass.plots.frames import FrameForecast, forecasts_in
 from adabypass.results.trace import Trace
 from adabypass.validation import Floats, check_array, check_int
 
@@ -93,37 +94,72 @@ def history(trace: Trace, time: object = None, levels: Sequence[float] = (0.5, 0
 
 
 def fan(
-    forecast: Ahead,
-    y: object = None,
+    forecast: Any,
+    y: Any = None,
     time: object = None,
     future_time: object = None,
-    levels: Sequence[float] = (0.5, 0.9),
+    levels: Sequence[float] | None = None,
     paths: int = 0,
-    ax: Axes | None = None,
+    ax: Any = None,
     *,
     history: int | None = None,
-) -> Axes:
+    target: str = "y",
+) -> Any:
     """Draw the end of a series, and the intervals in which it is expected to go on.
 
     Parameters
     ----------
     forecast
-        Of several steps ahead: it has a `mean`, `interval(level)`, a length, and `paths` or None.
-    y : array (n,), optional
-        What was observed before; nan where nothing was.
+        Of several steps ahead: it has a `mean`, `interval(level)`, a length, and `paths` or None. Or the data frame
+        that `forecast(frame)` returned, of up to 12 series, each in a panel of its own.
+    y : array (n,) or data frame, optional
+        What was observed before; nan where nothing was. For a data frame of forecasts, the one they were made from.
     time : array (n,), optional
         When each observation was made; their number if not given.
     future_time : array (n_steps,), optional
         When each step ahead will be; if not given, the middle one of the steps of `time` is repeated.
-    levels : numbers between 0 and 1
-        Of the intervals.
+    levels : numbers between 0 and 1, optional
+        Of the intervals: 0.5 and 0.9 if not given, or those of the data frame.
     paths : whole number
         How many of the forecast's simulated futures to draw as well.
     ax
-        Where to draw; new axes if not given.
+        Where to draw: Axes, or one for each series of a data frame; new axes if not given.
     history : whole number, optional
         How many of the last observations to draw; four times as many as there are steps, at least 50, if not given.
+    target : str
+        Name of the column of observations in a data frame `y`.
+
+    Returns
+    -------
+    Axes
+        An array of them for a data frame with several series.
     """
+    if not hasattr(forecast, "interval"):
+        if time is not None or future_time is not None or paths:
+            raise ParameterError("a data frame of forecasts has its times, and no paths; leave time and paths out.")
+        return _fans(forecasts_in(forecast, y, target), levels, ax, history)
+    return _fan(forecast, y, time, future_time, (0.5, 0.9) if levels is None else levels, paths, ax, history)
+
+
+def _fans(found: list[FrameForecast], levels: Sequence[float] | None, ax: Any, history: int | None) -> Any:
+    """Draw the forecasts of a data frame, each on axes of its own."""
+    axes = canvas.grid_of_axes(len(found)) if ax is None else np.ravel(np.asarray(ax, dtype=object))
+    if len(axes) != len(found):
+        raise ShapeError(f"there are {len(axes)} axes for {len(found)} series; pass one for each.")
+    for panel, each in zip(axes, found, strict=True):
+        own = each.levels if levels is None else levels
+        _fan(each, each.y, each.time, each.future_time, own, 0, panel, history)
+        canvas.label(panel, title=each.name)
+    if len(found) == 1:
+        return axes[0] if ax is None else ax
+    canvas.shared_legend(axes)
+    return axes
+
+
+def _fan(
+    forecast: Ahead, y: object, time: object, future_time: object, levels: Sequence[float], paths: int,
+    ax: Axes | None, history: int | None,
+) -> Axes:  # fmt: skip
     drawn_paths = _paths(forecast, paths)
     past = np.empty(0) if y is None else check_array(y, "y")
     at = canvas.times(time, len(past))
@@ -132,19 +168,20 @@ def fan(
         max(4 * len(forecast), 50) if history is None else check_int(history, "history", minimum=1, maximum=MAX_HISTORY)
     )
     past, at = past[-shown:], at[-shown:]
-    ordered = _widest_first(levels)
+    ordered = [] if getattr(forecast, "is_point", False) else _widest_first(levels)
     mean, *bounds = _finite(forecast.mean, *(end for level in ordered for end in forecast.interval(level)))
     bands = list(zip(bounds[::2], bounds[1::2], strict=True))
+    widest = bands[0] if bands else (mean, mean)
     ax = canvas.new_axes() if ax is None else ax
     _nested(ax, ahead, bands, ordered)
     for number, path in enumerate(drawn_paths):
         ax.plot(ahead, path, color="0.45", linewidth=0.6, alpha=0.8, label=None if number else "simulated")
-    dot = {"marker": "o", "markersize": 3} if len(forecast) == 1 else {}
-    ax.plot(ahead, mean, color=PREDICTED, linewidth=1.4, label="forecast", **dot)  # type: ignore[arg-type]
+    dot: dict[str, Any] = {"marker": "o", "markersize": 3} if len(forecast) == 1 else {}
+    ax.plot(ahead, mean, color=PREDICTED, linewidth=1.4, label="forecast", **dot)
     if len(past):
         canvas.observations(ax, at, past, joined=True)
         ax.axvline(at[-1], color="0.6", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0.5)
-    canvas.frame(ax, np.concatenate([past, *drawn_paths, *bands[0]]), *bands[0])  # what is to come is all in view
+    canvas.frame(ax, np.concatenate([past, *drawn_paths, *widest]), *widest)  # what is to come is all in view
     if len(past) == 0 and future_time is None:
         ax.set_xlabel("steps ahead")
     canvas.tidy(ax, ahead)

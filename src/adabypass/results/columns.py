@@ -8,6 +8,19 @@ def interval_names(level: float) -> tuple[str, str]:
     return f"lower_{100 * level:g}", f"upper_{100 * level:g}"
 
 
+def levels_of(names: Sequence[str]) -> tuple[float, ...]:
+    """Return the levels of the intervals among the columns of a forecast, the inverse of `interval_names`.
+
+    Examples
+    --------
+    >>> levels_of(["mean", "lower_90", "upper_90", "lower_99.5"])
+    (0.9,)
+    """
+    percents = [name.removeprefix("lower_") for name in names if name.startswith("lower_")]
+    levels = [float(percent) / 100 for percent in percents if percent.replace(".", "", 1).isdecimal()]
+    return tuple(level for level in levels if set(interval_names(level)) <= set(names))
+
+
 def quantile_name(q: float) -> str:
     """Return the name of a quantile: `quantile_5` for 0.05."""
     return f"quantile_{100 * q:g}"
