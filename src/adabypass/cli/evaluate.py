@@ -129,7 +129,9 @@ def _check_models(models: tuple[str, ...] | None) -> None:
 def _print(found: Comparison, horizon: int, out: str | None) -> None:
     """Print the scores over all series, and those of each if there are not too many."""
     ahead = "one step ahead" if horizon == 1 else f"{horizon} steps ahead"
-    terminal.console().print(_table(f"{ahead}: {found.counts()}", found.lines, found.loss))
+    only = next(iter(found.series)) if len(found.series) == 1 else ""
+    title = f"{printable(only)}, {ahead}" if only else ahead
+    terminal.console().print(_table(f"{title}: {found.counts()}", found.lines, found.loss))
     if 1 < len(found.series) <= MAX_TABLES:
         for name, lines in found.series.items():
             terminal.console().print(_table(printable(name), lines, found.loss))
