@@ -45,7 +45,7 @@ test: lint  ## Build, lint, and run every test but the slow ones
 test-hosts: setup  ## Test the adapters of sktime, skpro, statsforecast and the last scikit-learn, in environments of their own
 	@$(BIN)/python tools/test_hosts.py
 
-test-spark: setup  ## Test Spark's adapter in an environment of its own, where Java is there, with ten kills of its driver for each operator
+test-spark: setup  ## Test Spark's adapter in an environment of its own, where Java is there, with ten kills of its driver
 	@$(BIN)/python -m tools.test_spark $(ARGS)
 
 test-slow: setup  ## Run the slow tests: ten million steps, and more random examples

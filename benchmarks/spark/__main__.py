@@ -37,7 +37,6 @@ def contestants(names: list[str]) -> list[Contestant]:
     """Return what is done to the rows: first what does nothing."""
     largest = max(len(time_model(KeyedForecaster(Forecaster(**MODELS[name]), (0.9,)), 1, 1)[2][0]) for name in names)
     forecasts = partial(forecast_stream, by="key", time="t", target="y")
-    fallback = partial(forecasts, operator="applyInPandasWithState", **MODELS[names[0]])
     return [
         Contestant("pandas UDF that does nothing", plain, keeps_state=False),
         Contestant("stateful operator that does nothing", partial(stateful, processor=Nothing()), keeps_state=False),
@@ -45,7 +44,6 @@ def contestants(names: list[str]) -> list[Contestant]:
             f"stateful operator that keeps {largest:,} bytes", partial(stateful, processor=Bytes(bytes(largest)))
         ),
         *(Contestant(f"forecast_stream, {name}", partial(forecasts, **MODELS[name])) for name in names),
-        Contestant(f"applyInPandasWithState, {names[0]}", fallback),
     ]
 
 

@@ -1,9 +1,11 @@
-"""A cluster of Kafka for tests of `adabypass stream`."""
+"""What tests of commands share: a cluster of Kafka, and a Python without matplotlib."""
 
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+import adabypass
 from adabypass.cli import stream_kafka
 from tests.kafka.cluster import Cluster
 
@@ -14,3 +16,13 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     monkeypatch.setattr(stream_kafka, "SECONDS", 0.02)
     with Cluster(rows=3, one=1, answers=2) as made:
         yield made
+
+
+@pytest.fixture
+def no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the next import of matplotlib fail, and forget what has imported it already."""
+    for name in list(sys.modules):
+        if name.startswith(("adabypass.plots", "matplotlib")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(adabypass, "plots", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -45,7 +45,7 @@ def program(
 ) -> "subprocess.CompletedProcess[str]":
     """Run the whole program, its messages and its exit code included, on standard streams of its own.
 
-    Tests of signals, locales, closed streams, missing modules and limits of memory need a process; all others can do
+    Tests of signals, locales, closed streams and limits of memory need a process; all others can do
     with this.
 
     Parameters

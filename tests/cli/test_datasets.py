@@ -2,11 +2,10 @@
 
 import os
 import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
 from adabypass import load_dataset
@@ -31,13 +30,12 @@ def test_the_list_names_every_series_in_full() -> None:
         assert load_dataset(name).description in line
 
 
-def test_a_terminal_gets_bold_headings() -> None:
+def test_a_terminal_gets_bold_headings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
     master, slave = pty.openpty()
-    program = Path(sys.executable).parent / "adabypass"
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
-    environment.pop("NO_COLOR", None)
-    subprocess.run([program, "datasets"], stdout=slave, check=True, env=environment)
-    os.close(slave)
+    with open(slave, "wb") as terminal:
+        done = command("datasets", terminal=terminal, TERM="xterm", COLUMNS="200")
+    assert done.returncode == 0, done.stderr
     shown = os.read(master, 100_000).decode()
     os.close(master)
     assert "\x1b[1m" in shown

@@ -1,7 +1,6 @@
 """Files and pipes are forecast and evaluated from the shell; mistakes end in one line that names the cell."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -202,12 +201,6 @@ def test_a_calendar_and_other_columns_are_evaluated_as_they_are_forecast(tmp_pat
     assert done.returncode == 0, done.stderr
     ours, naive = read_table(out).numbers("rmse")
     assert ours < 1.0 < naive
-
-
-def test_help_and_version() -> None:
-    assert "forecast" in run("--help").stdout
-    done = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("adabypass, version")
 
 
 def test_an_unknown_file_is_the_users_mistake() -> None:

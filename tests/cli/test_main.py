@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import pytest
 from click.testing import CliRunner
 
 import adabypass
@@ -13,13 +14,8 @@ from adabypass.cli import COMMANDS, commands
 from tests.cli.in_process import program
 
 
-def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    installed = Path(sys.executable).parent / "adabypass"
-    return subprocess.run([installed, *arguments], capture_output=True, text=True, check=False, cwd=cwd)
-
-
 def test_reproduce_nile_prints_the_table_and_writes_the_figure(tmp_path: Path) -> None:
-    done = command("reproduce", "nile", cwd=tmp_path)
+    done = program("reproduce", "nile", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for words in (
         "ADA-BYPASS  the paper                                 0.72     0.42     0.54         -754.20",
@@ -48,8 +44,10 @@ def test_the_log_likelihood_over_the_unit_is_drawn_if_asked_for(tmp_path: Path) 
     assert "<svg" in units.read_text()
 
 
-def test_version_is_printed() -> None:
-    assert command("--version").stdout.strip() == f"adabypass, version {adabypass.__version__}"
+@pytest.mark.parametrize("program", [[Path(sys.executable).parent / "adabypass"], [sys.executable, "-m", "adabypass"]])
+def test_the_installed_program_and_the_module_print_the_version(program: list[str]) -> None:
+    done = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"adabypass, version {adabypass.__version__}"
 
 
 def test_help_lists_the_commands_and_the_exit_codes() -> None:
@@ -87,12 +85,9 @@ def test_a_mistyped_command_ends_with_2() -> None:
     assert "reprodce" in done.stderr
 
 
+@pytest.mark.usefixtures("no_matplotlib")
 def test_without_matplotlib_the_table_is_printed_and_the_extra_named(tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['matplotlib'] = None; sys.argv = ['adabypass', 'reproduce', 'nile'];"
-        "from adabypass.cli import main; main()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = program("reproduce", "nile", cwd=tmp_path)
     assert done.returncode == 0
     assert "0.7237   0.4244   0.5421" in done.stdout
     assert "pip install 'adabypass[plot]'" in done.stderr

@@ -10,6 +10,7 @@ import pytest
 
 from adabypass import Forecaster
 from adabypass.cli import options
+from adabypass.data import read_table
 from adabypass.errors import MissingExtraError
 from tests.cli.in_process import Done, run
 
@@ -109,3 +110,16 @@ def test_holidays_without_their_extra_are_an_error_of_ours(file: Path, monkeypat
     refused = run("forecast", str(file), "--calendar", "holidays:DE")
     assert isinstance(refused.error, MissingExtraError)
     assert "pip install 'adabypass[holidays]'" in str(refused.error)
+
+
+def test_evaluations_are_of_forecasts_within_the_support(tmp_path: Path) -> None:
+    path, out = tmp_path / "counts.csv", tmp_path / "scores.csv"
+    path.write_text("y\n" + "".join(f"{y!r}\n" for y in np.abs(np.random.default_rng(0).normal(1, 1, 80)).tolist()))
+    widths = []
+    for more in ([], ["--support", "positive"]):
+        done = run("evaluate", path, "--models", "auto", "--horizon", "2", "--out", out, *more)
+        assert done.code == 0, done.err
+        widths.append(read_table(out).numbers("width_90")[0])
+    assert widths[1] < widths[0]
+    refused = run("evaluate", path, "--lags", "2", "--support", "positive")
+    assert "--support is for the model auto without lags; leave it out" in refused.err

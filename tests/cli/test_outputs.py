@@ -55,12 +55,9 @@ def test_a_file_that_may_not_be_written_to_is_refused(file: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("name", ["forecast", "evaluate"])
+@pytest.mark.usefixtures("no_matplotlib")
 def test_a_missing_matplotlib_is_found_before_the_file_is_read(file: Path, name: str) -> None:
-    code = "import sys; sys.modules['matplotlib'] = None; from adabypass.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, name, "none.csv", "--plot", "a.png"],
-        capture_output=True, text=True, check=False, cwd=file.parent,
-    )  # fmt: skip
+    done = command(name, "none.csv", "--plot", "a.png", cwd=file.parent)
     assert done.returncode == 2
     assert (
         done.stderr == "adabypass: adabypass.plots needs matplotlib; install it with: pip install 'adabypass[plot]'\n"

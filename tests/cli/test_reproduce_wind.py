@@ -1,6 +1,5 @@
 """`adabypass reproduce wind` and `reproduce all` answer as a person would expect."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from adabypass.cli import commands
 from adabypass.errors import ParameterError
+from tests.cli.in_process import program
 
 
 def command(*arguments: object) -> Result:
@@ -35,9 +35,7 @@ def test_wind_prints_the_table_and_writes_the_figure(tmp_path: Path) -> None:
 
 
 def test_in_a_pipe_there_are_neither_colours_nor_a_progress_bar(tmp_path: Path) -> None:
-    program = Path(sys.executable).parent / "adabypass"
-    arguments = [str(program), "reproduce", "wind", "--length", "100"]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = program("reproduce", "wind", "--length", "100", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout
     assert done.stderr == ""
@@ -83,15 +81,10 @@ def test_a_series_too_short_to_score_is_refused() -> None:
     assert "length is 10, but must be a whole number from 59 to 40174" in str(done.exception)
 
 
+@pytest.mark.usefixtures("no_matplotlib")
 def test_without_matplotlib_only_a_figure_that_was_asked_for_is_missed(tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['matplotlib'] = None;"
-        "sys.argv = ['adabypass', 'reproduce', 'wind', '--length', '100', *sys.argv[1:]];"
-        "from adabypass.cli import main; main()"
-    )
     for more, status in (([], 0), (["--out", "here.png"], 2)):
-        arguments = [sys.executable, "-c", code, *more]
-        done = subprocess.run(arguments, capture_output=True, text=True, check=False, cwd=tmp_path)
+        done = program("reproduce", "wind", "--length", "100", *more, cwd=tmp_path)
         assert done.returncode == status
         assert ("AutoBypass  gaps filled" in done.stdout) == (status == 0)  # found before the work, not after it
         assert "pip install 'adabypass[plot]'" in done.stderr

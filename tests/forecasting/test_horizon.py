@@ -47,8 +47,8 @@ def test_moments_of_uncertain_weights_agree_with_draws() -> None:
     forecaster = Forecaster(model, lags=2)
     forecaster.run(autoregression([0.5, 0.2], 40, 3))
     moments, paths = forecaster.forecast(6), forecaster.forecast(6, method="paths", n_paths=200_000, rng=0)
-    assert paths.mean == approx(moments.mean, abs=5 * moments.sd.max() / 200_000**0.5 + 0.02 * moments.sd.max())
-    assert paths.sd == approx(moments.sd, rel=0.03)  # a Gaussian closure, not exact beyond the second step
+    assert paths.mean == approx(moments.mean, abs=5 * moments.sd.max() / 200_000**0.5)
+    assert paths.sd == approx(moments.sd, rel=0.01)  # a Gaussian closure, not exact beyond the second step
 
 
 @pytest.mark.parametrize("weights", [[0.8], [0.9], [1.2, -0.4]])
@@ -113,19 +113,23 @@ def test_a_far_horizon_takes_no_more_memory_than_its_answer() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50e6  # bytes; covariances of all pairs of steps would take 350 MB
-    assert ahead.mean[:20] == approx(forecaster.forecast(20).mean, rel=0.2)
+    near = forecaster.forecast(20)
+    # Weights are kept from exploding up to the horizon, so a farther one damps them by a little more.
+    assert np.abs(ahead.mean[:20] - near.mean).max() < 0.01 * near.sd.min()
+    assert ahead.sd[:20] == approx(near.sd, rel=0.01)
 
 
 @pytest.mark.parametrize("lags", [[1, 2], [2, 5], [3]])
 def test_gaps_among_the_lags_are_carried_ahead_as_draws_say(lags: list[int]) -> None:
+    n_paths = 100_000
     forecaster = Forecaster(AutoBypass(), lags=lags)
     y = autoregression([0.4, 0.2], 600, 3)
     y[[595, 597, 598]] = np.nan
     forecaster.run(y)
     moments = forecaster.forecast(7)
     for step in (1, 2, 4, 7):  # drawn by the shares at the last step
-        paths = forecaster.forecast(step, method="paths", n_paths=100_000, rng=0)
-        assert paths.mean[-1] == approx(moments.mean[step - 1], abs=0.03 * moments.sd.max())
-        assert paths.sd[-1] == approx(moments.sd[step - 1], rel=0.1)  # a few draws of the widest components move it
+        paths = forecaster.forecast(step, method="paths", n_paths=n_paths, rng=0)
+        assert paths.mean[-1] == approx(moments.mean[step - 1], abs=4 * moments.sd[step - 1] / n_paths**0.5)
+        assert paths.sd[-1] == approx(moments.sd[step - 1], rel=0.03)  # a few draws of the widest components move it
         (low, high), (drawn_low, drawn_high) = moments.interval(0.9), paths.interval(0.9)
-        assert drawn_high[-1] - drawn_low[-1] == approx(high[step - 1] - low[step - 1], rel=0.02)
+        assert drawn_high[-1] - drawn_low[-1] == approx(high[step - 1] - low[step - 1], rel=0.01)

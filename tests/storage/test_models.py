@@ -89,8 +89,11 @@ def test_every_public_model_can_be_saved() -> None:
 
 
 @every_kind
-def test_untrained_models_can_be_saved(name: str) -> None:
-    assert repr(from_bytes(EVERY[name]().to_bytes())) == repr(EVERY[name]())
+def test_untrained_models_are_saved_with_their_settings(name: str) -> None:
+    again = from_bytes(EVERY[name]().to_bytes())
+    assert repr(again) == repr(EVERY[name]())
+    assert learn(name, again, *stream(30)) == learn(name, EVERY[name](), *stream(30))
+    assert again.to_bytes() != EVERY[name]().to_bytes(), "it has learned"
 
 
 def test_a_header_says_what_is_in_the_file() -> None:

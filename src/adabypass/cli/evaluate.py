@@ -41,6 +41,7 @@ MAX_TABLES = 10
 @options.lag_options
 @options.horizon_option
 @options.period_option
+@options.support_option
 @click.option(
     "--models", type=options.Names(), metavar="MODEL,...",
     help=f"Models to compare; the others are compared with the first. {options.MODEL_HELP} {options.BASELINE_HELP}  "
@@ -63,7 +64,8 @@ MAX_TABLES = 10
 def evaluate(
     file: str, sep: str | None, decimal: Decimal, target: str, time: str | None, key: str | None, exog: Any,
     calendar: Any, freq: str | None, lags: Any, seasonal_lags: Any, difference: int, missing: str, horizon: int,
-    period: int | None, models: Any, every: int | None, loss: str, skip: int, plot: Path | None, out: str | None,
+    period: int | None, support: Any, models: Any, every: int | None, loss: str, skip: int, plot: Path | None,
+    out: str | None,
 ) -> int:  # fmt: skip
     """Score models on every series in FILE: each forecast is made before its target is seen.
 
@@ -74,9 +76,11 @@ def evaluate(
     """
     outputs.check_stdout()
     _check_models(models)
+    name = options.AUTO if models is None or options.AUTO in models else models[0]
+    options.check_automatic_only(name, lags, seasonal_lags, difference, support=support)
     make = partial(
         options.forecaster, lags=lags, seasonal_lags=seasonal_lags, difference=difference, missing=missing, exog=(),
-        period=period,
+        period=period, support=support,
     )  # fmt: skip
     panel = SeriesTable(
         read_table(file, sep=sep, decimal=decimal), options.columns(target, time, key, exog, calendar, freq)
@@ -129,7 +133,9 @@ def _check_models(models: tuple[str, ...] | None) -> None:
 def _print(found: Comparison, horizon: int, out: str | None) -> None:
     """Print the scores over all series, and those of each if there are not too many."""
     ahead = "one step ahead" if horizon == 1 else f"{horizon} steps ahead"
-    terminal.console().print(_table(f"{ahead}: {found.counts()}", found.lines, found.loss))
+    only = next(iter(found.series)) if len(found.series) == 1 else ""
+    title = f"{printable(only)}, {ahead}" if only else ahead
+    terminal.console().print(_table(f"{title}: {found.counts()}", found.lines, found.loss))
     if 1 < len(found.series) <= MAX_TABLES:
         for name, lines in found.series.items():
             terminal.console().print(_table(printable(name), lines, found.loss))

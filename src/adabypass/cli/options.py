@@ -14,6 +14,7 @@ from adabypass.panel.columns import Columns
 from adabypass.regressors.names import MODELS
 
 BASELINES: dict[str, type[Baseline]] = {"naive": Naive, "drift": Drift, "snaive": SeasonalNaive}
+AUTO = "auto"
 LAG = "lag"
 """The light model: AutoBypass on lag 1."""
 MODEL_NAMES = (*MODELS, LAG)
@@ -143,13 +144,11 @@ missing_option = click.option(
 )  # fmt: skip
 support_option = click.option(
     "--support", type=Support(), metavar="LOW,HIGH",
-    help="Bounds that no forecast of --model auto without lags leaves: positive, 0,100, or 0, for no upper bound.",
+    help="Bounds that no forecast of the model auto without lags leaves: positive, 0,100, or 0, for no upper bound.",
 )  # fmt: skip
-model_option = click.option(
-    "--model", type=click.Choice(MODEL_NAMES), default="auto", show_default=True, help=MODEL_HELP
-)
+model_option = click.option("--model", type=click.Choice(MODEL_NAMES), default=AUTO, show_default=True, help=MODEL_HELP)
 model_or_baseline_option = click.option(
-    "--model", type=click.Choice([*MODEL_NAMES, *BASELINES]), default="auto", show_default=True,
+    "--model", type=click.Choice([*MODEL_NAMES, *BASELINES]), default=AUTO, show_default=True,
     help=f"{MODEL_HELP} {BASELINE_HELP}",
 )  # fmt: skip
 period_option = click.option(
@@ -261,7 +260,7 @@ def forecaster(
     if is_automatic(model, lags, seasonal_lags, difference):
         return Forecaster(missing=missing, exog=exog or None, period=period, support=support)
     return Forecaster(
-        MODELS["auto" if model == LAG else model](),
+        MODELS[AUTO if model == LAG else model](),
         lags=1 if lags is None else lags,
         seasonal_lags=seasonal_lags,
         difference=difference,
@@ -272,14 +271,14 @@ def forecaster(
 
 def is_automatic(model: str, lags: Any, seasonal_lags: Any, difference: int) -> bool:
     """Return whether these options choose neither a model nor lags."""
-    return model == "auto" and lags is None and seasonal_lags is None and difference == 0
+    return model == AUTO and lags is None and seasonal_lags is None and difference == 0
 
 
 def check_automatic_only(model: str, lags: Any, seasonal_lags: Any, difference: int, **given: Any) -> None:
     """Refuse options that only the automatic forecaster has a use for, beside a model or lags."""
     for name, value in given.items():
         if value is not None and not is_automatic(model, lags, seasonal_lags, difference):
-            raise click.UsageError(f"--{name} is for --model auto without lags; leave it out.")
+            raise click.UsageError(f"--{name} is for the model auto without lags; leave it out.")
 
 
 def make_forecaster(name: str, period: int | None, make: Callable[[str], Forecaster]) -> Forecaster | Baseline:

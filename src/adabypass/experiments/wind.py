@@ -9,8 +9,7 @@ import numpy as np
 
 from adabypass.datasets import load_dataset
 from adabypass.distributions.predictive import Predictive
-from adabypass.evaluation import evaluate
-from adabypass.evaluation.prequential import SKIP
+from adabypass.evaluation.prequential import Plan, forecast_along
 from adabypass.forecasting import Forecaster
 from adabypass.regressors import AdaBypass, AutoBypass, Bypass, Regressor, SequentialKalman
 from adabypass.results.trace import Trace
@@ -28,6 +27,8 @@ AHEAD_SETTING = (
 MAX_LAGS = 36
 MAX_HORIZON = 36
 """Six hours."""
+SKIP = 20
+"""Number of forecasts at the beginning that are not scored."""
 EVERY = 37
 """Forecasts many steps ahead start from one value in so many: none overlap, and every time of day has its turn."""
 TWO_DAYS = 288
@@ -192,9 +193,8 @@ def _ahead(speed: Floats, lags: int, horizon: int, advance: Advance) -> list[Ahe
 
     def scored(name: str, how: str, model: Regressor, mean: float) -> Ahead:
         forecaster = Forecaster(model, lags=lags)
-        found = evaluate(speed - mean, forecaster, horizon=horizon, every=EVERY, skip=0, progress=advance)
-        traces = [found.trace(step) for step in range(1, horizon + 1)]
-        return Ahead(name, how, [score(trace, 0, advance) for trace in traces], found.n_origins)
+        found = forecast_along(speed - mean, None, forecaster, Plan(horizon, EVERY, skip=0), advance)
+        return Ahead(name, how, [score(trace, 0, advance) for trace in found.traces.values()], len(found.origins))
 
     mean = float(np.nanmean(speed))
     return [

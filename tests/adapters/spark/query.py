@@ -1,4 +1,4 @@
-"""A query over written arrivals: `python -m tests.adapters.spark.query FOLDER OPERATOR` runs it, to be killed."""
+"""A query over written arrivals: `python -m tests.adapters.spark.query FOLDER` runs it, to be killed."""
 
 import sys
 from collections.abc import Callable
@@ -17,11 +17,11 @@ SETTINGS = {"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": JAVA}
 OPTIONS: dict[str, Any] = {"lags": 2}
 
 
-def run(spark: Any, folder: Path, operator: Any) -> None:
+def run(spark: Any, folder: Path) -> None:
     """Answer all files of `folder`/in, one a batch, from where the checkpoint is on."""
     source = spark.readStream.schema("key string, step long, y double").option("maxFilesPerTrigger", 1)
     rows = source.parquet(str(folder / "in"))
-    finish(forecast_stream(rows, "key", "step", "y", LEVELS, operator=operator, **OPTIONS), folder)
+    finish(forecast_stream(rows, "key", "step", "y", LEVELS, **OPTIONS), folder)
 
 
 def finish(frame: Any, folder: Path) -> None:
@@ -66,4 +66,4 @@ if __name__ == "__main__":
     }
     session = local_session(cores=2, config=settings)
     session.sparkContext.setLogLevel("OFF")
-    run(session, place, sys.argv[2])
+    run(session, place)

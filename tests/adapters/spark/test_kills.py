@@ -29,9 +29,9 @@ STAGES = {
 are in the table, and all of it is done."""
 
 
-def start(folder: Path, operator: str) -> "subprocess.Popen[bytes]":
+def start(folder: Path) -> "subprocess.Popen[bytes]":
     """Start the driver in a process group of its own, which holds Java too; workers end when Java is gone."""
-    command = [sys.executable, "-m", "tests.adapters.spark.query", str(folder), operator]
+    command = [sys.executable, "-m", "tests.adapters.spark.query", str(folder)]
     return subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -73,7 +73,7 @@ def plans(folder: Path) -> list[Path]:
     return [*(folder / "checkpoint" / "offsets").glob("[0-9]*")]
 
 
-def check_kills(spark: Any, folder: Path, operator: str, arrived: Arrivals, batches: Sequence[int]) -> None:
+def check_kills(spark: Any, folder: Path, arrived: Arrivals, batches: Sequence[int]) -> None:
     """Kill a driver in each of these batches, then let it finish; compare its table with an uninterrupted one."""
     rng = np.random.default_rng(len(batches))
     whole, killed = folder / "whole", folder / "killed"
@@ -81,14 +81,14 @@ def check_kills(spark: Any, folder: Path, operator: str, arrived: Arrivals, batc
     stages = rng.permutation([*STAGES] * (len(batches) // len(STAGES) + 1))
     for number, stage in zip(batches, stages, strict=False):
         longest = {"planned": 2.0, "written": 0.05}.get(stage, 0.3)  # seconds: the first stage is long, that one short
-        came = kill_in_batch(start(killed, operator), killed, number, stage, float(rng.uniform(0, longest)))
-        print(f"{operator}: killed in batch {number}, {came}")
-    assert start(killed, operator).wait(PATIENCE) == 0
+        came = kill_in_batch(start(killed), killed, number, stage, float(rng.uniform(0, longest)))
+        print(f"killed in batch {number}, {came}")
+    assert start(killed).wait(PATIENCE) == 0
     read = batches_of(killed)
-    print(f"{operator}: {len(read)} files in {len(set(read.values()))} batches")
+    print(f"{len(read)} files in {len(set(read.values()))} batches")
     same = arrived.in_batches(read)
     same.write(whole / "in")
-    query.run(spark, whole, operator)
+    query.run(spark, whole)
     expected, found = query.table(spark, whole), query.table(spark, killed)
     assert len(query.answers(expected)) == sum(len(same.used(key)) for key in same.rows["key"].unique())
     assert (expected["n_late"].sum(), expected["n_duplicate"].sum()) == (same.n_late, same.n_duplicate)
@@ -96,10 +96,9 @@ def check_kills(spark: Any, folder: Path, operator: str, arrived: Arrivals, batc
 
 
 def test_a_killed_driver_goes_on_where_it_was(spark: Any, tmp_path: Path) -> None:
-    check_kills(spark, tmp_path, "transformWithState", arrivals(seed=3, n_keys=20, n_batches=3), [1])
+    check_kills(spark, tmp_path, arrivals(seed=3, n_keys=20, n_batches=3), [1])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("operator", ["transformWithState", "applyInPandasWithState"])
-def test_ten_kills_change_nothing(spark: Any, tmp_path: Path, operator: str) -> None:
-    check_kills(spark, tmp_path, operator, arrivals(seed=3, n_keys=20, n_batches=12), range(10))
+def test_ten_kills_change_nothing(spark: Any, tmp_path: Path) -> None:
+    check_kills(spark, tmp_path, arrivals(seed=3, n_keys=20, n_batches=12), range(10))

@@ -18,9 +18,6 @@ from adabypass.errors import ParameterError
 from tests.adapters.spark import query
 from tests.adapters.spark.arrivals import N_KEYS, arrivals
 
-OPERATORS = ["transformWithState", "applyInPandasWithState"]
-EACH_OPERATOR = ["transformWithState", pytest.param("applyInPandasWithState", marks=pytest.mark.slow)]
-"""The second in `make test-spark` only."""
 ARRIVED = arrivals()
 PATIENCE = 600.0
 """Seconds that a batch may take on a busy machine."""
@@ -32,10 +29,9 @@ def answers(frame: Any, folder: Path) -> pd.DataFrame:
     return frame.sparkSession.read.parquet(str(folder / "out")).toPandas()
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_answers_equal_those_of_a_forecaster(spark: Any, tmp_path: Path, operator: Any) -> None:
+def test_answers_equal_those_of_a_forecaster(spark: Any, tmp_path: Path) -> None:
     ARRIVED.write(tmp_path / "in")
-    query.run(spark, tmp_path, operator)
+    query.run(spark, tmp_path)
     found = query.table(spark, tmp_path)
     assert list(found) == [
         "key", "step", "y", "mean", "median", "sd", "lower_50", "upper_50", "lower_90", "upper_90", "n_late",
@@ -65,10 +61,7 @@ def test_answers_equal_those_of_a_forecaster(spark: Any, tmp_path: Path, operato
 
 
 @pytest.mark.parametrize("horizon", [None, 2])
-@pytest.mark.parametrize("operator", EACH_OPERATOR)
-def test_dropped_rows_are_counted_though_nothing_new_follows(
-    spark: Any, tmp_path: Path, operator: Any, horizon: int | None
-) -> None:
+def test_dropped_rows_are_counted_though_nothing_new_follows(spark: Any, tmp_path: Path, horizon: int | None) -> None:
     schema = "key string, t long, y double"
     for number, times in enumerate([range(5, 20), range(10), [19, 3]]):
         rows = pd.DataFrame({"key": "a", "t": [*times], "y": 1.0})
@@ -76,15 +69,14 @@ def test_dropped_rows_are_counted_though_nothing_new_follows(
         rows.to_parquet(tmp_path / "in" / f"{number}.parquet")
         os.utime(tmp_path / "in" / f"{number}.parquet", (1_700_000_000 + number,) * 2)
     source = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
-    found = answers(forecast_stream(source, "key", "t", "y", operator=operator, lags=1, horizon=horizon), tmp_path)
+    found = answers(forecast_stream(source, "key", "t", "y", lags=1, horizon=horizon), tmp_path)
     assert (found["n_late"].sum(), found["n_duplicate"].sum()) == (11, 1)
     counted = found[found["n_late"] > 0]
     assert counted["t"].tolist() == [19, 19]
     assert counted["mean"].isna().all()
 
 
-@pytest.mark.parametrize("operator", EACH_OPERATOR)
-def test_idle_keys_are_forgotten_on_request(spark: Any, tmp_path: Path, operator: Any) -> None:
+def test_idle_keys_are_forgotten_on_request(spark: Any, tmp_path: Path) -> None:
     def arrive(key: str, times: range) -> None:
         some = spark.createDataFrame([(key, t, float(t % 3)) for t in times], schema)
         some.coalesce(1).write.mode("append").parquet(str(tmp_path / "in"))
@@ -99,7 +91,7 @@ def test_idle_keys_are_forgotten_on_request(spark: Any, tmp_path: Path, operator
             raise running.exception()
 
     def rows() -> list[Any]:
-        found: list[Any] = spark.table(f"idle_{operator}").collect()
+        found: list[Any] = spark.table("idle").collect()
         return found
 
     def started() -> Any:
@@ -111,9 +103,9 @@ def test_idle_keys_are_forgotten_on_request(spark: Any, tmp_path: Path, operator
     arrive("idle", range(9))
     source = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
     forgetful = forecast_stream(
-        source, "key", "t", "y", operator=operator, lags=1, forget_after=timedelta(seconds=4)
+        source, "key", "t", "y", lags=1, forget_after=timedelta(seconds=4)
     )  # fmt: skip
-    sink = forgetful.writeStream.format("memory").queryName(f"idle_{operator}").trigger(processingTime="1 second")
+    sink = forgetful.writeStream.format("memory").queryName("idle").trigger(processingTime="1 second")
     running = query.try_again(started)
     try:
         time.sleep(6)
@@ -129,8 +121,7 @@ def test_idle_keys_are_forgotten_on_request(spark: Any, tmp_path: Path, operator
     assert {row["mean"] for row in idle if row["t"] == 5} > {None}  # the lag is to be filled again
 
 
-@pytest.mark.parametrize("operator", EACH_OPERATOR)
-def test_times_and_gaps_are_exact_when_clocks_go_back(spark: Any, tmp_path: Path, operator: Any) -> None:
+def test_times_and_gaps_are_exact_when_clocks_go_back(spark: Any, tmp_path: Path) -> None:
     """In Berlin the hour from 2:00 to 3:00 of 27 October 2024 comes twice; hour 30 and 31 have no row."""
     spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
     try:
@@ -143,7 +134,7 @@ def test_times_and_gaps_are_exact_when_clocks_go_back(spark: Any, tmp_path: Path
         ).write.parquet(str(tmp_path / "in"))
         schema = spark.read.parquet(str(tmp_path / "in")).schema
         source = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
-        stream = forecast_stream(source, ["house", "room"], "at", "y", horizon=2, freq="hour", operator=operator)
+        stream = forecast_stream(source, ["house", "room"], "at", "y", horizon=2, freq="hour")
         found = answers(stream, tmp_path)
         own = Forecaster(period=[24, 168])
         for hour in range(60):
@@ -177,8 +168,7 @@ def test_times_of_every_type_are_restored(spark: Any) -> None:
         assert again.first()[0] == table.first()[name]
 
 
-@pytest.mark.parametrize("operator", EACH_OPERATOR)
-def test_exogenous_columns_are_used_and_cells_may_be_missing(spark: Any, tmp_path: Path, operator: Any) -> None:
+def test_exogenous_columns_are_used_and_cells_may_be_missing(spark: Any, tmp_path: Path) -> None:
     """A row without a key or a time is left out."""
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=30), rng.normal(size=30)
@@ -192,7 +182,7 @@ def test_exogenous_columns_are_used_and_cells_may_be_missing(spark: Any, tmp_pat
         forecast_stream(source, "k", "t", "y", exog="x", lags=1)
     with pytest.raises(ParameterError, match="with exog no steps ahead can be forecast"):
         forecast_stream(source, "k", "t", "y", exog="x", horizon=3, lags=1, missing="last")
-    stream = forecast_stream(source, "k", "t", "y", exog="x", operator=operator, lags=1, missing="last")
+    stream = forecast_stream(source, "k", "t", "y", exog="x", lags=1, missing="last")
     found = answers(stream, tmp_path)
     assert (len(found), found["n_late"].sum(), found["n_duplicate"].sum()) == (30, 0, 0)
     known = np.where(np.arange(30) % 7 == 3, np.nan, x)
@@ -212,8 +202,6 @@ def test_wrong_arguments_are_refused_before_a_query_runs(spark: Any) -> None:
         forecast_stream(spark.sql("SELECT 1 AS k, 2 AS t, 3.0 AS y"), "k", "t", "y")
     with pytest.raises(ParameterError, match='the column "y" is of type double, but times of a stream must be dates'):
         forecast_stream(stream, "k", "y", "t")
-    with pytest.raises(ParameterError, match="operator is 'map', but must be 'transformWithState' or 'apply"):
-        forecast_stream(stream, "k", "t", "y", operator="map")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"forget_after is 5, but must be a timedelta"):
         forecast_stream(stream, "k", "t", "y", forget_after=5)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="named as a column of the answer"):
@@ -222,6 +210,5 @@ def test_wrong_arguments_are_refused_before_a_query_runs(spark: Any) -> None:
     try:
         with pytest.raises(ParameterError, match=r"needs RocksDB; set it before the query starts: spark\.conf\.set"):
             forecast_stream(stream, "k", "t", "y")
-        assert forecast_stream(stream, "k", "t", "y", operator="applyInPandasWithState").isStreaming
     finally:
         spark.conf.set(PROVIDER, ROCKSDB)

@@ -3,7 +3,8 @@
 import pytest
 from benchmarks.speed.aims import AIMS, Aim, Kind, judge
 from benchmarks.speed.results import Measurement, Results
-from benchmarks.speed.tables import aims_table
+
+from benchmarks.speed import tables
 
 
 def results(**values: float | None) -> Results:
@@ -52,10 +53,14 @@ def test_without_results_no_aim_is_met() -> None:
     assert [judge(aim, Results("test")).is_met for aim in AIMS] == [None] * len(AIMS)
 
 
-def test_missed_aims_are_red_and_met_ones_green() -> None:
-    found = Results("test")
-    first, second = AIMS[0].pairs[0], AIMS[1].pairs[0]
-    for (ours, theirs), ratio in ((first, AIMS[0].bound * 2), (second, AIMS[1].bound / 2)):
-        found.measurements |= {ours: Measurement(1.0), theirs: Measurement(ratio)}
-    styles = [str(row.style) for row in aims_table(found).rows]
-    assert styles[:3] == ["green", "red", "yellow"]
+def test_met_aims_are_green_missed_ones_red_and_what_was_not_measured_yellow(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = [Aim(name, Kind.FASTER, 5.0, ((f"ours {name}", f"theirs {name}"),)) for name in ("a", "b", "c")]
+    monkeypatch.setattr(tables, "AIMS", wanted)
+    found = results(**{"ours a": 1.0, "theirs a": 5.1, "ours b": 1.0, "theirs b": 4.9, "ours c": None})
+    table = tables.aims_table(found)
+    assert [str(row.style) for row in table.rows] == ["green", "red", "yellow"]
+    what, *_, reached, bound, note = (list(column.cells) for column in table.columns)
+    assert what == ["a", "b", "c"]
+    assert reached == ["5.10x", "4.90x", ""]
+    assert bound == [">= 5.00x"] * 3
+    assert note == ["met", "missed", "not measured  why"]

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks.speed.timing import NotAvailable
 
@@ -15,6 +16,32 @@ def test_a_worker_times_this_build_and_agrees_with_itself() -> None:
         assert task.key == f"build/{builds.CURRENT}/AutoBypass.run/1"
         assert 1e-7 < task.once().seconds / task.per < 1e-3
         assert builds.agreement(started) == {"agreement/other": 0.0}
+
+
+def forecasts(**changes: float) -> dict[str, np.ndarray]:
+    """Return what a worker saves, with some numbers changed by so much: `mean_5=0.1`, say."""
+    found = {}
+    for d in worker.AGREEMENT_SIZES:
+        for name, value in (("mean", 3.0), ("var", 4.0), ("log_score", -1.0)):
+            found[f"{name} {d}"] = np.array([np.nan, value, value])
+    for name, change in changes.items():
+        found[name.replace("__", " ")][1] += change
+    return found
+
+
+@pytest.mark.parametrize(
+    ("changes", "difference"),
+    [
+        ({}, 0.0),
+        ({"mean__5": 0.2}, 0.1),  # in standard deviations, which are 2
+        ({"var__20": -1.0}, 1 / 3),
+        ({"log_score__1": -0.5}, 0.5),
+        ({"mean__5": 0.2, "log_score__50": 0.3}, 0.3),
+        ({"var__1": np.inf}, np.inf),
+    ],
+)
+def test_the_largest_difference_between_two_builds_is_found(changes: dict[str, float], difference: float) -> None:
+    assert builds._largest_difference(forecasts(), forecasts(**changes)) == pytest.approx(difference)
 
 
 def test_every_task_of_a_worker_has_a_name_it_knows() -> None:

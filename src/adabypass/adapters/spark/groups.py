@@ -132,7 +132,7 @@ def evaluate_groups(
     >>> from adabypass.adapters.spark import local_session
     >>> df = local_session().range(100).selectExpr("id % 2 AS shop", "id div 2 AS day", "sin(id) AS sold")
     >>> evaluate_groups(df, "shop", "day", "sold", lags=2).select("shop", "step", "n_scored").sort("shop").collect()
-    [Row(shop=0, step=1, n_scored=28), Row(shop=1, step=1, n_scored=28)]
+    [Row(shop=0, step=1, n_scored=30), Row(shop=1, step=1, n_scored=30)]
     """
     columns = GroupColumns.checked(df, by, time, target, exog)
     check_on_error(on_error)

@@ -1,4 +1,4 @@
-"""What Spark's stateful operators call: rows of a key come in, its state is read and written, answers go out."""
+"""What Spark's stateful operator calls: rows of a key come in, its state is read and written, answers go out."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -75,25 +75,6 @@ class KeyProcessor(StatefulProcessor):
 
     def close(self) -> None:
         pass
-
-
-class KeyFunction:
-    """For `applyInPandasWithState`; parameters are as of `KeyProcessor`."""
-
-    def __init__(self, series: SeriesOfKey, timeout: int | None) -> None:
-        self._series, self._timeout = series, timeout
-
-    def __call__(self, key: Key, frames: Iterator[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
-        if state.hasTimedOut:
-            state.remove()
-            return
-        found = self._series.answer(key, frames, state.getOption)
-        if found is None:
-            return
-        state.update(tuple(found[1]))
-        if self._timeout is not None:
-            state.setTimeoutDuration(self._timeout)
-        yield from _unless_empty(found[0])
 
 
 def _unless_empty(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:

@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, Literal, get_args
+from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import StructType
 
 from adabypass.adapters.keyed_series import KeyedForecaster
 from adabypass.adapters.spark.columns import GroupColumns, Names, doubles, wholes
-from adabypass.adapters.spark.operators import STATE, KeyFunction, KeyProcessor, SeriesOfKey
+from adabypass.adapters.spark.operators import KeyProcessor, SeriesOfKey
 from adabypass.adapters.spark.session import PROVIDER, ROCKSDB
 from adabypass.adapters.spark.times import TimeColumn
 from adabypass.data.freq import Freq
@@ -19,8 +18,6 @@ from adabypass.forecasting import Forecaster
 from adabypass.panel.ahead import check_levels
 from adabypass.panel.forecasts import MAX_HORIZON
 from adabypass.validation import check_int, shown
-
-Operator = Literal["transformWithState", "applyInPandasWithState"]
 
 
 def forecast_stream(
@@ -34,7 +31,6 @@ def forecast_stream(
     exog: Names = (),
     freq: Freq | None = None,
     forget_after: timedelta | None = None,
-    operator: Operator = "transformWithState",
     **forecaster: Any,
 ) -> DataFrame:
     """Forecast every key of a stream, by a `Forecaster` of its own that learns each row once.
@@ -64,9 +60,6 @@ def forecast_stream(
         observations; after more than 1000 of them the series starts anew. Without it each row is the next observation.
     forget_after : timedelta, optional
         Forget a key that had no row for so long, by the clock of the cluster. By default none is forgotten.
-    operator : "transformWithState" or "applyInPandasWithState"
-        Which of Spark's operators keeps the state. The first needs the RocksDB state store; the second also works
-        without. A checkpoint belongs to one of them.
     **forecaster
         Arguments of `Forecaster`: `lags=2`, say, or `period=24`. A period is never searched in a stream: without one,
         an automatic forecaster has those that `freq` suggests.
@@ -88,7 +81,7 @@ def forecast_stream(
     ['sensor', 'at', 'reading', 'mean', 'median', 'sd', 'lower_90', 'upper_90', 'n_late', 'n_duplicate']
     """
     columns = GroupColumns.checked(df, by, time, target, exog)
-    _check_operator(df, operator)
+    _check_stream(df)
     times = TimeColumn.of(df, time)
     template = _template(forecaster, columns, times, freq)
     steps = None if horizon is None else check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
@@ -107,24 +100,12 @@ def forecast_stream(
         *columns.fields(df, columns.by), *wholes([time]), *answered, *doubles(keyed.names),
         *wholes(["n_late", "n_duplicate"]),
     ])  # fmt: skip
-    grouped = _numbers(df, columns, times).groupBy(*columns.by)
-    found = _apply(grouped, series, schema, operator, _milliseconds(forget_after))
+    timeout = _milliseconds(forget_after)
+    found = _numbers(df, columns, times).groupBy(*columns.by).transformWithStateInPandas(
+        KeyProcessor(series, timeout), schema, outputMode="Append",
+        timeMode="None" if timeout is None else "ProcessingTime",
+    )  # fmt: skip
     return found.withColumn(time, times.restored(time))
-
-
-def _apply(grouped: Any, series: SeriesOfKey, schema: StructType, operator: Operator, timeout: int | None) -> DataFrame:
-    """Apply one of Spark's operators to the keys; `timeout` is in milliseconds."""
-    if operator == "transformWithState":
-        mode = "None" if timeout is None else "ProcessingTime"
-        transformed: DataFrame = grouped.transformWithStateInPandas(
-            KeyProcessor(series, timeout), schema, outputMode="Append", timeMode=mode
-        )
-        return transformed
-    kind = GroupStateTimeout.NoTimeout if timeout is None else GroupStateTimeout.ProcessingTimeTimeout
-    applied: DataFrame = grouped.applyInPandasWithState(
-        KeyFunction(series, timeout).__call__, schema, STATE, "append", kind
-    )
-    return applied
 
 
 def _numbers(df: DataFrame, columns: GroupColumns, times: TimeColumn) -> DataFrame:
@@ -151,17 +132,15 @@ def _template(forecaster: dict[str, Any], columns: GroupColumns, times: TimeColu
     return template._with_period(None if freq is None else times.periods(freq))
 
 
-def _check_operator(df: DataFrame, operator: object) -> None:
-    if not isinstance(operator, str) or operator not in get_args(Operator):
-        known = " or ".join(map(repr, get_args(Operator)))
-        raise ParameterError(f"operator is {shown(operator)}, but must be {known}.")
+def _check_stream(df: DataFrame) -> None:
+    """Refuse a table, and a stream whose state store `transformWithState` does not take."""
     if not df.isStreaming:
         raise ParameterError("df is no stream: read it with spark.readStream, or use forecast_groups for a table.")
     provider = df.sparkSession.conf.get(PROVIDER)
-    if operator == "transformWithState" and provider != ROCKSDB:
+    if provider != ROCKSDB:
         raise ParameterError(
             f"the state store is {provider}, but transformWithState needs RocksDB; set it before the query starts: "
-            f'spark.conf.set("{PROVIDER}", "{ROCKSDB}"); or pass operator="applyInPandasWithState".'
+            f'spark.conf.set("{PROVIDER}", "{ROCKSDB}").'
         )
 
 
