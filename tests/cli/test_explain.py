@@ -32,7 +32,7 @@ def test_a_shop_is_back_tested(sales: Path, tmp_path: Path) -> None:
     out = tmp_path / "scores.csv"
     done = run("evaluate", sales, *COLUMNS, "--horizon", 7, "--every", 14, "--models", "auto,snaive", "--out", out)
     assert done.returncode == 0, done.stderr
-    scores = pd.read_csv(out).pivot(index="series", columns="model", values="crps")
+    scores = pd.read_csv(out).pivot(index="product", columns="model", values="crps")
     assert len(scores) == 30
     assert scores["auto"].mean() < 0.8 * scores["snaive"].mean()
 

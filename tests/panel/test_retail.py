@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adabypass import Forecaster, evaluate_frame, explain, forecast, plots
+from adabypass import Forecaster, evaluate, explain, forecast, plots
 from tests.retail import HOLIDAY, HOLIDAYS, HORIZON, PROMOTION, RARE, WEEK, retail
 
 SHOP = retail()
@@ -26,7 +26,7 @@ def test_every_product_is_forecast_with_its_promotions_to_come() -> None:
 
 
 def test_every_product_is_scored() -> None:
-    scores = evaluate_frame(SHOP.frame, Forecaster(), horizon=7, every=14, **COLUMNS)
+    scores = evaluate(SHOP.frame, Forecaster(), horizon=7, every=14, **COLUMNS).to_frame()
     assert scores["product"].nunique() == 30
     assert (scores["n_scored"] > 0).all()
 
