@@ -74,7 +74,7 @@ def test_the_readme_s_code_has_types(tmp_path: Path) -> None:
         "--strict",
         "--ignore-missing-imports",
         "--cache-dir",
-        str(ROOT / ".mypy_cache"),
+        str(ROOT / "build" / "mypy-readme"),
     ]
     command += ["--config-file", os.devnull, "--disable-error-code", "import-untyped", str(tmp_path / "readme.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

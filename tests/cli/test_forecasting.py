@@ -127,15 +127,15 @@ def test_a_constant_target_is_forecast(tmp_path: Path) -> None:
 
 def test_models_are_compared(nile: Path, tmp_path: Path) -> None:
     out = tmp_path / "scores.csv"
-    done = run("evaluate", str(nile), "--target", "level", "--models", "auto,skf,pa", "--out", str(out))
+    done = run("evaluate", str(nile), "--target", "level", "--models", "lag,skf,pa", "--out", str(out))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].rstrip() == (
         "one step ahead: 643 of 662 forecasts scored; 19 skipped (made from fewer than 20 observations)"
     )
-    assert [line.split()[0] for line in lines[1:]] == ["model", "auto", "skf", "pa"]
+    assert [line.split()[0] for line in lines[1:]] == ["model", "lag", "skf", "pa"]
     assert "p = " in lines[3]
-    assert read_table(out).text("model") == ["auto", "skf", "pa"]
+    assert read_table(out).text("model") == ["lag", "skf", "pa"]
     assert run("evaluate", str(nile), "--models", "auto,nope").returncode == 2
 
 
