@@ -391,11 +391,11 @@ class Forecaster(Savable):
         >>> from adabypass import load_dataset
         >>> months = np.arange("2014-01", "2024-01", dtype="M8[M]")
         >>> forecaster = Forecaster(period=12)
-        >>> forecaster.learn(100.0 + 20.0 * np.cos(np.arange(120) * np.pi / 6))
+        >>> forecaster.learn(20.0 * np.cos(np.arange(120) * np.pi / 6))
         >>> found = forecaster.explain(6, time=months)
         >>> january = found.seasons["season_year"].positions.index("January")
-        >>> found.seasons["season_year"].effect.median[january].round(1)
-        20.0
+        >>> round(found.seasons["season_year"].effect.median[january])
+        20
         >>> list(found.contributions.columns())
         ['ds', 'y', 'mean', 'level', 'slope', 'season_year', 'other']
         """
