@@ -81,9 +81,9 @@ cdef class Runner:
     def predict(self, inputs):
         """Return the forecast of the next observation, or None if none can be made yet."""
         self.read(inputs)
-        record = self.new_record()      # which runs no Python code
         if not self.forecast_read():
             return None
+        record = self.new_record()      # which runs no Python code
         if record is not None:
             self.describe(<double*>cnp.PyArray_DATA(record))
         return self.make(self.seen.mean, self.seen.var, record)
@@ -103,10 +103,10 @@ cdef class Runner:
         cdef bint could
         self.read_and_prepare(inputs, target)
         check_idle(self.state)
-        record = self.new_record()      # which runs no Python code
         could = self.forecast_read()
+        record = self.new_record() if could else None       # which runs no Python code
         mean, var = self.seen.mean, self.seen.var
-        if could and record is not None:
+        if record is not None:
             self.describe(<double*>cnp.PyArray_DATA(record))
         self.is_current = False
         self.learn(target)
@@ -129,18 +129,18 @@ cdef class Runner:
         weights : array (n, 2 * n_features), or with no rows
             Mean and variance of the weights after each y.
         records : array (n, n_record), or with no rows
-            The forecasts: distributions/record.pyx. If none can speak of the log or the root of y, without what would.
+            The forecasts: distributions/record.pyx. If none can be of the log or the root of y, without these parts.
         """
         cdef Py_ssize_t t = 0, stop, first = 0, n = y.shape[0]
-        cdef bint may_mix
+        cdef Py_ssize_t n_record
         self.open_stream(inputs, n)
-        may_mix = n > 0 and self.may_mix(&y[0], n)
-        keep_records = keep_records and self.n_record > 0
+        n_record = self.record_size(y) if keep_records else 0
+        keep_records = n_record > 0
         kept = np.empty((n, 2 + self.n_head))
         kept_weights = np.empty((n if keep_weights else 0, 2 * self.n_features))
-        kept_records = np.empty((n if keep_records else 0, self.n_record if may_mix else self.n_own))
+        kept_records = np.empty((n if keep_records else 0, n_record))
         cdef double[:, ::1] history = kept, weights = kept_weights, records = kept_records
-        self.is_current, self.newest.is_plain = False, not may_mix
+        self.is_current, self.newest.is_plain = False, n_record < self.n_record
         while t < n:
             stop = min(t + rows_between_signals(self.step_size), n)
             with nogil:
@@ -165,7 +165,7 @@ cdef class Runner:
                     t += 1
             PyErr_CheckSignals()
         self.flush()
-        self.stream = None
+        self.stream, self.newest.is_plain = None, False
         return first, kept[first:], kept_weights[first:], kept_records[first:]
 
     cdef int read(self, object inputs) except -1:
@@ -216,7 +216,7 @@ cdef class Runner:
         return False
 
     cdef void describe(self, double* record) noexcept nogil:
-        """Write the newest forecast to a record of n_record numbers, or n_own if it cannot be mixed."""
+        """Write the newest forecast to a record: of n_record numbers, or in a run of as many as `record_size` says."""
 
     cdef void learn(self, double y) noexcept nogil:
         """Learn from `y`, after `forecast`; nan is a missing observation."""
@@ -227,9 +227,9 @@ cdef class Runner:
     cdef void flush(self) noexcept nogil:
         """Make the updates that are pending, so that the row holds all that was learned."""
 
-    cdef bint may_mix(self, const double* y, Py_ssize_t n) noexcept nogil:
-        """Whether the forecast of any of n observations, or of the one after them, may speak of the log or the root."""
-        return True
+    cdef Py_ssize_t record_size(self, y) except -1:
+        """Return the size of the records of a run over `y`: all of them have one."""
+        return self.n_record
 
     cdef MultistepForecaster new_multistep(self, Py_ssize_t n_steps):
         """Return the scratch memory of a forecast of n_steps; None if it is not possible."""
@@ -254,18 +254,12 @@ cdef class Runner:
         self.kernel, self.factory = kernel, ForecastFactory(spec, kernel.describe != NULL)
         self.constants = np.array(spec.constants(), dtype=np.float64)
         self.n_record, self.n_components, self.n_head = spec.n_record, spec.n_components, spec.n_head
-        self.n_own = self.n_record if spec.record_layout is None else spec.record_layout.n_own
         self.log_score_at = spec.log_score_at
         return 0
 
     cdef object new_record(self):
-        """Return an empty record for the next forecast; None if mean and variance say it all."""
-        cdef bint may_mix
-        if self.n_record == 0:
-            return None
-        may_mix = self.may_mix(NULL, 0)
-        self.newest.is_plain = not may_mix
-        return cnp.PyArray_SimpleNew(1, &self.n_record if may_mix else &self.n_own, cnp.NPY_FLOAT64)
+        """Return an empty record for the newest forecast; None if mean and variance say it all."""
+        return None if self.n_record == 0 else cnp.PyArray_SimpleNew(1, &self.n_record, cnp.NPY_FLOAT64)
 
     cdef object make(self, double mean, double var, object record):
         """Return the forecast that the kernel's numbers amount to."""
@@ -327,6 +321,7 @@ cdef class DenseRunner(Runner):
         self.use_row(spec, row, spec.row_size(n_features), spec.aligned_at(n_features))
         self.use_kernel(kernel, spec)
         self.n_inputs = self.n_features = n_features
+        self.n_own = 0 if spec.record_layout is None else spec.record_layout.n_own
         self.check = _check_features
         n_waiting = 2 * N_MATRICES * n_features if n_features >= POSTPONE_FROM else 0
         self.memory = <double*>malloc(
@@ -365,8 +360,15 @@ cdef class DenseRunner(Runner):
     cdef void flush(self) noexcept nogil:
         flush_updates(&self.newest)
 
-    cdef bint may_mix(self, const double* y, Py_ssize_t n) noexcept nogil:
-        return self.kernel.may_mix != NULL and self.kernel.may_mix(&self.newest, y, n)
+    cdef object new_record(self):
+        """Return an empty record, without the parts of the log and the root of y if the newest forecast has none."""
+        if self.n_record == 0:
+            return None
+        self.newest.is_plain = not self.newest.is_mixed
+        return cnp.PyArray_SimpleNew(1, &self.n_own if self.newest.is_plain else &self.n_record, cnp.NPY_FLOAT64)
+
+    cdef Py_ssize_t record_size(self, y) except -1:
+        return self.spec.record_size(self.row, self.n_features, np.asarray(y))
 
 
 def _check_features(x, n):
@@ -408,8 +410,7 @@ cdef class ForecastFactory:
             raise ValueError("a kernel describes the forecasts that its spec keeps as records, and no others")
         self.forecast_type = spec.forecast_type
         self.predictive = spec.predictive
-        self.record_layout = spec.record_layout
-        self.n_record = spec.n_record
+        self.record_layout, self.n_record = spec.record_layout, spec.n_record
         if self.record_layout is not None:
             self.own_layout = self.record_layout.own
 

@@ -120,8 +120,6 @@ ctypedef void (*Learn)(StepContext* step, double y) noexcept nogil
 ctypedef void (*Weights)(const StepContext* step, WeightsView* out) noexcept nogil      # of every component
 ctypedef void (*Describe)(StepContext* step, double base, double* record) noexcept nogil  # distributions/record.pxd
 ctypedef void (*ExportMixture)(StepContext* step, LinearMixture* out) noexcept nogil   # many steps ahead
-# Whether the forecast of any of these observations, or of the one after them, may be mixed: see `StepContext.is_mixed`.
-ctypedef bint (*MayMix)(StepContext* step, const double* y, Py_ssize_t n) noexcept nogil
 ctypedef void (*Weigh)(StepContext* step, double* mean, double* var) noexcept nogil
 
 
@@ -132,14 +130,13 @@ cdef class Kernel:
     cdef Describe describe      # NULL unless the forecast is a mixture
     cdef ExportMixture export_mixture
     cdef Weigh weigh            # NULL unless the forecast is a mixture
-    cdef MayMix may_mix         # whether a forecast may yet be mixed; NULL if it never is
     cdef bint scale_up          # whether tiny features are scaled as well as huge ones
     cdef bint learns_extra      # whether `extra` goes into what is learned (K.12), not only into the forecast
 
     @staticmethod
     cdef Kernel of(
         Forecast forecast, Learn learn, Weights weights, ExportMixture export_mixture, bint scale_up=*,
-        bint learns_extra=*, Describe describe=*, Weigh weigh=*, MayMix may_mix=*,
+        bint learns_extra=*, Describe describe=*, Weigh weigh=*,
     )
 
 

@@ -25,7 +25,6 @@ cdef class Kernel:
     cdef Kernel of(
         Forecast forecast, Learn learn, Weights weights, ExportMixture export_mixture, bint scale_up=False,
         bint learns_extra=False, Describe describe=NULL, Weigh weigh=NULL,
-        MayMix may_mix=NULL,
     ):
         cdef Kernel kernel = Kernel.__new__(Kernel)
         kernel.forecast = forecast
@@ -34,7 +33,6 @@ cdef class Kernel:
         kernel.export_mixture = export_mixture
         kernel.describe = describe
         kernel.weigh = weigh
-        kernel.may_mix = may_mix
         kernel.scale_up = scale_up
         kernel.learns_extra = learns_extra
         return kernel

@@ -47,7 +47,6 @@ cdef class StructureRunner(Runner):
         cdef StructureBank* bank = &self.bank
         self.use_row(spec, row, spec.row_size, None)
         self.n_inputs, self.n_record = spec.n_exog, spec.n_record
-        self.n_own = self.n_record
         self.settings, self.lags, self.priors = spec.settings, spec.lags, spec.lag_priors
         self.waves = spec.waves
         bank.n_structures, bank.n_exog, bank.n_season = len(spec.structures), spec.n_exog, spec.n_season

@@ -225,6 +225,19 @@ class AutoBypassSpec(Constants, Sequences, Spec):
         transformed = self.transformed.record_layout if self.is_transformed else None
         return get_record_layout(self.families, self.n_walks, transformed)
 
+    def record_size(self, row: Floats, n_features: int, y: Floats) -> int:
+        """Return the size of the records of a run over `y`: half of it if no forecast can be of the log or the root.
+
+        These are in a forecast after a warm-up in which all values are positive.
+        """
+        layout, n_left = self.record_layout, 0
+        if not self.is_transformed or self.view(row, "target_unit", n_features)[0] < 0:
+            return layout.n_own
+        if self.layout.scalar(row, "phase") != Phase.SETTLED:
+            n_left = self.n_warm_up - int(self.layout.scalar(row, "n_warm"))
+        first = y[~np.isnan(y)][:n_left]
+        return layout.size if len(first) == n_left and (first > 0).all() else layout.n_own
+
     def start(self) -> dict[str, float]:
         return {}
 

@@ -113,6 +113,10 @@ class Spec(ABC):
         """Size of the record of a forecast, without its mean and variance."""
         return self.record_layout.size if self.record_layout is not None else 0
 
+    def record_size(self, row: Floats, n_features: int, y: Floats) -> int:
+        """Return the size of the records of forecasts that a run over `y` keeps, once the row is this one."""
+        return self.n_record
+
     def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
         """Return the forecast, or the forecasts, from the numbers that the kernel computed.
 
