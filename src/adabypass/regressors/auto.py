@@ -6,7 +6,7 @@ import numpy as np
 
 from adabypass.distributions.predictive import Mixture
 from adabypass.errors import NotReadyError, ParameterError
-from adabypass.kernels import auto_bypass
+from adabypass.kernels.auto_bypass import KERNEL
 from adabypass.numerics.read_only import ReadOnly
 from adabypass.regressors.base import Regressor, Weights
 from adabypass.state import bank_belief
@@ -65,7 +65,7 @@ class AutoBypass(Regressor):
     (array([ 3.1, -2. ]), 1000)
     """
 
-    _kernel = auto_bypass.KERNEL
+    _kernel = KERNEL
     _spec_type = AutoBypassSpec
     _spec: AutoBypassSpec
 

@@ -1,4 +1,4 @@
-"""The paper's models: passive-aggressive regression, SKF, BYPASS and ADA-BYPASS."""
+"""The paper's models: passive-aggressive regression, SKF, BYPASS and ADA-BYPASS; and BYPASS with exact evidence."""
 
 from collections.abc import Sequence
 from math import isnan
@@ -6,15 +6,26 @@ from math import isnan
 import numpy as np
 
 from adabypass.errors import ParameterError
-from adabypass.kernels import bypass, kalman, passive_aggressive
+from adabypass.kernels import bypass
+from adabypass.kernels.evidence_filter import KERNEL as EVIDENCE_FILTER
+from adabypass.kernels.kalman import KERNEL as KALMAN
+from adabypass.kernels.passive_aggressive import KERNEL as PASSIVE_AGGRESSIVE
 from adabypass.kernels.step import Kernel
+from adabypass.numerics.noise import Family
 from adabypass.reference import bound
 from adabypass.reference import bypass as reference
 from adabypass.reference.linear_gaussian import Weights
 from adabypass.regressors.base import Regressor
 from adabypass.state.covariance import Covariance
 from adabypass.state.linear_mixture import LinearMixture, single
-from adabypass.state.paper import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
+from adabypass.state.paper import (
+    AdaBypassSpec,
+    BypassSpec,
+    EvidenceBypassSpec,
+    PassiveAggressiveSpec,
+    SequentialKalmanSpec,
+    Variant,
+)
 from adabypass.state.spec import Spec
 from adabypass.validation import check_features, check_target
 
@@ -43,7 +54,7 @@ class PassiveAggressive(Regressor):
     Point(mean=5)
     """
 
-    _kernel = passive_aggressive.KERNEL
+    _kernel = PASSIVE_AGGRESSIVE
     _spec_type = PassiveAggressiveSpec
 
     def __init__(
@@ -84,7 +95,7 @@ class SequentialKalman(Regressor):
     array([0.  , 2.67, 2.87])
     """
 
-    _kernel = kalman.KERNEL
+    _kernel = KALMAN
     _spec_type = SequentialKalmanSpec
 
     def __init__(
@@ -232,6 +243,53 @@ class AdaBypass(Regressor):
 
     def linear_mixture(self) -> LinearMixture:
         return _variational(self)
+
+
+class EvidenceBypass(Regressor):
+    """The model of BYPASS with a noise scale, its evidence exact: no variational approximation, no inner iteration.
+
+    Parameters
+    ----------
+    drift : number from 0
+        Variance of a step of the weights' random walk, in units of `noise_scale` squared.
+    noise_scale : number above 0
+        Scale of the noise's tails, in the units of y.
+    epsilon : number above 0
+        Half-width of the noise's flat top, in units of `noise_scale`.
+    prior_var : number above 0
+        Variance of the weights before anything is seen.
+    covariance, n_features
+        As of `SequentialKalman`.
+
+    Examples
+    --------
+    >>> model = EvidenceBypass(noise_scale=0.1, epsilon=0.5)
+    >>> trace = model.run([[1.0], [1.0], [1.0]], [3.0, 3.1, 2.9])
+    >>> trace.mean.round(2)
+    array([0.  , 2.93, 3.04])
+    """
+
+    _kernel = EVIDENCE_FILTER
+    _spec_type = EvidenceBypassSpec
+    _spec: EvidenceBypassSpec
+
+    def __init__(
+        self,
+        drift: float = 1e-3,
+        noise_scale: float = 1.0,
+        epsilon: float = 1.25,
+        *,
+        prior_var: float = 1.0,
+        covariance: Covariance = "auto",
+        n_features: int | None = None,
+    ) -> None:
+        super().__init__(EvidenceBypassSpec(drift, noise_scale, epsilon, prior_var, covariance=covariance), n_features)
+
+    def linear_mixture(self) -> LinearMixture:
+        mean, cov = self._full_weights()
+        spec = self._spec
+        drift_var = spec.drift * spec.noise_scale**2
+        return single(mean, cov, drift_var, spec.noise_scale, family=Family.INSENSITIVE, epsilon=spec.epsilon)
 
 
 def _lower_bound(model: Bypass | AdaBypass, x: object, y: object) -> float:
