@@ -30,7 +30,6 @@ from adabypass.state.bank_table cimport (
 )
 
 from adabypass.numerics import limits
-from adabypass.state.covariance import MAX_EXPLAINED
 
 cdef double LARGE_FEATURE = limits.LARGE_FEATURE
 cdef double RESOLUTION = limits.RESOLUTION
@@ -262,7 +261,7 @@ cdef Limits LIMITS = Limits(
     max_log_noise_scale=limits.MAX_LOG_NOISE_SCALE,
     resolution=limits.RESOLUTION,
     rounding=limits.ROUNDING,
-    max_explained=MAX_EXPLAINED,
+    max_explained=limits.MAX_EXPLAINED,
     max_spread=limits.MAX_SPREAD,
 )
 

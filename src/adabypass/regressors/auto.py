@@ -11,8 +11,8 @@ from adabypass.numerics.read_only import ReadOnly
 from adabypass.regressors.base import Regressor, Weights
 from adabypass.state import bank_belief
 from adabypass.state.bank import AutoBypassSpec, Transform
-from adabypass.state.covariance import Covariance
 from adabypass.state.linear_mixture import LinearMixture
+from adabypass.state.spec import Covariance
 from adabypass.validation import Floats
 
 

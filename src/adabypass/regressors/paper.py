@@ -16,7 +16,6 @@ from adabypass.reference import bound
 from adabypass.reference import bypass as reference
 from adabypass.reference.linear_gaussian import Weights
 from adabypass.regressors.base import Regressor
-from adabypass.state.covariance import Covariance
 from adabypass.state.linear_mixture import LinearMixture, single
 from adabypass.state.paper import (
     AdaBypassSpec,
@@ -26,7 +25,7 @@ from adabypass.state.paper import (
     SequentialKalmanSpec,
     Variant,
 )
-from adabypass.state.spec import Spec
+from adabypass.state.spec import Covariance, Spec
 from adabypass.validation import check_features, check_target
 
 

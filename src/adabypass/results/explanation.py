@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adabypass.data import Column, ZonedTimes, frames
+from adabypass.data import Column, frames
 from adabypass.data.cells import Array
 from adabypass.data.text import printable
 from adabypass.results.columns import interval_names
@@ -193,14 +193,6 @@ class Explanation(NamedTuple):
         rows = [f"{share:>6.1%}  {name}" for name, share in list(self.shares.items())[:MAX_SHARES]]
         more = len(self.shares) - len(rows)
         return ["carried by", *rows, *([f"        and {more} more"] if more > 0 else [])]
-
-
-def local_times(column: Column) -> Array:
-    """Return times with a zone as its local time; others as they are."""
-    if not isinstance(column, ZonedTimes):
-        return column
-    local: Array = column.utc + column.offsets
-    return local
 
 
 def _in_words(estimate: Estimate, percent: str = "", sign: str = "") -> str:

@@ -16,9 +16,11 @@ from adabypass.state.bank_design import (
     NOISE_MODELS,
     TRANSFORMED_NOISE_MODELS,
     NoiseModel,
+    check_shares,
     families,
     filters,
     n_flexible,
+    shared,
 )
 from adabypass.state.bank_layout import (
     BANK_LAYOUT,
@@ -29,11 +31,9 @@ from adabypass.state.bank_layout import (
     TRANSFORMED,
     TRANSFORMED_LAYOUT,
 )
-from adabypass.state.bank_shares import check_shares, shared
 from adabypass.state.bank_table import Constants, Dimensions, Links, Phase, SeasonSum, Sequences, Setting, entries
-from adabypass.state.covariance import Covariance, check_covariance
 from adabypass.state.layout import LINE, Layout, pack, triangle
-from adabypass.state.spec import Spec
+from adabypass.state.spec import Covariance, Spec, check_covariance
 from adabypass.validation import Floats, check_int, shown
 
 MAX_PERIOD = 100_000
