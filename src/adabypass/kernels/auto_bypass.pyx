@@ -11,7 +11,7 @@ from adabypass.distributions.component cimport IDENTITY, LOG, N_TARGETS, ROOT, h
 from adabypass.distributions.families cimport back_moments
 from adabypass.distributions.record cimport ABSENT, RecordFields, open_record
 from adabypass.kernels.bank cimport (
-    describe_bank, export_mixture, forecast_bank, learn_bank, open_bank, setting, weigh, weights,
+    describe_bank, export_mixture, forecast_bank, learn_bank, mixture_weights, open_bank, setting, weights,
 )
 from adabypass.kernels.covariance cimport FULL
 from adabypass.kernels.step cimport Kernel, MAX_VALUE, LINE, StepContext, saturate
@@ -355,5 +355,6 @@ cdef void scale_record(const Targets* targets, int target, double* record) noexc
 
 
 KERNEL = Kernel.of(
-    forecast, learn, weights, export_mixture, scale_up=False, learns_extra=True, describe=describe, weigh=weigh,
+    forecast, learn, weights, export_mixture, scale_up=False, learns_extra=True, describe=describe,
+    mixture_weights=mixture_weights,
 )

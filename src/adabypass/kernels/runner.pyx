@@ -216,7 +216,7 @@ cdef class Runner:
         return False
 
     cdef void describe(self, double* record) noexcept nogil:
-        """Write the newest forecast to a record: of n_record numbers, or in a run of as many as `record_size` says."""
+        """Write the newest forecast to a record of n_record numbers, or in a run of `record_size(y)`."""
 
     cdef void learn(self, double y) noexcept nogil:
         """Learn from `y`, after `forecast`; nan is a missing observation."""
@@ -317,7 +317,7 @@ cdef class DenseRunner(Runner):
     def __cinit__(self, Kernel kernel not None, spec, cnp.ndarray row not None, Py_ssize_t n_features):
         cdef Py_ssize_t i, n_waiting
         if n_features < 1:
-            raise TypeError("a row is for at least one feature")
+            raise TypeError("n_features is less than 1, but a row needs at least one feature")
         self.use_row(spec, row, spec.row_size(n_features), spec.aligned_at(n_features))
         self.use_kernel(kernel, spec)
         self.n_inputs = self.n_features = n_features
@@ -380,8 +380,8 @@ cdef void write_weights(Kernel kernel, StepContext* step, double* out) noexcept 
     """Write mean and variance of the weights, in the user's units."""
     cdef WeightsView linear
     cdef Py_ssize_t i
-    if kernel.weigh != NULL:
-        kernel.weigh(step, out, out + step.n)
+    if kernel.mixture_weights != NULL:
+        kernel.mixture_weights(step, out, out + step.n)
         return
     kernel.weights(step, &linear)
     for i in range(step.n):

@@ -43,8 +43,8 @@ cdef double MAX_SURPRISE = structures.MAX_SURPRISE
 cdef double MIN_POSITIVE = 1e-300
 cdef double MIN_SHARE = design_of.MIN_SHARE
 cdef enum:
-    RATIO = 8           # of a horizon to the one before, as in design, checked below
-    MAX_GROUPS = 16    # of any bank, checked below
+    RATIO = 8           # ratio of a horizon to the one before; asserted below to be that of the spec
+    MAX_GROUPS = 16     # maximum number of drift groups of a bank; asserted below
 
 assert max(1 + max(AutoBypassSpec(each).drift_groups) for each in (False, True)) <= MAX_GROUPS
 assert design_of.HORIZONS == tuple(RATIO ** (j + 1) for j in range(len(design_of.HORIZONS)))

@@ -112,7 +112,40 @@ class SequentialKalman(Regressor):
         return single(mean, cov, self.parameters["drift_var"], self.parameters["noise_var"] ** 0.5)
 
 
-class Bypass(Regressor):
+class VariationalBypass(Regressor):
+    """Base class of BYPASS and ADA-BYPASS: the variational bound, and the belief many steps ahead."""
+
+    _spec: BypassSpec
+
+    def lower_bound(self, x: object, y: object) -> float:
+        """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
+
+        Equation (C.34) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
+        nothing is learned.
+        """
+        spec, learned, (mean, cov) = self._spec, self.parameters, self.weights
+        if cov is None:
+            raise ParameterError(
+                "the variational bound needs a full covariance; make the model with covariance='full'."
+            )
+        features, target = check_features(x, len(mean)), check_target(y)
+        if isnan(target):
+            raise ParameterError("y is nan, but the bound is that of an observation; pass a number.")
+        seen = reference.sweep_inputs(Weights(mean, cov), features, target)
+        omega = reference.Omega(*(learned[name] for name in reference.Omega._fields))
+        theta = reference.Theta(*(learned[name] for name in reference.Theta._fields))
+        theta = reference.solve(theta, omega, seen, spec.max_sweeps, spec.tol, spec.corrections)
+        return bound.lower_bound(bound.factors(theta, omega, seen, spec.corrections), omega, seen)
+
+    def linear_mixture(self) -> LinearMixture:
+        """Return the belief of BYPASS: Gaussian noise of the mean and precision that were last inferred."""
+        mean, cov = self._full_weights()
+        learned = self.parameters
+        noise_scale = learned["noise_prec"] ** -0.5
+        return single(mean, cov, 1.0 / learned["drift_prec"], noise_scale, noise_mean=learned["noise_mean"])
+
+
+class Bypass(VariationalBypass):
     """BYPASS, the paper's Algorithm 1: drifting weights, insensitive noise, online variational inference.
 
     Parameters
@@ -163,19 +196,8 @@ class Bypass(Regressor):
         is_corrected = isinstance(spec, BypassSpec) and spec.corrections
         return bypass.CORRECTED_BYPASS if is_corrected else bypass.BYPASS
 
-    def lower_bound(self, x: object, y: object) -> float:
-        """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
 
-        Equation (C.34) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
-        nothing is learned.
-        """
-        return _lower_bound(self, x, y)
-
-    def linear_mixture(self) -> LinearMixture:
-        return _variational(self)
-
-
-class AdaBypass(Regressor):
+class AdaBypass(VariationalBypass):
     """ADA-BYPASS, the paper's Algorithm 2: BYPASS whose hyperparameters move with its errors.
 
     Parameters
@@ -185,7 +207,7 @@ class AdaBypass(Regressor):
     aggressiveness : number from 0
         How far an observation moves them; 0 leaves them where they are.
     omega_min : number above 0
-        The least value each of them may take.
+        Minimum of each of them.
     max_sweeps, tol, n_features
         As in `Bypass`.
     corrections : list of "E1", "E2", "E3", "E4", "E5", "E8"
@@ -231,17 +253,6 @@ class AdaBypass(Regressor):
         if not (isinstance(spec, AdaBypassSpec) and spec.corrections):
             return bypass.ADA_BYPASS
         return bypass.EXACT_ADA_BYPASS if spec.is_exact else bypass.CORRECTED_ADA_BYPASS
-
-    def lower_bound(self, x: object, y: object) -> float:
-        """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
-
-        Equation (C.34) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
-        nothing is learned.
-        """
-        return _lower_bound(self, x, y)
-
-    def linear_mixture(self) -> LinearMixture:
-        return _variational(self)
 
 
 class EvidenceBypass(Regressor):
@@ -289,27 +300,3 @@ class EvidenceBypass(Regressor):
         spec = self._spec
         drift_var = spec.drift * spec.noise_scale**2
         return single(mean, cov, drift_var, spec.noise_scale, family=Family.INSENSITIVE, epsilon=spec.epsilon)
-
-
-def _lower_bound(model: Bypass | AdaBypass, x: object, y: object) -> float:
-    """Return the bound (C.34) of the step that `y` at `x` would be."""
-    spec, learned, (mean, cov) = model._spec, model.parameters, model.weights
-    assert isinstance(spec, BypassSpec)
-    if cov is None:
-        raise ParameterError("the variational bound needs a full covariance; make the model with covariance='full'.")
-    features, target = check_features(x, len(mean)), check_target(y)
-    if isnan(target):
-        raise ParameterError("y is nan, but the bound is that of an observation; pass a number.")
-    seen = reference.sweep_inputs(Weights(mean, cov), features, target)
-    omega = reference.Omega(*(learned[name] for name in reference.Omega._fields))
-    theta = reference.Theta(*(learned[name] for name in reference.Theta._fields))
-    theta = reference.solve(theta, omega, seen, spec.max_sweeps, spec.tol, spec.corrections)
-    return bound.lower_bound(bound.factors(theta, omega, seen, spec.corrections), omega, seen)
-
-
-def _variational(model: Bypass | AdaBypass) -> LinearMixture:
-    """Return what BYPASS believes: Gaussian noise of the mean and precision that were last inferred."""
-    mean, cov = model._full_weights()
-    learned = model.parameters
-    noise_scale = learned["noise_prec"] ** -0.5
-    return single(mean, cov, 1.0 / learned["drift_prec"], noise_scale, noise_mean=learned["noise_mean"])

@@ -60,14 +60,14 @@ class Contributions(NamedTuple):
     """The times as tables show them, with their zone."""
     time_name: str
     y: Floats
-    """What was observed; nan where nothing was, and ahead."""
+    """The observations; nan where one is missing, and at future times."""
     mean: Floats
-    """Of the forecast ahead; of the past, what structures without lags say when all data are known."""
+    """Mean of the forecast at future times; at past times, the mean of structures without lags, given all data."""
     parts: dict[str, Floats]
     """`level`, `slope` (since the last observation), `season_...`, exogenous columns; `zeros`, where 0 has a
     probability of its own; `other`, what lags, bounds and AutoBypass models add to the forecast."""
     n_ahead: int
-    """How many times, at the end, are ahead."""
+    """Number of future times, which come last."""
 
     def columns(self) -> dict[str, Column]:
         """Return the columns of a table, by name."""
