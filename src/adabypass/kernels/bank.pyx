@@ -280,7 +280,7 @@ cdef void measure_bank(
 
 
 cdef void open_bank(const StepContext* step, Bank* bank) noexcept nogil:
-    """Find everything of the bank whose row, constants and scratch memory a step has."""
+    """Fill `bank` with pointers into the row, constants and scratch memory of a step."""
     measure_bank(bank, step.constants, step.n, step.covariance)
     lay_row(bank, step.row)
     lay_scratch(bank, step.scratch)

@@ -41,7 +41,7 @@ cnp.import_array()
 
 cdef enum:
     BETWEEN_SIGNALS = 1048576       # numbers to go through between two checks for Ctrl-C
-    STEP_OVERHEAD = 256             # numbers that a step costs besides those that it goes through
+    STEP_OVERHEAD = 256             # constant cost of a step, in numbers to go through
     POSTPONE_FROM = 32              # features; below it a matrix is never far from the processor
     EXACT = 1 << 53                 # whole numbers up to this one are float64 numbers
 
@@ -466,16 +466,16 @@ cdef class RunGuard:
         return answer
 
     def meet(self, model, choose, act, bint changes=True):
-        """Act on the runner that `choose` makes of the model's; a new one is kept, once `act` has succeeded.
+        """Call `act` with the runner that `choose` returns for the model; a new runner is kept once `act` has succeeded.
 
-        If another thread was faster, both are called again, with the runner that this one has left.
+        If another thread has changed the runner meanwhile, both are called again with that one.
 
         Parameters
         ----------
         choose : function
-            Of the model's runner, or None; returns the same runner, or a new one, if that has not learned anything.
+            Takes the model's runner, or None; returns the same runner, or a new one if that has learned nothing.
         act : function
-            Of that runner; returns the answer.
+            Takes that runner; returns the answer.
         changes : bool
             Whether `act` changes the runner: then it is refused while a first run is under way.
         """
@@ -488,7 +488,7 @@ cdef class RunGuard:
                 return answer
 
     cdef bint _keep(self, model, Runner before, Runner after, bint changes) except -1:
-        """Let a new runner be the model's; return whether it is, or need not be."""
+        """Set a new runner of the model; return False if that failed because the model has changed."""
         if self.is_running:
             check_idle(RUNNING if changes else IDLE)
             return True             # a forecast as of before the run, which decides what the model will be
@@ -500,7 +500,7 @@ cdef class RunGuard:
         return True
 
     def put(self, model, runner):
-        """Let another runner, or None, be the model's, unless a run is under way."""
+        """Set the runner of the model, or None; refused while a run is under way."""
         check_idle(RUNNING if self.is_running else IDLE)
         model._runner = runner
 

@@ -23,7 +23,7 @@ from adabypass.validation import Floats, check_flag, check_int, check_target
 
 MAX_FEATURES = inputs.MAX_FEATURES
 DENSE = frozenset({np.ndarray, list, tuple, float, int})
-"""Types of features that are certainly not sparse: nothing else has to be asked of these."""
+"""Types of features that are never sparse, so that nothing else has to be checked."""
 
 
 class Weights(NamedTuple):
