@@ -466,7 +466,7 @@ cdef class RunGuard:
         return answer
 
     def meet(self, model, choose, act, bint changes=True):
-        """Call `act` with the runner that `choose` returns for the model; a new runner is kept once `act` has succeeded.
+        """Call `act` with the runner that `choose` returns; a new runner is kept once `act` has succeeded.
 
         If another thread has changed the runner meanwhile, both are called again with that one.
 
