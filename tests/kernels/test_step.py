@@ -4,15 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from adabypass.kernels.evidence_filter import KERNEL as EVIDENCE_FILTER
-from adabypass.kernels.kalman import KERNEL as KALMAN
-from adabypass.kernels.passive_aggressive import KERNEL as PASSIVE_AGGRESSIVE
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
 from adabypass.distributions.predictive import Predictive
 from adabypass.kernels import bypass as bypass_kernel
+from adabypass.kernels.evidence_filter import KERNEL as EVIDENCE_FILTER
+from adabypass.kernels.kalman import KERNEL as KALMAN
+from adabypass.kernels.passive_aggressive import KERNEL as PASSIVE_AGGRESSIVE
 from adabypass.kernels.runner import DenseRunner
 from adabypass.kernels.step import Kernel
 from adabypass.numerics import noise

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from adabypass.kernels.kalman import KERNEL as KALMAN
 from pytest import approx
 
+from adabypass.kernels.kalman import KERNEL as KALMAN
 from adabypass.kernels.runner import DenseRunner
 from adabypass.numerics import dispatch
 from adabypass.reference import kalman
