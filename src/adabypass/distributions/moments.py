@@ -53,9 +53,18 @@ def mixture_moments(table: Components, support: tuple[float, float]) -> tuple[Fl
         return families.moments(table)
     mean, var = component_moments(table, support)
     weight = table["weight"]
-    first = np.sum(weight * mean, axis=1)
+    first = _sum_in_order(weight * mean)
     apart = np.where(weight > 0.0, mean - first[:, None], 0.0)
-    return first, np.sum(weight * (var + apart**2), axis=1)
+    return first, _sum_in_order(weight * (var + apart**2))
+
+
+def _sum_in_order(terms: Floats) -> Floats:
+    """Return sums over the components, one after another, so that a component without weight changes no bit of them.
+
+    Of forecasts that are joined, components that none of them has are left out.
+    """
+    total: Floats = np.add.accumulate(terms, axis=1)[:, -1]
+    return total
 
 
 def component_moments(table: Components, support: tuple[float, float]) -> tuple[Floats, Floats]:
