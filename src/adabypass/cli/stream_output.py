@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from adabypass.cli.options import ParamType
 from adabypass.data.text import printable
-from adabypass.results.columns import interval_names, quantile_name
+from adabypass.distributions.base import interval_names
+from adabypass.results.columns import quantile_name
 from adabypass.storage.series import Row
 
 FIELDS = ("mean", "sd", "interval", "quantiles", "log_score", "surprise", "anomaly", "change")
@@ -39,10 +40,15 @@ class AnswerFormat(NamedTuple):
     """Of the interval."""
     quantiles: tuple[float, ...]
     false_alarms: float
-    """Share of ordinary rows that are flagged as anomalies."""
+    """Maximum rate of false alarms, per row."""
     key: str | None
     time: str | None
     """Columns that are passed through."""
+
+    @property
+    def has_alarms(self) -> bool:
+        """Whether an answer says if its value is an anomaly, or what has changed."""
+        return "anomaly" in self.fields or "change" in self.fields
 
     def columns(self) -> list[str]:
         """Return the names of what follows the observation."""
