@@ -24,7 +24,7 @@ from adabypass import (
 )
 from adabypass.errors import AdabypassError, StateError
 from adabypass.snapshots import container
-from adabypass.storage.models import SAVED
+from adabypass.saved import SAVED
 from tests.storage.cases import EVERY, learn, stream
 
 every_kind = pytest.mark.parametrize("name", EVERY)

@@ -234,6 +234,10 @@ class SeriesCache(dict[str, Series]):
 
     def note_rows(self, slots: Rows, first: int) -> None:
         """Count rows of these series, of which the first was row `first` of the stream."""
+        if len(slots) == 1:  # as a stream has it that waits for each row
+            self.n_rows[slots[0]] += 1
+            self.newest[slots[0]] = first
+            return
         np.add.at(self.n_rows, slots, 1)
         self.newest[slots] = np.arange(first, first + len(slots))
 

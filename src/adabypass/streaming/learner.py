@@ -119,38 +119,48 @@ class Learner:
                 yield rows[start : start + self.series.max_rows]
             return
         part: list[Row] = []
-        seen: set[str] = set()
+        seen: dict[str, str] = {}
         for row in rows:
             key = row[1]
             is_due = bool(self.forgetting) and self.n_learned + len(part) >= self.forgetting.next_round
             if part and (is_due or len(part) >= self.series.max_rows or (self._learns_once_each and key in seen)):
                 yield part
-                part, seen = [], set()
+                part, seen = [], {}
             if is_due:
                 self.forgetting.search(self.series, self.n_learned)
-            if self.forgetting.by_time:
-                self.forgetting.note_time(row[2])
-            if self.forgetting.span is not None and self._is_forgotten(key, part, seen):
+            if self.forgetting.span is not None and self._is_forgotten(row, self.n_learned + len(part), seen):
                 if part:
                     yield part
-                    part, seen = [], set()
+                    part, seen = [], {}
                 self.series.drop(key)
             part.append(row)
-            seen.add(key)
+            seen[key] = row[2]
         if part:
             yield part
 
-    def _is_forgotten(self, key: str, part: list[Row], seen: set[str]) -> bool:
-        """Return whether the series of the next row is to begin anew."""
-        if key in seen and not self.forgetting.by_time:
+    def _is_forgotten(self, row: Row, n_before: int, seen: dict[str, str]) -> bool:
+        """Return whether the series of the next row is to begin anew.
+
+        Parameters
+        ----------
+        n_before : int
+            Rows of the stream before it.
+        seen : dict
+            The newest time of each series that has had one of the rows which are not learned yet.
+        """
+        forgetting, key = self.forgetting, row[1]
+        if forgetting.by_time:
+            forgetting.note_time(row[2])
+            if key in seen:
+                return forgetting.is_old(seen[key])
+        if key in seen:
             return False
         series = self.series.find(key)
         if series is None:
             return False
-        if key in seen:  # the times of the part are not noted yet
-            self._note_times(part)
-        newest = int(self.series.newest[series.slot])
-        return self.forgetting.is_idle(series, newest, self.n_learned + len(part))
+        if forgetting.by_time:
+            return forgetting.is_old(series.learned_cell)
+        return forgetting.is_idle(int(self.series.newest[series.slot]), n_before)
 
     def check_known(self, rows: Sequence[Row], known: InputChecksum, what: str) -> None:
         """Check that rows of an input, which were learned before, are the same as then.

@@ -309,8 +309,10 @@ class Store(StoreReader):
 
     def _is_blank(self) -> bool:
         """Return whether nothing was written to the file yet, as after a crash while it was made."""
+        assert self._count is not None
         with self._errors():
-            return self._place.stat().st_size == 0 and self._one("SELECT count(*) FROM sqlite_master") == 0
+            found = [self._one(each) for each in ("SELECT count(*) FROM sqlite_master", "PRAGMA application_id")]
+        return found == [0, 0] and self._count.n_commits == 0
 
     def _create(self, settings: dict[str, Any], progress: dict[str, Any]) -> None:
         """Make the tables of a new store."""
@@ -325,6 +327,7 @@ class Store(StoreReader):
                     self._execute(statement)
                 self._put_meta("settings", base_header(KIND) | {"settings": settings})
                 self._put_meta("progress", progress | {"n_series": 0, "n_commits": 0})
+            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a log that is lost is then not taken for a new store
         self._count.note(0, is_flushed=True)
 
     def _open_log(self) -> None:
