@@ -202,6 +202,11 @@ class SeriesCache(dict[str, Series]):
         if self._has_monitors:
             self.monitors += [ChangeMonitor() for _ in range(n)]
 
+    @property
+    def blank_row(self) -> Floats:
+        """The row of a series of which nothing was seen."""
+        return self._rows.new_row
+
     def row(self, slot: int) -> Floats:
         """Return the row of a slot: its memory, not a copy."""
         row: Floats = self._rows.store.row(slot)

@@ -3,13 +3,15 @@
 import json
 from collections.abc import Iterator, Sequence
 from math import isinf
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from adabypass.errors import StateError
 from adabypass.forecasting import Forecaster
 from adabypass.forecasting.lag_engine import LagEngine
+from adabypass.forecasting.state import check_engine
+from adabypass.regressors.base import MAX_FEATURES
 from adabypass.regressors.state import check_layout
 from adabypass.snapshots.header import Header
 from adabypass.streaming.answers import Answerer, AnswerFormat, Encode, Event
@@ -20,6 +22,8 @@ from adabypass.streaming.rows import Row
 from adabypass.streaming.store import MAX_NUMBER, StoreReader
 from adabypass.validation import shown
 
+MAX_MEMORY_OF_A_READER = 1 << 28
+"""Bytes of the rows of series that were learned since the last checkpoint."""
 MAX_CHECKSUM = (1 << 32) - 1
 
 
@@ -67,6 +71,17 @@ class Learner:
         self.n_learned = self.row = 0
         self.positions: Any = None
         self.checksum: InputChecksum | None = None if self._has_time else InputChecksum()
+
+    @classmethod
+    def of_settings(cls, settings: Header) -> Self:
+        """Return what has learned nothing yet, with the settings that a store has; it makes no answers."""
+        template, n_exog = _template_of(settings)
+        has_ids, has_time = (settings.value(name) is not None for name in ("id", "time"))
+        wanted = AnswerFormat(("mean",), key="id" if has_ids else None, time="time" if has_time else None)
+        forgetting = Forgetting(None, None, has_time=has_time)
+        return cls(
+            template, n_exog, wanted, lambda rows, *_: [None] * len(rows), forgetting, max_bytes=MAX_MEMORY_OF_A_READER
+        )
 
     @property
     def events(self) -> list[Event]:
@@ -236,6 +251,22 @@ class Learner:
                     f"it was made with {_shown(name, saved.get(name))}, but now there is {_shown(name, value)}; give "
                     "the same options as before, or another folder"
                 )
+
+
+def _template_of(settings: Header) -> tuple[Forecaster, int]:
+    """Return the forecaster that a store describes, untrained, and the number of its exogenous columns."""
+    engine = check_engine(Header(settings.named_values() | {"kind": settings.text("engine")}, settings.name))
+    n_exog = settings.whole("n_exog", maximum=MAX_FEATURES)
+    if engine.n_inputs not in (None, n_exog):
+        settings.refuse(f"it has {n_exog} exogenous columns, but {engine.n_inputs} names for them")
+    try:
+        if settings.value("design") != engine.design(n_exog):
+            settings.refuse("it was saved by a version of adabypass with other constants; train it anew")
+    except StateError:
+        raise
+    except ValueError as error:
+        settings.refuse(str(error).rstrip("."))
+    return Forecaster._of(engine), n_exog
 
 
 def _milestones(header: Header) -> dict[int, tuple[int, int]]:

@@ -25,8 +25,9 @@ from adabypass.streaming.answers import (
     encode_answers,
 )
 from adabypass.streaming.batches import pack, unpack
-from adabypass.streaming.columns import Columns, id_of, key_of, names_of, panel_id
+from adabypass.streaming.columns import Columns, names_of
 from adabypass.streaming.forgetting import Forgetting
+from adabypass.streaming.ids import id_of, key_of, panel_id
 from adabypass.streaming.learner import Learner
 from adabypass.streaming.rows import Row
 from adabypass.streaming.store import Store, StoreReader

@@ -1,24 +1,17 @@
 """A stream's folder as it is now, for whoever only reads it: also while another process writes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from adabypass.errors import StateError
+import numpy as np
+
 from adabypass.files import FilePath
-from adabypass.forecasting import Forecaster
-from adabypass.forecasting.state import check_engine
 from adabypass.panel.panel import Panel
-from adabypass.regressors.base import MAX_FEATURES
-from adabypass.snapshots.header import Header
-from adabypass.streaming.answers import AnswerFormat
+from adabypass.panel.results import PanelForecast
 from adabypass.streaming.batches import unpack
-from adabypass.streaming.columns import key_of, panel_id
-from adabypass.streaming.forgetting import Forgetting
+from adabypass.streaming.ids import find_key, key_of, panel_id
 from adabypass.streaming.learner import Learner
 from adabypass.streaming.store import StoreReader
-
-MAX_MEMORY = 1 << 28
-"""Bytes of the rows of series that were learned since the last checkpoint, in memory."""
 
 
 def read_panel(path: FilePath, ids: Any = None) -> Panel:
@@ -35,18 +28,32 @@ def read_panel(path: FilePath, ids: Any = None) -> Panel:
         return series.panel(keys, [panel_id(key) for key in keys])
 
 
+def forecast_folder(
+    path: FilePath, horizon: int, id: str | None, levels: Sequence[float], quantiles: Sequence[float]
+) -> tuple[str, PanelForecast]:
+    """Return the name of the ids, and the forecasts of all series of a folder, or of one, that may be in use.
+
+    Parameters
+    ----------
+    id : str, optional
+        As text; parts have commas between them.
+    """
+    with StoreReader(path) as store:
+        learner = learned(store)
+        series = learner.series
+        keys = [key for key, _, _ in series.known()]
+        if id is not None:
+            keys = [find_key(id, lambda each: series.find(each) is not None, keys)]
+        panel = series.panel(keys, [panel_id(key) for key in keys])
+        name = store.settings.part("settings").value("id")
+        X = np.full((len(keys), horizon, series.n_exog), np.nan) if series.n_exog else None
+    named = ",".join(name) if isinstance(name, list) else name or "unique_id"
+    return named, panel.forecast(horizon, X, levels=levels, quantiles=quantiles)
+
+
 def learned(store: StoreReader) -> Learner:
     """Return what a stream has learned: what the store has, and the rows since its last checkpoint."""
-    settings = store.settings.part("settings")
-    template, n_exog = template_of(settings)
-    wanted = AnswerFormat(
-        ("mean",), key=None if settings.value("id") is None else "id",
-        time=None if settings.value("time") is None else "time",
-    )  # fmt: skip
-    forgetting = Forgetting(None, None, has_time=wanted.time is not None)
-    learner = Learner(
-        template, n_exog, wanted, lambda rows, *_: [None] * len(rows), forgetting, max_bytes=MAX_MEMORY
-    )  # fmt: skip
+    learner = Learner.of_settings(store.settings.part("settings"))
     learner.check_settings(store.settings, {})
     learner.restore(store)
     for _ in replayed(learner, store):
@@ -62,19 +69,3 @@ def replayed(learner: Learner, store: StoreReader) -> Iterator[tuple[Any, Any]]:
             yield from zip(rows, learner.learn(rows), strict=True)
         if positions is not None:
             learner.positions = positions
-
-
-def template_of(settings: Header) -> tuple[Forecaster, int]:
-    """Return the forecaster that a store describes, untrained, and the number of its exogenous columns."""
-    engine = check_engine(Header(settings.named_values() | {"kind": settings.text("engine")}, settings.name))
-    n_exog = settings.whole("n_exog", maximum=MAX_FEATURES)
-    if engine.n_inputs not in (None, n_exog):
-        settings.refuse(f"it has {n_exog} exogenous columns, but {engine.n_inputs} names for them")
-    try:
-        if settings.value("design") != engine.design(n_exog):
-            settings.refuse("it was saved by a version of adabypass with other constants; train it anew")
-    except StateError:
-        raise
-    except ValueError as error:
-        settings.refuse(str(error).rstrip("."))
-    return Forecaster._of(engine), n_exog
