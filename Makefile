@@ -119,7 +119,7 @@ fuzz-sanitized: build/sanitize-site  ## Run fuzz-api, and 10,000 cases of fuzz, 
 fuzz-api: setup  ## Call the public interface at random with hostile arguments: ARGS="--calls 100000 --threads 8 --seed 1"
 	@$(BIN)/python tools/fuzz_api.py $(ARGS)
 
-fuzz: setup  ## Load 100,000 mutated snapshots and journals: ARGS="--cases 100000 --seed 1"
+fuzz: setup  ## Load 100,000 mutated snapshots and stores: ARGS="--cases 100000 --seed 1"
 	@$(BIN)/python tools/fuzz_state.py $(ARGS)
 
 test-crash: setup  ## Kill `adabypass stream` 500 times, fail its writes, fill its disk: no answered row may be lost

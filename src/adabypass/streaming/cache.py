@@ -115,8 +115,10 @@ class SeriesCache(dict[str, Series]):
             self._watched = np.array(self.engine.learned_positions(("drift", "noise_scale"), n_exog), np.intp)
         self._has_monitors = has_monitors
         self.store: StoreReader | None = None
-        self.n_series = self.next_number = self.n_resumed = 0
-        """Series in memory and in the store; the number of the next; rows learned when the stream was resumed."""
+        self.n_series = self.next_number = 0
+        """Series in memory and in the store; the number of the next."""
+        self.n_resumed: int | None = None
+        """Rows that were learned when the stream was resumed; None before."""
         self.gone: set[int] = set()
         """Numbers of series that the store has, and is to forget."""
         self.gone_keys: set[str] = set()
@@ -149,7 +151,8 @@ class SeriesCache(dict[str, Series]):
         saved = self.store.load(key)
         if saved is None:
             return None
-        row, starts, monitor = self.checked(saved)
+        is_own = self.n_resumed is not None and saved.newest > self.n_resumed  # this process has written it
+        row, starts, monitor = self.checked(saved, is_own=is_own)
         series = self._take(key, saved.number)
         slot = series.slot
         self.row(slot)[:] = row
@@ -160,10 +163,10 @@ class SeriesCache(dict[str, Series]):
         if saved.time:
             series.learned_cell = series.last_cell = saved.time
             series.last_time = checked_time(saved.time)
-            series.resumed_time = series.last_time if saved.newest <= self.n_resumed else None
+            series.resumed_time = None if is_own else series.last_time
         return series
 
-    def checked(self, saved: SavedSeries) -> tuple[Floats, Floats, ChangeMonitor | None]:
+    def checked(self, saved: SavedSeries, *, is_own: bool = False) -> tuple[Floats, Floats, ChangeMonitor | None]:
         """Return the row of a saved series, the start of its search and its monitor; refuse what cannot be run."""
         if len(saved.row) != 8 * (self.row_size + 2):
             raise StateError(
@@ -172,7 +175,8 @@ class SeriesCache(dict[str, Series]):
             )
         values = np.frombuffer(saved.row, "<f8")
         try:
-            self.engine.check_row(values[:-2], self.n_exog)
+            if not is_own:
+                self.engine.check_row(values[:-2], self.n_exog)
             monitor = None if saved.monitor is None or not self._has_monitors else _monitor(saved.monitor)
         except (AdabypassError, ValueError) as error:
             raise StateError(f"series {shown(saved.key)}: {str(error).rstrip('.')}.") from error

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.errors import ParameterError, UnknownNameError
+from adabypass.errors import ParameterError, StateError, UnknownNameError
 from adabypass.validation import shown
 
 
@@ -20,7 +20,10 @@ def key_of(id: Any) -> str:
 
 def id_of(key: str) -> Any:
     """Return the id of a series of its JSON; None where there is but one series, a tuple where it has several parts."""
-    found = json.loads(key) if key else None
+    try:
+        found = json.loads(key) if key else None
+    except (ValueError, RecursionError):
+        raise StateError(f"{shown(key)} is the id of a series, but not JSON.") from None
     return tuple(found) if isinstance(found, list) else found
 
 

@@ -218,7 +218,10 @@ class StoreReader:
     def summaries(self) -> Iterator[tuple[int, str, str, int, int]]:
         """Yield number, key, time and counts of each series, in the order in which they came."""
         with self._errors():
-            yield from self._execute("SELECT number, key, time, n_rows, newest FROM series ORDER BY number")
+            for each in self._execute("SELECT number, key, time, n_rows, newest FROM series ORDER BY number"):
+                if [*map(type, each)] != [int, str, str, int, int]:
+                    self._refuse(f"what it has of series {shown(each[1])} is of other types")
+                yield each
 
     def _checked(self, found: tuple[Any, ...]) -> SavedSeries:
         """Return a series; refuse one whose checksum does not fit."""
