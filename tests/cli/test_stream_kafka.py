@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from adabypass.adapters.kafka import Answer, TopicReader, TopicWriter
-from adabypass.adapters.kafka.client import KafkaError
+from adabypass.streaming.kafka import Answer, TopicReader, TopicWriter
+from adabypass.streaming.kafka.client import KafkaError
 from adabypass.errors import BrokerError, StateError, TableError
 from tests.cli.in_process import run, stream
 from tests.cli.test_forecasting import COMMAND
@@ -236,8 +236,8 @@ def test_a_broker_that_stays_away_ends_the_stream_and_the_next_start_answers(
             nonlocal n_unanswered
             n_unanswered = len(answered)
             cluster.stop()
-            patched.setattr("adabypass.adapters.kafka.writer.PATIENCE", 1.0)
-            patched.setattr("adabypass.adapters.kafka.writer.START_SECONDS", 0.5)
+            patched.setattr("adabypass.streaming.kafka.writer.PATIENCE", 1.0)
+            patched.setattr("adabypass.streaming.kafka.writer.START_SECONDS", 0.5)
             transact(writer, answered)
 
         patched.setattr(TopicWriter, "_transact", stop_first)

@@ -43,8 +43,8 @@ class Kill(NamedTuple):
 
 def kill_at(kill: Kill) -> None:
     """Let this process be killed at a stage of the protocol."""
-    from adabypass.adapters.kafka import TopicWriter, writer  # noqa: PLC0415
-    from adabypass.adapters.kafka.client import Producer  # noqa: PLC0415  (imported by children only)
+    from adabypass.streaming.kafka import TopicWriter, writer  # noqa: PLC0415
+    from adabypass.streaming.kafka.client import Producer  # noqa: PLC0415  (imported by children only)
     from adabypass.storage.journal import Journal  # noqa: PLC0415
 
     count = 0

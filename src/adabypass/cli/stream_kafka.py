@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adabypass.adapters.kafka import Answer, Topic, TopicReader, TopicWriter
-from adabypass.adapters.kafka.client import OWN
+from adabypass.streaming.kafka import Answer, Topic, TopicReader, TopicWriter
+from adabypass.streaming.kafka.client import OWN
 from adabypass.cli import terminal
 from adabypass.cli.stream_input import StopSignals
 from adabypass.data.rows import OnAbsent, OnBadRow, parse_object

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
-from adabypass.adapters.kafka.client import (
+from adabypass.streaming.kafka.client import (
     START_SECONDS,
     WAITING,
     Client,
@@ -16,7 +16,7 @@ from adabypass.adapters.kafka.client import (
     Producer,
     TopicPartition,
 )
-from adabypass.adapters.kafka.topic import NAME, Topic
+from adabypass.streaming.kafka.topic import NAME, Topic
 from adabypass.errors import BrokerError
 
 ORIGIN = "adabypass-row"

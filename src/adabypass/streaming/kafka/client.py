@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-from adabypass.adapters.kafka.topic import NAME, Topic
+from adabypass.streaming.kafka.topic import NAME, Topic
 from adabypass.errors import BrokerError, MissingExtraError, ParameterError
 
 try:
     from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 except ImportError as missing:
     raise MissingExtraError(
-        "adabypass.adapters.kafka needs confluent-kafka 2.6 or newer; install it with: pip install 'adabypass[kafka]'"
+        "adabypass.streaming.kafka needs confluent-kafka 2.6 or newer; install it with: pip install 'adabypass[kafka]'"
     ) from missing
 
 __all__ = ["Client", "Consumer", "KafkaError", "KafkaException", "Note", "Producer", "TopicPartition"]
