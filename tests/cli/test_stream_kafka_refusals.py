@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adabypass.streaming.kafka import TopicWriter
 from adabypass.errors import BrokerError, ParameterError
+from adabypass.streaming.kafka import TopicWriter
 from tests.cli.in_process import stream
 from tests.kafka.cluster import Cluster
 from tests.kafka.rows import done, options, refusal

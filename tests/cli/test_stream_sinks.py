@@ -10,6 +10,7 @@ import sys
 import termios
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adabypass.cli import stream_sinks
+from adabypass.cli.stream_run import StreamRunner
 from adabypass.errors import LockedError, StateError
+from adabypass.streaming import sinks
 from tests.cli.in_process import stream
 from tests.cli.test_forecasting import COMMAND
 from tests.cli.test_stream_state import DATED, PLAIN, done, killed_after, text
@@ -238,7 +240,7 @@ def test_a_row_without_an_answer_is_not_learned(
 
     with monkeypatch.context() as patch, file.open("w") as out:
         patch.setattr(os, "write", write)
-        patch.setattr(stream_sinks, "_descriptor", lambda _: out.fileno())
+        patch.setattr(sinks, "_descriptor", lambda _: out.fileno())
         failed = stream("--state", state, given=text(PLAIN))
     assert isinstance(failed.error, OSError)
     assert ("journal-" if place == "journal" else "standard output") in str(failed.error)
@@ -316,3 +318,79 @@ def test_answers_in_a_file_keep_their_ids(tmp_path: Path) -> None:
     assert "a\x1b[31m" in done(stream("--format", "csv", "--id", "k", given=given))
     done(stream("--id", "k", "--out", tmp_path / "answers.csv", given=given))
     assert "a\x1b[31m" in (tmp_path / "answers.csv").read_text()
+
+
+def rotated(out: Path) -> list[str]:
+    """Return the lines of all files into which answers were rotated, and of the newest, each with one header."""
+    files = [*sorted(out.parent.glob(f"{out.stem}.[0-9]*{out.suffix}")), out]
+    every = [lines_of(file) for file in files]
+    return every[0] + [line for lines in every[1:] for line in lines[out.suffix == ".csv" :]]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@settings(max_examples=15, deadline=None)
+@given(cut=st.integers(0, 120), size=st.sampled_from(["300", "1k", "5kB", "1MB"]), every=st.sampled_from([5, 1000]))
+def test_a_file_is_rotated_and_no_answer_is_lost_or_repeated(
+    ending: str, cut: int, size: str, every: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    work = tmp_path_factory.mktemp("work")
+    out = work / f"answers.{ending}"
+    options = [*TIMED, "--out", str(out), "--rotate", size]
+    killed_after(work / "s", options, text(DATED, 0, cut), every)
+    done(stream(*options, "--state", work / "s", given=text(DATED)))
+    assert rotated(out) == whole_answers(work, ending, TIMED, DATED)
+    if size == "300":
+        assert list(work.glob("answers.0*"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize("stage", ["renamed", "begun"])
+def test_a_kill_in_the_middle_of_a_rotation_costs_nothing(
+    ending: str, stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file was moved away, or the new one begun as well, and the state does not know of it yet."""
+    out = tmp_path / f"answers.{ending}"
+    options = [*TIMED, "--out", str(out)]
+    killed_after(tmp_path / "s", options, text(DATED, 0, 60), 40)
+    out.rename(tmp_path / f"answers.000001.{ending}")
+    if stage == "begun":
+        header = lines_of(tmp_path / "answers.000001.csv")[0] + "\n" if ending == "csv" else ""
+        out.write_text(header)
+    done(stream(*options, "--state", tmp_path / "s", given=text(DATED)))
+    assert rotated(out) == whole_answers(tmp_path, ending, TIMED, DATED)
+
+
+@pytest.mark.parametrize("is_moved", [True, False], ids=["by logrotate", "by the stream"])
+def test_sighup_rotates_the_file(is_moved: bool, tmp_path: Path) -> None:
+    out = tmp_path / "answers.jsonl"
+    command = [*COMMAND, "stream", *TIMED, "--state", str(tmp_path / "s"), "--out", str(out)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        process.stdin.write(text(DATED, 0, 60))
+        process.stdin.flush()
+        wait_for(lambda: out.exists() and out.read_text().count("\n") == 60)
+        moved = tmp_path / "answers.000001.jsonl"
+        if is_moved:
+            out.rename(moved)
+        process.send_signal(signal.SIGHUP)
+        wait_for(lambda: moved.exists() and out.exists())
+        process.stdin.write("\n".join(DATED[61:]) + "\n")
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+    assert len(lines_of(moved)) == len(lines_of(out)) == 60
+    assert rotated(out) == whole_answers(tmp_path, "jsonl", TIMED, DATED)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it did not happen")
+
+
+def test_a_full_pipe_takes_back_whole_records() -> None:
+    """Steps of a gap and several targets belong to their record: they are learned with it, or again with it."""
+    runner = StreamRunner.__new__(StreamRunner)
+    runner._newest = [1, 1, 2, 2, 2, 3]
+    assert [runner._n_without_answer(n) for n in range(1, 7)] == [1, 4, 4, 4, 6, 6]

@@ -97,12 +97,12 @@ def journal_sizes(folder: Path, options: list[str], given: str, every: int) -> l
     return sizes
 
 
-def killed_after(folder: Path, options: list[str], given: str, every: int) -> None:
-    """Leave the folder as a kill would: without the snapshot that is taken at the end."""
+def killed_after(folder: Path, options: list[str], given: str, every: int) -> str:
+    """Leave the folder as a kill would: without the snapshot that is taken at the end; return the answers so far."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("adabypass.cli.stream_loop.StreamRunner._finish", lambda loop: loop._flush())
-        patch.setattr("adabypass.cli.stream_input.ArrivingInput.read1", one_line_at_a_time)
-        done(stream(*options, "--state", folder, "--every", every, given=given))
+        patch.setattr("adabypass.cli.stream_run.StreamRunner._finish", lambda loop: loop._flush())
+        patch.setattr("adabypass.streaming.sources.ArrivingInput.read1", one_line_at_a_time)
+        return done(stream(*options, "--state", folder, "--every", every, given=given))
 
 
 def test_the_folder_says_how_rows_are_recognised(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_a_write_that_fails_leaves_what_was_answered(
         folder = tmp_path / f"{n_good}"
         done(stream("--state", folder, given=text(PLAIN, 0, 3)))
         with monkeypatch.context() as patch:
-            patch.setattr("adabypass.cli.stream_input.ArrivingInput.read1", one_line_at_a_time)
+            patch.setattr("adabypass.streaming.sources.ArrivingInput.read1", one_line_at_a_time)
             patch.setattr(os, call, fail)
             failed = stream("--state", folder, "--every", "4", "--fsync", "always", given=text(PLAIN))
         assert isinstance(failed.error, OSError) or failed.code == 0

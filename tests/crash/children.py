@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from adabypass.cli import run as run_command
-from adabypass.cli import stream_input
 from adabypass.cli.stream import stream
+from adabypass.streaming import sources
 
 assert stream.name == "stream"  # imported here, so that no child has to
 READ_AT_ONCE = 64
@@ -53,7 +53,7 @@ def start(options: list[str], given: Path, work: Path, fault: Fault | None = Non
         return child
     try:
         _redirect(given, work)
-        stream_input.READ_BYTES = READ_AT_ONCE
+        sources.READ_BYTES = READ_AT_ONCE
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         if fault is not None:
@@ -137,7 +137,7 @@ def count_calls(options: list[str], given: Path, work: Path) -> dict[str, int]:
         setattr(os, name, counted(name, getattr(os, name)))
     try:
         _redirect(given, work)
-        stream_input.READ_BYTES = READ_AT_ONCE
+        sources.READ_BYTES = READ_AT_ONCE
         sys.argv = ["adabypass", "stream", *options]
         run_command()
         (work / "counts").write_text(" ".join(str(count) for count in counts.values()))

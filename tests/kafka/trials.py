@@ -16,8 +16,8 @@ import numpy as np
 
 from adabypass import Forecaster
 from adabypass.cli.stream_answers import Answerer
-from adabypass.cli.stream_input import parse_time
 from adabypass.cli.stream_output import AnswerFormat, encode_json
+from adabypass.data.times import parse_time
 from adabypass.storage.positions import Positions
 from adabypass.storage.series import StreamPanel
 from adabypass.storage.stream import DurableStream
@@ -43,9 +43,9 @@ class Kill(NamedTuple):
 
 def kill_at(kill: Kill) -> None:
     """Let this process be killed at a stage of the protocol."""
+    from adabypass.storage.journal import Journal  # noqa: PLC0415
     from adabypass.streaming.kafka import TopicWriter, writer  # noqa: PLC0415
     from adabypass.streaming.kafka.client import Producer  # noqa: PLC0415  (imported by children only)
-    from adabypass.storage.journal import Journal  # noqa: PLC0415
 
     count = 0
 

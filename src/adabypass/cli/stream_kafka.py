@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adabypass.streaming.kafka import Answer, Topic, TopicReader, TopicWriter
-from adabypass.streaming.kafka.client import OWN
 from adabypass.cli import terminal
-from adabypass.cli.stream_input import StopSignals
-from adabypass.data.rows import OnAbsent, OnBadRow, parse_object
+from adabypass.data.rows import OnAbsent, choose_present, chooser, parse_object
 from adabypass.data.table import no_such_column
 from adabypass.errors import ParameterError, TableError
-from adabypass.snapshots.header import Header
-from adabypass.storage.positions import Positions, offsets_by_partition, pack, unpack
+from adabypass.storage.positions import Positions, pack, unpack
+from adabypass.streaming.kafka import Answer, Topic, TopicReader, TopicWriter
+from adabypass.streaming.kafka.client import OWN
+from adabypass.streaming.sources import StopSignals
 
 if TYPE_CHECKING:
     from adabypass.cli.stream import StreamOptions
@@ -26,8 +25,8 @@ SECONDS = 0.1
 """Number of rows, and seconds, after which the rows that came are answered in one transaction."""
 
 
-class MessageRows:
-    """Rows of a topic: every message is one JSON object.
+class MessageSource:
+    """Records of a topic: every message is one JSON object.
 
     Parameters
     ----------
@@ -35,47 +34,73 @@ class MessageRows:
     answer : function
         Writes out all answers, before more messages are waited for.
     stop : StopSignals
-    on_bad_row : function
-        What is done about a message that is no row.
+    on_bad : function
+        Takes the error about a message that is no record, and its position.
     ends : bool
-        Whether the rows end where the topic ends now.
+        Whether the records end where the topic ends now.
 
     Attributes
     ----------
-    row : int
+    number : int
         The position of the message that was read last.
-    place : MessagePlace
-        What errors about its cells call it.
     """
 
+    row = line = 0  # the source says which message it is
+
     def __init__(
-        self, reader: TopicReader, answer: Callable[[], None], stop: StopSignals, on_bad_row: OnBadRow, *, ends: bool
-    ) -> None:
-        self._reader, self._answer, self._stop, self._on_bad_row = reader, answer, stop, on_bad_row
+        self, reader: TopicReader, answer: Callable[[], None], stop: StopSignals,
+        on_bad: Callable[[TableError, int], None], *, ends: bool,
+    ) -> None:  # fmt: skip
+        self._reader, self._answer, self._stop, self._on_bad = reader, answer, stop, on_bad
         self._ends = ends
-        self.row = 0
-        self.place = MessagePlace(self)
+        self.number = 0
+        self._value: bytes | None = None
 
     @property
     def source(self) -> str:
         """What errors call the message that was read last."""
-        partition, offset = unpack(self.row)
+        return self._name(self.number)
+
+    def _name(self, number: int) -> str:
+        partition, offset = unpack(number)
         return f"{self._reader.topic}, partition {partition}, offset {offset}"
+
+    @property
+    def place(self) -> "MessageSource":
+        """Where the newest message is."""
+        return self
+
+    def prefix(self, number: int) -> str:
+        """Return how an error about the message of this position begins."""
+        return f"{self._name(number)}: "
+
+    def labels(self, number: int) -> dict[str, int]:
+        """Return where the message of this position was, by names."""
+        return dict(zip(("partition", "offset"), unpack(number), strict=True))
 
     def header_again(self) -> TableError | None:
         """Return None: messages have no header."""
         return None
 
+    def is_header_again(self) -> bool:
+        """Return False: messages have no header."""
+        return False
+
+    def text(self) -> str:
+        """Return the newest message."""
+        return (self._value or b"").decode("utf-8", "backslashreplace")
+
     def select(self, names: Sequence[str], on_absent: OnAbsent | None = None) -> Iterator[list[Any]]:
         """Yield the cells of these fields, for each message; `on_absent` as of `JsonRows.select`."""
+        choose = chooser(names)
         while True:
-            messages = self._reader.read(ROWS_AT_ONCE, SECONDS)
-            for message in messages:
-                self.row = pack(message.partition, message.offset)
+            for message in self._reader.read(ROWS_AT_ONCE, SECONDS):
+                self.number, self._value = pack(message.partition, message.offset), message.value
                 try:
-                    cells = self._cells(message.value, names, on_absent)
+                    cells = self._cells(choose, names, on_absent)
                 except TableError as error:
-                    self._on_bad_row(error)
+                    error.record = self.text()
+                    self._on_bad(error, self.number)
                 else:
                     yield cells
             self._answer()
@@ -83,38 +108,22 @@ class MessageRows:
             if self._ends and self._reader.has_reached_end:
                 return
 
-    def _cells(self, value: bytes | None, names: Sequence[str], on_absent: OnAbsent | None) -> list[Any]:
+    def _cells(
+        self, choose: Callable[[dict[str, Any]], list[Any]], names: Sequence[str], on_absent: OnAbsent | None
+    ) -> list[Any]:
         try:
-            text = (value or b"").decode()
+            text = (self._value or b"").decode()
         except UnicodeDecodeError:
             raise TableError(f"{self.source} is not UTF-8 text.") from None
         row = parse_object(text, self.source)
         try:
-            return [row[name] for name in names]
+            return choose(row)
         except KeyError as missing:
             what = f"{self.source}: {no_such_column(missing.args[0], list(row))}"
             if on_absent is None:
                 raise TableError(what) from None
             on_absent(what)
-            return [row.get(name) for name in names]
-
-
-class MessagePlace:
-    """Where the message that was read last is, for errors about its cells."""
-
-    row = line = 0  # the source says which message it is
-
-    def __init__(self, rows: MessageRows) -> None:
-        self._rows = rows
-
-    @property
-    def source(self) -> str:
-        """What errors call the message."""
-        return self._rows.source
-
-    def is_header_again(self) -> bool:
-        """Return False: messages have no header."""
-        return False
+            return choose_present(row, names)
 
 
 class TopicSink:
@@ -127,22 +136,21 @@ class TopicSink:
         Of the rows; the offsets of its group follow the answers.
     """
 
-    n_unanswered = 0
+    n_unanswered, can_grow = 0, True
 
     def __init__(self, writer: TopicWriter, reader: TopicReader) -> None:
         self._writer, self._reader = writer, reader
         self._waiting: list[Answer] = []
 
     def add(self, answer: str, row: int, key: str) -> None:
-        """Add the answer to a row."""
+        """Add the answer to a row; "" if it is not to be answered."""
         partition, offset = unpack(row)
-        if not self._writer.is_answered(partition, offset):
+        if answer and not self._writer.is_answered(partition, offset):
             self._waiting.append(Answer(answer.rstrip("\n").encode(), message_key(key), partition, offset))
 
-    def resume(self, header: Header | None) -> None:
+    def resume(self, position: Any) -> None:
         """Find out which rows are answered."""
-        ends = None if header is None else offsets_by_partition(header, "answers_ends")
-        self._writer.resume(ends or {}, self._reader.committed())
+        self._writer.resume(dict(position or []), self._reader.committed())
 
     def flush(self) -> None:
         """Write out all answers."""
@@ -151,10 +159,10 @@ class TopicSink:
             self._reader.commit({answer.partition: answer.offset + 1 for answer in self._waiting})
             self._waiting.clear()
 
-    def sync(self) -> dict[str, Any]:
+    def sync(self) -> list[list[int]]:
         """Write out all answers; return where the topic ends then."""
         self.flush()
-        return {"answers_ends": [[*each] for each in self._writer.ends().items()]}
+        return [[*each] for each in self._writer.ends().items()]
 
     def finish(self) -> None:
         """Write out all answers, the last ones."""
@@ -225,9 +233,11 @@ class KafkaStream:
             )
         self._reader.start(self.positions.following, skip_lost=self._choices.on_bad_row != "fail")
 
-    def rows(self, answer: Callable[[], None], stop: StopSignals, on_bad_row: OnBadRow) -> MessageRows:
-        """Return the rows of the topic."""
-        return MessageRows(self._reader, answer, stop, on_bad_row, ends=self._choices.stop_at_end)
+    def source(
+        self, answer: Callable[[], None], stop: StopSignals, on_bad: Callable[[TableError, int], None]
+    ) -> MessageSource:
+        """Return the messages of the topic."""
+        return MessageSource(self._reader, answer, stop, on_bad, ends=self._choices.stop_at_end)
 
     def close(self) -> None:
         """Leave the brokers."""
@@ -238,7 +248,7 @@ class KafkaStream:
     def _check_partitions(self) -> None:
         """Refuse one series whose rows come from several partitions, between which there is no order."""
         reader = self._reader
-        if self._choices.key is None and len(reader.partitions) > 1:
+        if not self._choices.key and len(reader.partitions) > 1:
             raise click.UsageError(
                 f"{reader.topic} has {reader.n_partitions} partitions, between which rows have no order; name the "
                 "field of series with --id, or one partition with --partitions."

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from adabypass.cli.options import ParamType
 from adabypass.data.text import printable
 from adabypass.results.columns import interval_names, quantile_name
-from adabypass.storage.series import Row
+from adabypass.streaming.intake import Counts
+from adabypass.streaming.rows import Row, key_parts
 
 FIELDS = ("mean", "sd", "interval", "quantiles", "log_score", "surprise", "anomaly", "change")
 DEFAULT_FIELDS = ("mean", "sd", "interval")
@@ -40,9 +41,10 @@ class AnswerFormat(NamedTuple):
     quantiles: tuple[float, ...]
     false_alarms: float
     """Share of ordinary rows that are flagged as anomalies."""
-    key: str | None
+    key: str | tuple[str, ...] | None
+    """Column, or columns, with the id of a series, passed through."""
     time: str | None
-    """Columns that are passed through."""
+    """Column that is passed through."""
 
     def columns(self) -> list[str]:
         """Return the names of what follows the observation."""
@@ -55,13 +57,17 @@ class AnswerFormat(NamedTuple):
 
     def header(self) -> list[str]:
         """Return the names of all columns of an answer."""
-        passed = [name for name in (self.time, self.key) if name is not None]
-        return [*passed, "y", *self.columns()]
+        return [*([] if self.time is None else [self.time]), *self.keys, "y", *self.columns()]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns with the id of a series."""
+        return self.key if isinstance(self.key, tuple) else () if self.key is None else (self.key,)
 
     @property
     def n_passed(self) -> int:
         """How many columns of the input an answer begins with, before the observation."""
-        return (self.time is not None) + (self.key is not None)
+        return (self.time is not None) + len(self.keys)
 
 
 Encode = Callable[[Sequence[Row], Sequence[bool], Sequence[Sequence[Any]]], list[Any]]
@@ -127,8 +133,41 @@ def csv_line(values: Sequence[Any], *, is_shown: bool = False) -> str:
 def _passed(wanted: AnswerFormat, rows: Sequence[Row]) -> list[list[str]]:
     """Return the columns of the input that are passed through, as JSON."""
     times = [] if wanted.time is None else [[row[2] for row in rows]]
-    return times + ([] if wanted.key is None else [[row[1] for row in rows]])
+    if len(wanted.keys) < 2:
+        return times + [[row[1] for row in rows] for _ in wanted.keys]
+    parts = [key_parts(row[1], len(wanted.keys)) for row in rows]
+    return times + [[part[i] for part in parts] for i in range(len(wanted.keys))]
 
 
 def _json(value: Any) -> str:
     return repr(value) if type(value) is float else json.dumps(value)
+
+
+def only_wanted(wanted: AnswerFormat, encode: Encode, only: tuple[str, ...], counts: Counts) -> Encode:
+    """Return an encoder that counts flags, and makes "" of the answers that nobody is to get.
+
+    These are the steps of gaps, for which there is no record, and rows without any of the flags `only`.
+    """
+    at = {name: wanted.columns().index(name) for name in ("anomaly", "change") if name in wanted.fields}
+
+    def encode_some(rows: Sequence[Row], is_known: Sequence[bool], columns: Sequence[Sequence[Any]]) -> list[Any]:
+        answers = encode(rows, is_known, columns)
+        counts.anomalies += sum(map(bool, columns[at["anomaly"]])) if "anomaly" in at else 0
+        counts.changes += sum(map(bool, columns[at["change"]])) if "change" in at else 0
+        if wanted.time is not None:
+            answers = [answer if row[2] else "" for answer, row in zip(answers, rows, strict=True)]
+        if only:
+            flags = iter([any(each) for each in zip(*(columns[at[name]] for name in only), strict=True)])
+            answers = [answer if known and next(flags) else "" for answer, known in zip(answers, is_known, strict=True)]
+        return answers
+
+    return encode_some
+
+
+def encoding(kind: str, wanted: AnswerFormat, *, is_shown: bool = False) -> tuple[Encode, str]:
+    """Return how answers are encoded, and what comes before them; `is_shown`: on a terminal."""
+    if kind == "csv":
+        return encode_csv(wanted, is_shown=is_shown), csv_line(wanted.header(), is_shown=is_shown)
+    if kind == "parquet":
+        return encode_values(wanted), ""
+    return encode_json(wanted), ""

@@ -1,7 +1,7 @@
 """The series of a stream: rows of a panel, and what else is remembered of each of them."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from adabypass.panel.panel import Panel
 from adabypass.snapshots.container import Array, Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.storage.arrays import check_array, lines, stacked, texts
+from adabypass.streaming.rows import Row
 from adabypass.validation import Floats
 
 NO_DEVIATES = (-1.0, 1.0)
@@ -21,9 +22,6 @@ MAX_ROWS = 4096
 """Rows that are learned at once: their forecasts take 14 MB."""
 MAX_VALUES = 1 << 20
 """Numbers of such rows: where there are thousands of exogenous columns, fewer rows are learned at once."""
-Row: TypeAlias = tuple[int, str, str, float, list[float] | None]
-"""A row that is learned: its number in the input; the id of its series as JSON, "" where there is but one; its time as
-JSON, "" where rows have none; the observation, nan if it is missing; and exogenous values, if any."""
 
 
 class Series:

@@ -29,7 +29,7 @@ MAX_NUMBER = int(MAX_COUNT)
 class Answers(Protocol):
     """A file or a topic of answers that gets, when a stream is resumed, the answers that it lacks, and none twice."""
 
-    def resume(self, header: Header | None) -> None:
+    def resume(self, position: Any) -> None:
         """Go back to what the header of the snapshot says of it; None if there was no snapshot."""
 
     def add(self, answer: Any, row: int, key: str) -> object:
@@ -234,9 +234,7 @@ class DurableStream:
             "row": self.row,
             "n_learned": self.n_learned,
             "n_series": len(self.series),
-            "answers_size": None,
-            "answers_ends": None,
-            **({} if self._answers is None else self._answers.sync()),
+            "answers": None if self._answers is None else self._answers.sync(),
             "positions": None if self._positions is None else self._positions.as_header(),
             "checkpoints": [[count, checksum] for count, checksum in self.checkpoints.items()],
             "layout": self.series.engine.shapes(self.series.n_exog),
@@ -264,7 +262,7 @@ class DurableStream:
         self.row, self.n_learned = (header.whole(name, maximum=MAX_NUMBER) for name in ("row", "n_learned"))
         self.checkpoints = checkpoints(header)
         if self._answers is not None:
-            self._answers.resume(header)
+            self._answers.resume(header.value("answers"))
         if self._positions is not None:
             self._positions.restore(header)
         self._checksum = header.whole("checksum", maximum=(1 << 32) - 1)

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-from adabypass.streaming.kafka.topic import NAME, Topic
 from adabypass.errors import BrokerError, MissingExtraError, ParameterError
+from adabypass.streaming.kafka.topic import NAME, Topic
 
 try:
     from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
+from adabypass.errors import BrokerError
 from adabypass.streaming.kafka.client import (
     START_SECONDS,
     WAITING,
@@ -17,7 +18,6 @@ from adabypass.streaming.kafka.client import (
     TopicPartition,
 )
 from adabypass.streaming.kafka.topic import NAME, Topic
-from adabypass.errors import BrokerError
 
 ORIGIN = "adabypass-row"
 """Header of an answer: group, topic, partition and offset of its row, with slashes between them."""
