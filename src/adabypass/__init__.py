@@ -31,6 +31,7 @@ from adabypass.results.explanation import Explanation
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Change, Scores, Trace
 from adabypass.storage import from_bytes, load
+from adabypass.streaming.stream import Stream
 
 __all__ = [
     "AdaBypass",
@@ -55,6 +56,7 @@ __all__ = [
     "Scores",
     "SeasonalNaive",
     "SequentialKalman",
+    "Stream",
     "StudentT",
     "Target",
     "Trace",
