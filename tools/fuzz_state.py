@@ -28,7 +28,7 @@ from tools.fuzz.mutations import mutated_bytes, mutated_journal, mutated_snapsho
 
 from adabypass import Forecaster, from_bytes
 from adabypass.cli.stream_answers import Answerer
-from adabypass.cli.stream_output import AnswerFormat, encode_json
+from adabypass.streaming.answers import AnswerFormat, encode_json
 from adabypass.data.times import parse_time
 from adabypass.errors import AdabypassError
 from adabypass.regressors import Regressor

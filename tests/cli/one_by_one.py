@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from adabypass import Forecaster
-from adabypass.cli.stream_output import AnswerFormat
 from adabypass.forecasting.changes import ChangeMonitor
 from adabypass.results.trace import surprise
+from adabypass.streaming.answers import AnswerFormat
 from adabypass.validation import Floats
 
 

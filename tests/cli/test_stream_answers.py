@@ -8,10 +8,10 @@ import pytest
 
 from adabypass import AdaBypass, Bypass, EvidenceBypass, Forecaster, PassiveAggressive, SequentialKalman
 from adabypass.cli.stream_answers import Answerer
-from adabypass.cli.stream_output import DEFAULT_FIELDS, FIELDS, AnswerFormat, encode_json
 from adabypass.distributions import evaluate
 from adabypass.storage import series
 from adabypass.storage.series import StreamPanel
+from adabypass.streaming.answers import DEFAULT_FIELDS, FIELDS, AnswerFormat, encode_json
 from tests.cli.in_process import run, stream
 from tests.cli.one_by_one import OneByOne
 from tests.engines import lag_engine

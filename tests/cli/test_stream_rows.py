@@ -78,7 +78,7 @@ def test_the_steps_of_a_gap_pass_as_missing_values(tmp_path: Path) -> None:
         (["--time", "t", "--max-jump", "2 months"], "has no fixed length; give it in days or weeks"),
         (["--time", "t", "--freq", "day", "--exog", "x"], "choose --missing mean or --missing last"),
         (["--bad-rows", "f"], "--bad-rows needs --on-bad-row skip or missing"),
-        (["--only", "surprise"], "are not flags; choose among anomaly, change"),
+        (["--only", "surprise"], "surprise is not among anomaly, change"),
         (["--only", "anomaly", "--model", "pa"], "this model forecasts points: --only has no flags"),
         (["--rotate", "100MB", "--out", "a.csv"], "--rotate needs --state"),
         (["--rotate", "0", "--out", "a.csv"], "is not a size above 0; write one as in 100MB"),

@@ -11,7 +11,7 @@ import numpy as np
 
 from adabypass import Forecaster
 from adabypass.cli.stream_answers import Answerer
-from adabypass.cli.stream_output import AnswerFormat, encode_json
+from adabypass.streaming.answers import AnswerFormat, encode_json
 from adabypass.data.times import parse_time
 from adabypass.storage.series import StreamPanel
 from adabypass.storage.stream import DurableStream

@@ -11,10 +11,11 @@ import click
 from adabypass.cli import options, outputs
 from adabypass.cli.grouped import GroupedCommand, grouped
 from adabypass.cli.kafka_options import KAFKA_OPTIONS
-from adabypass.cli.stream_output import DEFAULT_FIELDS, AnswerFormat, FieldNames
+from adabypass.cli.stream_answers import FIELD_NAMES, FLAG_NAMES
 from adabypass.cli.stream_run import StreamRunner
 from adabypass.data.reading import ending
 from adabypass.forecasting import Forecaster
+from adabypass.streaming.answers import DEFAULT_FIELDS, AnswerFormat
 from adabypass.streaming.clock import JumpGuard, ReorderWindow, Span, Steps
 from adabypass.streaming.intake import TimeRules
 from adabypass.streaming.rows import Columns
@@ -22,7 +23,7 @@ from adabypass.streaming.sources import StopSignals
 
 DEFAULT_QUANTILES = "5,25,50,75,95"
 FALSE_ALARMS = 0.001
-FLAGS = ("anomaly", "change")
+KAFKA = "kafka://"
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 
@@ -36,18 +37,6 @@ class Size(options.ParamType):
         if found is None or int(found[1]) == 0:
             self.fail(f"{value!r} is not a size above 0; write one as in 100MB.", param, ctx)
         return int(found[1]) * UNITS[found[2]]
-
-
-class Flags(options.ParamType):
-    """Names of flags with commas between them."""
-
-    name = "flags"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, ...]:
-        names = value if isinstance(value, tuple) else tuple(each.strip() for each in value.split(",") if each.strip())
-        if not set(names) <= set(FLAGS):
-            self.fail(f"{value!r} are not flags; choose among {', '.join(FLAGS)}.", param, ctx)
-        return names
 
 
 class StreamOptions(NamedTuple):
@@ -68,7 +57,10 @@ class StreamOptions(NamedTuple):
     level: float
     quantiles: tuple[float, ...]
     false_alarms: float
-    only: tuple[str, ...]
+    only: tuple[str, ...] | None
+    horizon: int
+    levels: tuple[float, ...] | None
+    every_forecast: int | None
     kind: str | None
     out: str | None
     rotate: int | None
@@ -82,6 +74,8 @@ class StreamOptions(NamedTuple):
     state: Path | None
     every: int | None
     fsync: str | None
+    forget_after: str | None
+    max_series: int | None
     source: str | None
     sink: str | None
     group: str | None
@@ -94,79 +88,60 @@ class StreamOptions(NamedTuple):
 
 @click.command(cls=GroupedCommand, short_help="Forecast rows as they arrive, on standard input or in a Kafka topic.")
 @grouped(
-    "stream",
-    "Input",
+    "stream", "Input",
     click.option(
-        "--target",
-        type=options.Names(),
-        default="y",
-        show_default=True,
-        metavar="COL,...",
-        help="Column to forecast. With several, each is a series of its own, and answers say which in the column target.",
+        "--target", type=options.Names(), default="y", show_default=True, metavar="COL,...",
+        help="Column to forecast. With several, each is a series of its own, and the column target of answers says "
+        "which.",
     ),
     click.option(
-        "--id",
-        "key",
-        type=options.Names(),
-        default="",
-        metavar="COL,...",
+        "--id", "key", type=options.Names(), default="", metavar="COL,...",
         help="Column, or columns, that say to which series a row belongs; each series is forecast by itself.",
     ),
     click.option(
-        "--time",
-        metavar="COL",
+        "--time", metavar="COL",
         help="Column of times (ISO 8601, or numbers), later in every row of a series than in the one before. It is "
         "passed through to the answers; with --state it decides which rows of standard input were learned before.",
     ),
     click.option(
-        "--exog",
-        type=options.Names(),
-        default="",
-        metavar="COL,...",
+        "--exog", type=options.Names(), default="", metavar="COL,...",
         help="Columns of other quantities, known with the row, from which the target is forecast as well.",
     ),
     click.option(
-        "--on-bad-row",
-        type=click.Choice(["fail", "skip", "missing"]),
-        default="fail",
-        show_default=True,
+        "--on-bad-row", type=click.Choice(["fail", "skip", "missing"]), default="fail", show_default=True,
         help="What to do about a row that cannot be read, or that is late: stop (fail), report it on standard error "
         "and go on (skip), or take a value that is no number as a missing one (missing; a row that is no row at all "
         "is skipped).",
     ),
     click.option(
-        "--bad-rows",
-        metavar="FILE",
-        help="Add rows that are skipped to this file as JSON lines, each with the reason; or kafka://host:9092/topic.",
+        "--bad-rows", metavar="FILE",
+        help="Add rows that are skipped to this file as JSON lines, each with the reason, or to a Kafka topic: "
+        "kafka://host:9092/topic.",
     ),
-)
+)  # fmt: skip
 @grouped(
-    "stream",
-    "Time",
+    "stream", "Time",
     click.option(
-        "--freq",
-        metavar="SPAN",
+        "--freq", metavar="SPAN",
         help='Time between two rows of a series, such as "10 minutes". The steps of a gap pass as missing values, so '
         "that a season keeps its place.  [default: the next row is the next step]",
     ),
     click.option(
-        "--max-jump",
-        metavar="SPAN",
+        "--max-jump", metavar="SPAN",
         help="Refuse a row that is dated more than this after all others: one wrong clock must not make all later rows "
         "of its series late. Ten such rows in succession that agree are believed.",
     ),
     click.option(
-        "--reorder-window",
-        metavar="SPAN",
+        "--reorder-window", metavar="SPAN",
         help="Hold rows back until the newest time is this far ahead of theirs, and learn them in order of time: rows "
         "that come a little late are sorted in. Answers come as much later.",
     ),
-)
+)  # fmt: skip
 @grouped("stream", "Model", options.model_option, options.lag_options, options.period_option, options.support_option)
 @grouped(
     "stream", "Answers",
     click.option(
-        "--fields", type=FieldNames(), metavar="NAME,...",
+        "--fields", type=FIELD_NAMES, metavar="NAME,...",
         help="What an answer holds: mean, sd, interval (its bounds), quantiles, log_score (log density of the value), "
         "surprise (how unlikely the value was, as a standard normal deviate), anomaly (whether it was beyond the rate "
         "of --false-alarms), change (drift or noise, where the regime has changed; a false alarm about every 3,000 "
@@ -185,8 +160,20 @@ class StreamOptions(NamedTuple):
         show_default=True, metavar="RATE", help="Share of ordinary rows that may be flagged as an anomaly.",
     ),
     click.option(
-        "--only", type=Flags(), default="", metavar="FLAG,...",
+        "--only", type=FLAG_NAMES, metavar="FLAG,...",
         help="Answer only rows with one of these flags: anomaly, change. All rows are learned.",
+    ),
+    click.option(
+        "--horizon", type=click.IntRange(0, 100_000), default=0, metavar="H",
+        help="Add a forecast of the next H steps to answers: their means and the bounds of their intervals.",
+    ),
+    click.option(
+        "--levels", type=options.Percents(), metavar="PERCENT,...",
+        help="Probabilities of these intervals.  [default: that of --level]",
+    ),
+    click.option(
+        "--every-forecast", type=click.IntRange(1), metavar="N",
+        help="Rows of a series between two such forecasts.  [default: 1]",
     ),
     click.option(
         "--format", "kind", type=click.Choice(["jsonl", "csv"]),
@@ -200,8 +187,8 @@ class StreamOptions(NamedTuple):
     ),
     click.option(
         "--rotate", type=Size(), metavar="SIZE",
-        help="Move the file of --out to FILE.000001, FILE.000002 ... (before its ending) when it has this size, such as "
-        "100MB, and begin a new one. SIGHUP rotates it at any time.",
+        help="When the file of --out has this size, such as 100MB, move it to answers.000001.jsonl and so on, and begin "
+        "a new one. SIGHUP does it at any time. Needs --state.",
     ),
 )  # fmt: skip
 @grouped(
@@ -214,14 +201,22 @@ class StreamOptions(NamedTuple):
     ),
     click.option(
         "--every", type=click.IntRange(1), metavar="N",
-        help="Rows between two snapshots of the state; a journal keeps those in between. More rows make fewer writes "
-        "and a longer start after a crash.  [default: 10000, or 10 for each series if that is more]",
+        help="Rows between two checkpoints, which write the series that have changed. More rows make fewer writes and "
+        "a longer start after a crash.  [default: 10000, or 10 for each series in memory if that is more]",
     ),
     click.option(
         "--fsync", type=click.Choice(["interval", "always"]),
-        help="When the journal is flushed to the disk: every second (interval: a killed process loses nothing, a power "
-        "cut a second), or before every answer (always: a power cut loses nothing either; a flush takes "
-        "milliseconds).  [default: interval; always with --sink]",
+        help="When rows that were learned are flushed to the disk: every second (interval: a killed process loses "
+        "nothing, a power cut a second), or before every answer (always: a power cut loses nothing either; a flush "
+        "takes milliseconds).  [default: interval; always with --sink]",
+    ),
+    click.option(
+        "--forget-after", metavar="SPAN",
+        help='Forget series that have had no row for this long, such as "30 days"; without --time, for so many rows.',
+    ),
+    click.option(
+        "--max-series", type=click.IntRange(1), metavar="N",
+        help="Forget the longest idle of more series than this.",
     ),
 )  # fmt: skip
 @grouped("stream", "Kafka", *KAFKA_OPTIONS)
@@ -260,20 +255,14 @@ def stream(**given: Any) -> int:
     likewise, with exit code 130.
     """
     choices = _checked(StreamOptions(**given))
-    if choices.out in (None, outputs.STANDARD) and choices.sink is None:
-        outputs.check_stdout()
-    if choices.source is None:
-        outputs.check_not_input(choices.out)
-    if choices.bad_rows is not None and not choices.bad_rows.startswith("kafka:"):
-        outputs.check_writable(Path(choices.bad_rows))
-    if choices.metrics_file is not None:
-        outputs.check_writable(Path(choices.metrics_file))
+    _check_files(choices)
     model = (choices.model, choices.lags, choices.seasonal_lags, choices.difference)
     options.check_automatic_only(*model, period=choices.period, support=choices.support)
     template = options.forecaster(*model, choices.missing, choices.exog, choices.period, choices.support)
     wanted = AnswerFormat(
-        _fields(choices, template), choices.level, choices.quantiles, choices.false_alarms, choices.columns.keys,
-        choices.time,
+        _fields(choices, template), choices.level, choices.quantiles, choices.false_alarms,
+        choices.columns.keys or None, choices.time, choices.horizon, choices.levels or (), choices.every_forecast or 1,
+        template.is_point,
     )  # fmt: skip
     _check_names(wanted)
     gc.freeze()  # what was imported stays: no collection need look through it again
@@ -288,9 +277,20 @@ def stream(**given: Any) -> int:
             return StreamRunner(choices, template, wanted, kind, stop, kafka).run()
 
 
+def _check_files(choices: StreamOptions) -> None:
+    """Check that what is to be written can be, before the work begins."""
+    if choices.out in (None, outputs.STANDARD) and choices.sink is None:
+        outputs.check_stdout()
+    if choices.source is None:
+        outputs.check_not_input(choices.out)
+    for path in (choices.bad_rows, choices.metrics_file):
+        if path is not None and not path.startswith(KAFKA):
+            outputs.check_writable(Path(path))
+
+
 def _fields(choices: StreamOptions, template: Forecaster) -> tuple[str, ...]:
     """Return the fields of an answer; refuse those that the model does not have."""
-    fields, only = choices.fields, choices.only
+    fields, only = choices.fields, choices.only or ()
     if fields is None:
         fields = ("mean",) if template.is_point else DEFAULT_FIELDS
     fields += tuple(flag for flag in only if flag not in fields)
@@ -313,13 +313,16 @@ def _checked(choices: StreamOptions) -> StreamOptions:
         }  # fmt: skip
         _check_alone(alone, "--source, the topic of Kafka from which rows are read")
     if choices.state is None:
-        _check_alone({"--every": choices.every}, "--state, the folder in which what is learned is kept")
+        kept = {"--every": choices.every, "--fsync": choices.fsync}
+        _check_alone(kept, "--state, the folder in which what is learned is kept")
         _check_alone({"--rotate": choices.rotate}, "--state, with which the file of --out grows")
     if choices.out in (None, outputs.STANDARD):
         _check_alone({"--rotate": choices.rotate}, "--out, the file that is rotated")
     if choices.time is None:
         alone = {"--freq": choices.freq, "--max-jump": choices.max_jump, "--reorder-window": choices.reorder_window}
         _check_alone(alone, "--time, the column of times")
+    if choices.horizon == 0:
+        _check_alone({"--levels": choices.levels, "--every-forecast": choices.every_forecast}, "--horizon")
     if choices.on_bad_row == "fail":
         _check_alone({"--bad-rows": choices.bad_rows}, "--on-bad-row skip or missing")
     if choices.sink is not None:
@@ -327,6 +330,11 @@ def _checked(choices: StreamOptions) -> StreamOptions:
             raise click.UsageError("--sink needs --state, the folder that remembers which rows were answered.")
         if choices.out is not None or choices.kind == "csv":
             raise click.UsageError("--sink takes all answers, as JSON; leave out --out and --format.")
+    if choices.horizon and choices.exog and choices.missing == "raise":
+        raise click.UsageError(
+            "--horizon forecasts steps in which the columns of --exog are not known yet; choose --missing mean or "
+            "--missing last."
+        )
     if not choices.target:
         raise click.UsageError("--target names no column.")
     if choices.freq is not None and choices.exog and choices.missing == "raise":
@@ -382,7 +390,7 @@ def _kind(choices: StreamOptions) -> str:
 
 def _check_names(wanted: AnswerFormat) -> None:
     """Refuse names that would occur twice in an answer."""
-    header = wanted.header()
+    header = wanted.header(is_flat=True)
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise click.UsageError(f'an answer would have two columns "{twice}"; rename the column of the input.')

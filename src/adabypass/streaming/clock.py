@@ -1,4 +1,4 @@
-"""The rules of time of a stream: which times are believed, how long a row may be waited for, how many steps a gap has."""
+"""The rules of time of a stream: which times are believed, how long rows are held back, how many steps a gap has."""
 
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
@@ -151,11 +151,16 @@ class ReorderWindow(Generic[Held]):
     Parameters
     ----------
     span : Span
+
+    Attributes
+    ----------
+    newest : number, datetime or None
+        The newest time of the stream.
     """
 
     def __init__(self, span: Span) -> None:
         self._span = span
-        self._newest: Any = None
+        self.newest: Any = None
         self._n_seen = 0
         self._heap: list[tuple[Any, int, Held]] = []
 
@@ -164,16 +169,16 @@ class ReorderWindow(Generic[Held]):
 
     def hold(self, time: Time, row: Held) -> None:
         """Take a row; of two of one time the first stays the first."""
-        if self._newest is None or time > self._newest:
-            self._newest = time
+        if self.newest is None or time > self.newest:
+            self.newest = time
         self._n_seen += 1
         heappush(self._heap, (time, self._n_seen, row))
 
     def release(self) -> list[Held]:
         """Return the rows that need wait no longer, in order of time."""
         released, heap = [], self._heap
-        span = self._span.of(self._newest)
-        while heap and (self._newest - heap[0][0] >= span or len(heap) > MAX_HELD):
+        span = self._span.of(self.newest)
+        while heap and (self.newest - heap[0][0] >= span or len(heap) > MAX_HELD):
             released.append(heappop(heap)[2])
         return released
 

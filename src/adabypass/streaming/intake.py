@@ -145,7 +145,7 @@ class Intake:
             return
         if self._rules.window is None:
             self._accept(self._source.number, found)
-        else:
+        elif found[2] is not None:
             self._rules.window.hold(found[2], (self._source.number, found))
             self._accept_all(self._rules.window.release())
 

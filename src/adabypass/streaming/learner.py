@@ -61,7 +61,7 @@ class Learner:
         self.series = SeriesCache(template, n_exog, has_monitors=has_monitors, max_bytes=max_bytes, n_threads=n_threads)
         self._answerer = Answerer(wanted, self.series, encode)
         self.wanted = wanted
-        self._has_ids, self._has_time = wanted.key is not None, wanted.time is not None
+        self._has_ids, self._has_time = bool(wanted.keys), wanted.time is not None
         self._learns_once_each = wanted.horizon > 0
         self.forgetting = forgetting
         self.n_learned = self.row = 0
@@ -92,7 +92,7 @@ class Learner:
         for number, key, time, y, exog in rows:
             if isinf(y) or (exog is not None and any(map(isinf, exog))):
                 raise StateError(f"the store has a row, number {number}, with an infinite value.")
-            if bool(time) != self._has_time:
+            if time and not self._has_time:  # a step of a gap has no time
                 raise StateError(f"the store has a row, number {number}, whose time does not fit the settings.")
             if time:
                 checked_time(time)
@@ -110,7 +110,8 @@ class Learner:
     def _note_times(self, rows: Sequence[Row]) -> None:
         series = self.series
         for row in rows:
-            series[row[1]].learned_cell = row[2]
+            if row[2]:
+                series[row[1]].learned_cell = row[2]
 
     def _parts(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         """Yield rows that can be learned at once; each part is learned before the next is asked for."""
@@ -128,7 +129,7 @@ class Learner:
                 part, seen = [], set()
             if is_due:
                 self.forgetting.search(self.series, self.n_learned)
-            if self.forgetting.by_time:
+            if self.forgetting.by_time and row[2]:
                 self.forgetting.note_time(row[2])
             if self.forgetting.span is not None and self._is_forgotten(key, part, seen):
                 if part:

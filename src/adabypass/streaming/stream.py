@@ -265,7 +265,7 @@ class Stream:
                 self._sink.add(answer, row[0], row[1])
         self.resumed = Resumed(learner.n_learned, learner.row, learner.n_learned - n_before)
         learner.series.note_resumed(learner.n_learned)
-        if learner.n_learned > n_before:
+        if learner.n_learned > n_before or self._sink is not None:  # answers go on from where they are now
             self._checkpoint()
 
     def __enter__(self) -> Self:
@@ -392,6 +392,16 @@ class Stream:
         learner.series.note_saved()
         learner.series.make_room()
         self._n_checkpointed = self.n_learned
+
+    def _last_time(self, key: str) -> str:
+        """Return the time of the newest row that a series has learned, as JSON; "" if there is none."""
+        found = self._learner.series.find(key)
+        return "" if found is None else found.learned_cell
+
+    def _abandon(self) -> None:
+        """Let another process have the folder, without a checkpoint: answers may still be missing."""
+        self._is_failed = True
+        self.close()
 
     def _flush(self) -> None:
         """Flush what was learned to the disk."""
