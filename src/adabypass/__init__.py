@@ -30,7 +30,7 @@ from adabypass.regressors import (
 from adabypass.results.explanation import Explanation
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Change, Scores, Trace
-from adabypass.storage import from_bytes, load
+from adabypass.saved import from_bytes, load
 from adabypass.streaming.stream import Stream
 
 __all__ = [

@@ -14,7 +14,6 @@ from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.versions import FORMAT, OLDEST_FORMAT
 from adabypass.storage import folder, journal
-from adabypass.storage.models import STREAM
 from adabypass.storage.positions import unpack
 
 MAX_ATTEMPTS = 10
@@ -77,7 +76,7 @@ def describe(snapshot: Snapshot, size: int) -> dict[str, Any]:
     found["numbers_not_finite"] = sum(
         int(array.size - np.isfinite(array).sum()) for array in snapshot.arrays.values() if array.dtype.kind == "f"
     )
-    if header.get("kind") == STREAM and "keys" in snapshot.arrays:
+    if header.get("kind") == "Stream" and "keys" in snapshot.arrays:
         ids = snapshot.arrays["keys"].tobytes().decode("utf-8", "replace").split("\n")[:-1]
         found["ids"] = [each for each in ids if each][:MAX_IDS]
     return found

@@ -18,7 +18,6 @@ from adabypass.snapshots.versions import base_header
 from adabypass.storage.arrays import checkpoints
 from adabypass.storage.folder import StateFolder
 from adabypass.storage.journal import Record, pack
-from adabypass.storage.models import STREAM
 from adabypass.storage.positions import Positions
 from adabypass.storage.series import Row, Series, StreamPanel
 from adabypass.validation import Floats, shown
@@ -229,7 +228,7 @@ class DurableStream:
             raise StateError(f"{self._folder.path} holds the time {shown(text)}, which is none.") from None
 
     def _header(self) -> dict[str, Any]:
-        return base_header(STREAM) | {
+        return base_header("Stream") | {
             "settings": self._settings,
             "row": self.row,
             "n_learned": self.n_learned,
@@ -243,7 +242,7 @@ class DurableStream:
     def _restore(self, snapshot: Snapshot) -> None:
         """Take over what a snapshot holds; refuse one of other settings, or that does not fit together."""
         header = Header(snapshot.header, snapshot.name)
-        if header.text("kind") != STREAM:
+        if header.text("kind") != "Stream":
             header.refuse(f"it holds {header.text('kind')[:40]!r}, not the state of a stream")
         self._check_settings(header)
         engine, n_exog = self.series.engine, self.series.n_exog

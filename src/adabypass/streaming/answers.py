@@ -20,7 +20,7 @@ from adabypass.panel.learning import Rows, StepOutput
 from adabypass.results.columns import interval_names, quantile_name
 from adabypass.results.trace import surprises
 from adabypass.streaming.cache import SeriesCache
-from adabypass.streaming.columns import id_of
+from adabypass.streaming.ids import id_of
 from adabypass.streaming.rows import Row, key_parts
 from adabypass.validation import Floats, Integers
 

@@ -91,7 +91,7 @@ class InputChecksum:
     def add(self, rows: Sequence[Row]) -> None:
         """Add rows, however many at a time: the result is the same."""
         start = 0
-        while start < len(rows):
+        while start < len(rows):  # up to the next power of two
             milestone = 1 << self.count.bit_length()
             part = rows[start : start + milestone - self.count]
             values = [value for row in part for value in (row[3], *(row[4] or ()))]

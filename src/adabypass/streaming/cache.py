@@ -202,6 +202,11 @@ class SeriesCache(dict[str, Series]):
         if self._has_monitors:
             self.monitors += [ChangeMonitor() for _ in range(n)]
 
+    @property
+    def blank_row(self) -> Floats:
+        """The row of a series of which nothing was seen."""
+        return self._rows.new_row
+
     def row(self, slot: int) -> Floats:
         """Return the row of a slot: its memory, not a copy."""
         row: Floats = self._rows.store.row(slot)
@@ -234,6 +239,10 @@ class SeriesCache(dict[str, Series]):
 
     def note_rows(self, slots: Rows, first: int) -> None:
         """Count rows of these series, of which the first was row `first` of the stream."""
+        if len(slots) == 1:  # as a stream has it that waits for each row
+            self.n_rows[slots[0]] += 1
+            self.newest[slots[0]] = first
+            return
         np.add.at(self.n_rows, slots, 1)
         self.newest[slots] = np.arange(first, first + len(slots))
 

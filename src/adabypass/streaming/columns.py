@@ -12,6 +12,7 @@ from adabypass.data import cells, from_frame
 from adabypass.data.times import parse_time
 from adabypass.errors import BadCellError, ParameterError, TableError
 from adabypass.streaming.cache import SeriesCache
+from adabypass.streaming.ids import key_of
 from adabypass.streaming.rows import Row
 from adabypass.validation import as_tuple, shown
 
@@ -119,37 +120,6 @@ def names_of(value: Any, name: str) -> tuple[str, ...]:
     if found is None or not all(isinstance(each, str) and each for each in found) or len(set(found)) < len(found):
         raise ParameterError(f"{name} is {shown(value)}, but must be the name of a column, or several names.")
     return found
-
-
-def key_of(id: Any) -> str:
-    """Return the id of a series as JSON, so that 1 and "1" are different; a tuple or list has several parts."""
-    if id is None:
-        return ""
-    parts = [_plain(each) for each in id] if isinstance(id, tuple | list) else _plain(id)
-    return json.dumps(parts)
-
-
-def id_of(key: str) -> Any:
-    """Return the id of a series of its JSON; None where there is but one series, a tuple where it has several parts."""
-    found = json.loads(key) if key else None
-    return tuple(found) if isinstance(found, list) else found
-
-
-def panel_id(key: str) -> str | int:
-    """Return what a panel calls a series: ids of several parts are joined by a slash."""
-    found = id_of(key)
-    if found is None:
-        return ""
-    if isinstance(found, tuple):
-        return "/".join(map(str, found))
-    return found if type(found) in (str, int) else key
-
-
-def _plain(part: Any) -> str | int | float:
-    value = part.item() if isinstance(part, np.generic) else part
-    if not isinstance(value, str | int | float):
-        raise ParameterError(f"an id is {shown(part)}, but must be text or a number.")
-    return value
 
 
 def _cells(records: Any, names: list[str]) -> Iterator[Sequence[Any]]:

@@ -8,6 +8,7 @@ SQLite takes a damaged write-ahead log for a torn one, and reads it up to the da
 two apart: after a killed process all commits must be there, after a power cut all that were flushed.
 """
 
+import mmap
 import os
 import struct
 import zlib
@@ -60,12 +61,17 @@ def lock_folder(path: FilePath) -> int:
 
 
 class CommitCount:
-    """How many commits there were, kept outside of the database."""
+    """How many commits there were, kept outside of the database, in mapped memory: a killed process has it written."""
 
     def __init__(self, folder: Path) -> None:
-        self._descriptor = open_own(folder / COMMITS, os.O_RDWR | os.O_CREAT)
+        descriptor = open_own(folder / COMMITS, os.O_RDWR | os.O_CREAT)
+        try:
+            os.posix_fallocate(descriptor, 0, mmap.PAGESIZE)  # a full disk is an error here, not a signal later
+            self._map = mmap.mmap(descriptor, mmap.PAGESIZE)
+        finally:
+            os.close(descriptor)
         self._boot = _boot_id()
-        content = os.pread(self._descriptor, COUNT.size, 0)
+        content = self._map[: COUNT.size]
         boot, self.n_commits, self.n_flushed = _unpack(content) or (b"", 0, 0)
         if boot != self._boot or not any(self._boot):  # what was not flushed may be lost
             self.n_commits = self.n_flushed
@@ -76,13 +82,11 @@ class CommitCount:
         if is_flushed:
             self.n_flushed = n_commits
         content = COUNT.pack(self._boot, self.n_commits, self.n_flushed, 0)[:-4]
-        os.pwrite(self._descriptor, content + zlib.crc32(content).to_bytes(4, "little"), 0)
+        self._map[: COUNT.size] = content + zlib.crc32(content).to_bytes(4, "little")
 
     def close(self) -> None:
         """Close the file."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        self._map.close()
 
 
 def _unpack(content: bytes) -> tuple[bytes, int, int] | None:

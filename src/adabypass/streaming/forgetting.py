@@ -13,7 +13,7 @@ import numpy as np
 
 from adabypass.data.freq import as_freq
 from adabypass.errors import IrregularTimeError, ParameterError, StateError
-from adabypass.streaming.cache import Series, SeriesCache, checked_time
+from adabypass.streaming.cache import SeriesCache, checked_time
 from adabypass.validation import check_int, shown
 
 MIN_ROUND = 1000
@@ -64,15 +64,12 @@ class Forgetting:
         if self.newest_time is None or self._since(time, self.newest_time) > 0 * self.span:
             self.newest_cell, self.newest_time = cell, time
 
-    def is_idle(self, series: Series, newest: int, n_learned: int) -> bool:
-        """Return whether a series has had no row for too long."""
-        if self.span is None:
-            return False
-        if not self.by_time:
-            return n_learned - newest > int(self.span)
-        return self._is_old(series.learned_cell)
+    def is_idle(self, newest: int, n_learned: int) -> bool:
+        """Return whether a series, whose newest row was the one of this place, has had none for too many rows."""
+        return n_learned - newest > int(self.span)
 
-    def _is_old(self, cell: str) -> bool:
+    def is_old(self, cell: str) -> bool:
+        """Return whether a time is too long ago."""
         if not cell or self.newest_time is None:
             return False
         return bool(self._since(self.newest_time, checked_time(cell)) > self.span)
@@ -89,9 +86,9 @@ class Forgetting:
     def search(self, series: SeriesCache, n_learned: int) -> None:
         """Forget all series that are to be forgotten now."""
         if self.by_time:
-            _drop(series, [key for key, cell, _ in series.known() if self._is_old(cell)])
+            _drop(series, [key for key, cell, _ in series.known() if self.is_old(cell)])
         elif self.span is not None:
-            _drop(series, [key for key, _, newest in series.known() if n_learned - newest > int(self.span)])
+            _drop(series, [key for key, _, newest in series.known() if self.is_idle(newest, n_learned)])
         excess = 0 if self.max_series is None else series.n_series - self.max_series
         if excess > 0:
             longest_idle = nsmallest(excess, ((newest, key) for key, _, newest in series.known()))

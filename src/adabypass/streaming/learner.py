@@ -3,13 +3,15 @@
 import json
 from collections.abc import Iterator, Sequence
 from math import isinf
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from adabypass.errors import StateError
 from adabypass.forecasting import Forecaster
 from adabypass.forecasting.lag_engine import LagEngine
+from adabypass.forecasting.state import check_engine
+from adabypass.regressors.base import MAX_FEATURES
 from adabypass.regressors.state import check_layout
 from adabypass.snapshots.header import Header
 from adabypass.streaming.answers import Answerer, AnswerFormat, Encode, Event
@@ -20,6 +22,8 @@ from adabypass.streaming.rows import Row
 from adabypass.streaming.store import MAX_NUMBER, StoreReader
 from adabypass.validation import shown
 
+MAX_MEMORY_OF_A_READER = 1 << 28
+"""Bytes of the rows of series that were learned since the last checkpoint."""
 MAX_CHECKSUM = (1 << 32) - 1
 
 
@@ -67,6 +71,17 @@ class Learner:
         self.n_learned = self.row = 0
         self.positions: Any = None
         self.checksum: InputChecksum | None = None if self._has_time else InputChecksum()
+
+    @classmethod
+    def of_settings(cls, settings: Header) -> Self:
+        """Return what has learned nothing yet, with the settings that a store has; it makes no answers."""
+        template, n_exog = _template_of(settings)
+        has_ids, has_time = (settings.value(name) is not None for name in ("id", "time"))
+        wanted = AnswerFormat(("mean",), key="id" if has_ids else None, time="time" if has_time else None)
+        forgetting = Forgetting(None, None, has_time=has_time)
+        return cls(
+            template, n_exog, wanted, lambda rows, *_: [None] * len(rows), forgetting, max_bytes=MAX_MEMORY_OF_A_READER
+        )
 
     @property
     def events(self) -> list[Event]:
@@ -120,38 +135,49 @@ class Learner:
                 yield rows[start : start + self.series.max_rows]
             return
         part: list[Row] = []
-        seen: set[str] = set()
+        seen: dict[str, str] = {}
         for row in rows:
             key = row[1]
             is_due = bool(self.forgetting) and self.n_learned + len(part) >= self.forgetting.next_round
             if part and (is_due or len(part) >= self.series.max_rows or (self._learns_once_each and key in seen)):
                 yield part
-                part, seen = [], set()
+                part, seen = [], {}
             if is_due:
                 self.forgetting.search(self.series, self.n_learned)
-            if self.forgetting.by_time and row[2]:
-                self.forgetting.note_time(row[2])
-            if self.forgetting.span is not None and self._is_forgotten(key, part, seen):
+            if self.forgetting.span is not None and self._is_forgotten(row, self.n_learned + len(part), seen):
                 if part:
                     yield part
-                    part, seen = [], set()
+                    part, seen = [], {}
                 self.series.drop(key)
             part.append(row)
-            seen.add(key)
+            seen[key] = row[2] or seen.get(key, "")  # a step of a gap has no time
         if part:
             yield part
 
-    def _is_forgotten(self, key: str, part: list[Row], seen: set[str]) -> bool:
-        """Return whether the series of the next row is to begin anew."""
-        if key in seen and not self.forgetting.by_time:
+    def _is_forgotten(self, row: Row, n_before: int, seen: dict[str, str]) -> bool:
+        """Return whether the series of the next row is to begin anew.
+
+        Parameters
+        ----------
+        n_before : int
+            Rows of the stream before it.
+        seen : dict
+            The newest time of each series that has had one of the rows which are not learned yet.
+        """
+        forgetting, key = self.forgetting, row[1]
+        if forgetting.by_time:
+            if row[2]:
+                forgetting.note_time(row[2])
+            if seen.get(key):
+                return forgetting.is_old(seen[key])
+        elif key in seen:
             return False
         series = self.series.find(key)
         if series is None:
             return False
-        if key in seen:  # the times of the part are not noted yet
-            self._note_times(part)
-        newest = int(self.series.newest[series.slot])
-        return self.forgetting.is_idle(series, newest, self.n_learned + len(part))
+        if forgetting.by_time:
+            return forgetting.is_old(series.learned_cell)
+        return forgetting.is_idle(int(self.series.newest[series.slot]), n_before)
 
     def check_known(self, rows: Sequence[Row], known: InputChecksum, what: str) -> None:
         """Check that rows of an input, which were learned before, are the same as then.
@@ -227,6 +253,22 @@ class Learner:
                     f"it was made with {_shown(name, saved.get(name))}, but now there is {_shown(name, value)}; give "
                     "the same options as before, or another folder"
                 )
+
+
+def _template_of(settings: Header) -> tuple[Forecaster, int]:
+    """Return the forecaster that a store describes, untrained, and the number of its exogenous columns."""
+    engine = check_engine(Header(settings.named_values() | {"kind": settings.text("engine")}, settings.name))
+    n_exog = settings.whole("n_exog", maximum=MAX_FEATURES)
+    if engine.n_inputs not in (None, n_exog):
+        settings.refuse(f"it has {n_exog} exogenous columns, but {engine.n_inputs} names for them")
+    try:
+        if settings.value("design") != engine.design(n_exog):
+            settings.refuse("it was saved by a version of adabypass with other constants; train it anew")
+    except StateError:
+        raise
+    except ValueError as error:
+        settings.refuse(str(error).rstrip("."))
+    return Forecaster._of(engine), n_exog
 
 
 def _milestones(header: Header) -> dict[int, tuple[int, int]]:

@@ -15,7 +15,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, NoReturn, Self
@@ -27,6 +27,7 @@ from adabypass.snapshots import container
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.versions import FORMAT, base_header, library_version
 from adabypass.streaming.folder import DATABASE, LOG, CommitCount, check_folder, lock_folder
+from adabypass.streaming.ids import find_key
 from adabypass.validation import shown
 
 KIND = "Stream"
@@ -91,6 +92,10 @@ class StoreReader:
     """
 
     is_writer = False
+    EVERY = (
+        "SELECT series.number, series.key, series.time, series.n_rows, series.newest, memory.row, memory.monitor, "
+        "memory.checksum FROM series LEFT JOIN memory ON memory.number = series.number"
+    )
 
     def __init__(self, path: FilePath) -> None:
         self.folder = Path(path)
@@ -145,6 +150,18 @@ class StoreReader:
                 if answer != "ok":
                     self._refuse(str(answer).replace("\n", " ")[:200].removeprefix("*** in database main *** "))
 
+    def check_all(self) -> None:
+        """Check the structure of the whole file."""
+        with self._errors():
+            answer = self._one("PRAGMA integrity_check(1)")
+        if answer != "ok":
+            self._refuse(str(answer).replace("\n", " ")[:200])
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the file as it is now."""
+        with self._errors(), closing(sqlite3.connect(path)) as copy:
+            self._connection.backup(copy)
+
     def _one(self, statement: str, values: Any = ()) -> Any:
         found = self._execute(statement, values).fetchone()
         return None if found is None else found[0]
@@ -178,7 +195,7 @@ class StoreReader:
     def load(self, key: str) -> SavedSeries | None:
         """Return what is kept of a series; None if it is not there."""
         with self._errors():
-            found = self._execute(f"{_EVERY} WHERE series.key = ?", (key,)).fetchone()
+            found = self._execute(f"{self.EVERY} WHERE series.key = ?", (key,)).fetchone()
         return None if found is None else self._checked(found)
 
     def number_of(self, key: str) -> int | None:
@@ -187,10 +204,15 @@ class StoreReader:
             found: int | None = self._one("SELECT number FROM series WHERE key = ?", (key,))
         return found
 
+    def find_key(self, id: str) -> str:
+        """Return the key of the series whose id was written as text."""
+        has = lambda key: self.number_of(key) is not None  # noqa: E731
+        return find_key(id, has, (key for _, key, *_ in self.summaries()))
+
     def every(self) -> Iterator[SavedSeries]:
         """Yield what is kept of each series, in the order in which they came."""
         with self._errors():
-            for found in self._execute(f"{_EVERY} ORDER BY series.number"):
+            for found in self._execute(f"{self.EVERY} ORDER BY series.number"):
                 yield self._checked(found)
 
     def summaries(self) -> Iterator[tuple[int, str, str, int, int]]:
@@ -212,11 +234,16 @@ class StoreReader:
         """Yield the batches that were learned since the last checkpoint, with the positions of their source."""
         with self._errors():
             for number, data, positions, checksum in self._execute("SELECT * FROM inputs ORDER BY number"):
-                if type(data) is not bytes or type(positions) not in (str, type(None)):
-                    self._refuse(f"batch {number} of its rows is none")
-                if _checksum_of(number, data, positions) != checksum:
-                    self._refuse(f"the checksum of batch {number} of its rows does not fit")
-                yield data, None if positions is None else self._parsed(positions)
+                yield self._checked_batch((number, data, positions, checksum))
+
+    def _checked_batch(self, found: tuple[Any, ...]) -> tuple[bytes, Any]:
+        """Return a batch and its positions; refuse one whose checksum does not fit."""
+        number, data, positions, checksum = found
+        if type(data) is not bytes or type(positions) not in (str, type(None)):
+            self._refuse(f"batch {number} of its rows is none")
+        if _checksum_of(number, data, positions) != checksum:
+            self._refuse(f"the checksum of batch {number} of its rows does not fit")
+        return data, None if positions is None else self._parsed(positions)
 
     def _parsed(self, text: str) -> Any:
         return container.parse(text.encode("utf-8", "surrogatepass"), str(self._place))["positions"]
@@ -253,12 +280,6 @@ class StoreReader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-_EVERY = (
-    "SELECT series.number, series.key, series.time, series.n_rows, series.newest, memory.row, memory.monitor, "
-    "memory.checksum FROM series LEFT JOIN memory ON memory.number = series.number"
-)
 
 
 class Store(StoreReader):
@@ -309,8 +330,10 @@ class Store(StoreReader):
 
     def _is_blank(self) -> bool:
         """Return whether nothing was written to the file yet, as after a crash while it was made."""
+        assert self._count is not None
         with self._errors():
-            return self._place.stat().st_size == 0 and self._one("SELECT count(*) FROM sqlite_master") == 0
+            found = [self._one(each) for each in ("SELECT count(*) FROM sqlite_master", "PRAGMA application_id")]
+        return found == [0, 0] and self._count.n_commits == 0
 
     def _create(self, settings: dict[str, Any], progress: dict[str, Any]) -> None:
         """Make the tables of a new store."""
@@ -325,6 +348,7 @@ class Store(StoreReader):
                     self._execute(statement)
                 self._put_meta("settings", base_header(KIND) | {"settings": settings})
                 self._put_meta("progress", progress | {"n_series": 0, "n_commits": 0})
+            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")  # a log that is lost is then not taken for a new store
         self._count.note(0, is_flushed=True)
 
     def _open_log(self) -> None:
@@ -429,6 +453,16 @@ class Store(StoreReader):
         os.fsync(self._log)
         self._unflushed_since = None
         self._count.note(self.n_commits, is_flushed=True)
+
+    def compact(self) -> tuple[int, int]:
+        """Give back the room that nothing takes; return the size in bytes before and after."""
+        sizes = []
+        with self._errors():
+            for statement in ("PRAGMA wal_checkpoint(TRUNCATE)", "VACUUM"):
+                self._execute(statement)
+                sizes.append(self._place.stat().st_size)
+            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return sizes[0], self._place.stat().st_size
 
     def close(self) -> None:
         """Close the store, so that another process can open it."""

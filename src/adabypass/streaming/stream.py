@@ -3,7 +3,7 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -25,11 +25,13 @@ from adabypass.streaming.answers import (
     encode_answers,
 )
 from adabypass.streaming.batches import pack, unpack
-from adabypass.streaming.columns import Columns, id_of, key_of, names_of, panel_id
+from adabypass.streaming.columns import Columns, names_of
 from adabypass.streaming.forgetting import Forgetting
+from adabypass.streaming.ids import id_of, key_of, panel_id
 from adabypass.streaming.learner import Learner
 from adabypass.streaming.rows import Row
 from adabypass.streaming.store import Store, StoreReader
+from adabypass.streaming.view import replayed
 from adabypass.validation import as_tuple, check_int, shown
 
 MAX_MEMORY = 1 << 29
@@ -260,7 +262,7 @@ class Stream:
         if self._sink is not None:
             self._sink.resume(None if store.is_new else store.progress.value("answers"))
         n_before = learner.n_learned
-        for row, answer in _replay(learner, store):
+        for row, answer in replayed(learner, store):
             if self._sink is not None:
                 self._sink.add(answer, row[0], row[1])
         self.resumed = Resumed(learner.n_learned, learner.row, learner.n_learned - n_before)
@@ -550,16 +552,6 @@ class _Replay:
     def sync(self) -> dict[str, Any]:
         """Return no position."""
         return {}
-
-
-def _replay(learner: Learner, store: StoreReader) -> Iterator[tuple[Row, Any]]:
-    """Yield the rows that were learned since the last checkpoint, learned again, and their answers."""
-    for data, positions in store.inputs():
-        rows = learner.checked(unpack(data, learner.series.n_exog))
-        if rows:
-            yield from zip(rows, learner.learn(rows), strict=True)
-        if positions is not None:
-            learner.positions = positions
 
 
 def _name(value: Any, what: str) -> str:

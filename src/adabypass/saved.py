@@ -1,4 +1,4 @@
-"""Saved models and forecasters, of whatever kind they are."""
+"""Saved models, forecasters, panels and streams, of whatever kind they are."""
 
 import os
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from adabypass.snapshots import container
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.versions import upgrade
+from adabypass.streaming.view import read_panel
 from adabypass.validation import shown
 
 SAVED: Mapping[str, type[Regressor] | type[Forecaster] | type[Baseline] | type[Panel]] = {
@@ -25,12 +26,12 @@ SAVED: Mapping[str, type[Regressor] | type[Forecaster] | type[Baseline] | type[P
     PANEL: Panel,
 }
 """The classes of saved objects, by the name that a header has for them."""
-STREAM = "Stream"
-"""Kind of the snapshot of a stream's state, which `adabypass stream --state` keeps."""
 
 
 def load(path: FilePath) -> Any:
     """Load a model, a forecaster or a panel that was saved with `save`; it goes on to the same numbers, bit for bit.
+
+    Of the folder of a `Stream` the panel of its series is loaded, as they are now, also while the stream goes on.
 
     Nothing in the file is executed. A file that is damaged, foreign, or of a newer format is refused with a
     `StateError`, before memory is taken for what it claims to hold.
@@ -38,7 +39,7 @@ def load(path: FilePath) -> Any:
     Parameters
     ----------
     path
-        Of the file.
+        Of the file, or of the folder of a stream.
 
     Examples
     --------
@@ -55,6 +56,8 @@ def load(path: FilePath) -> Any:
     """
     if not isinstance(path, str | os.PathLike):
         raise StateError(f"path is {shown(path)}, but must be the name of a file, as text or as a path.")
+    if os.path.isdir(path):
+        return read_panel(path)
     return _restored(container.read(path))
 
 
@@ -72,8 +75,6 @@ def _restored(snapshot: Snapshot) -> Any:
     snapshot = upgrade(snapshot)
     header = Header(snapshot.header, snapshot.name)
     kind = header.text("kind")
-    if kind == STREAM:
-        header.refuse("it is the state of a stream; adabypass stream --state resumes it, adabypass inspect shows it")
     if kind not in SAVED:
         header.refuse(f"it holds {kind[:40]!r}, which this version of adabypass does not know")
     return SAVED[kind]._from_snapshot(snapshot)
