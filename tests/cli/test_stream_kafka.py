@@ -199,7 +199,7 @@ def test_a_process_whose_group_was_taken_over_stops_and_the_next_start_answers(
     cluster.fail("Produce", KafkaError.INVALID_PRODUCER_EPOCH)
     said = refusal(stream(*options(cluster, tmp_path / "s")), BrokerError)
     assert "another process answers as group adabypass-rows-answers" in said
-    assert "from the journal" in done(stream(*options(cluster, tmp_path / "s")))
+    assert "30 of them since the last checkpoint" in done(stream(*options(cluster, tmp_path / "s")))
     assert values(cluster) == expected(30)
 
 
@@ -245,7 +245,7 @@ def test_a_broker_that_stays_away_ends_the_stream_and_the_next_start_answers(
     assert "what was learned is kept, and its answers are written at the next start" in said
     cluster.restart()
     assert 0 < n_unanswered <= 40
-    assert f"{n_unanswered} of them from the journal" in done(stream(*options(cluster, tmp_path / "s")))
+    assert f"{n_unanswered} of them since the last checkpoint" in done(stream(*options(cluster, tmp_path / "s")))
     assert values(cluster) == expected(90)
 
 
@@ -263,7 +263,7 @@ def test_a_signal_ends_the_stream_with_all_rows_answered(
     said = child.communicate(timeout=120)[1]
     assert child.returncode == code, said
     assert values(cluster) == expected(90)
-    assert json.loads(run("inspect", tmp_path / "s", "--json").out)["journal"]["n_records"] == 0
+    assert json.loads(run("inspect", tmp_path / "s", "--json").out)["n_since_checkpoint"] == 0
 
 
 def test_inspect_shows_where_reading_goes_on(cluster: Cluster, tmp_path: Path) -> None:

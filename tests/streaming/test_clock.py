@@ -1,5 +1,6 @@
 """Times that are believed, gaps whose steps pass, and rows that are sorted in."""
 
+import itertools
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -33,7 +34,7 @@ def test_a_span_is_a_number_for_numbers_and_a_time_for_dates() -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "0", "-5", "0 days", "nan", "10 minutes ago"])
 def test_what_is_no_span_is_refused(text: str) -> None:
-    with pytest.raises(ParameterError, match="--freq is .* not a span of time"):
+    with pytest.raises(ParameterError, match=r"--freq is .* not a span of time"):
         Span(text, "--freq")
 
 
@@ -109,7 +110,7 @@ def test_rows_are_released_in_order_each_once_when_they_are_a_span_old(times: li
         assert now == sorted(now)
         released += now
         assert len(released) + len(window) == i + 1
-    late = sum(a[0] > b[0] for a, b in zip(released, released[1:], strict=False))
+    late = sum(a[0] > b[0] for a, b in itertools.pairwise(released))
     assert late <= sum(max(times[: i + 1]) - time > span for i, time in enumerate(times))
     released += window.release_all()
     assert sorted(i for _, i in released) == list(range(len(times)))

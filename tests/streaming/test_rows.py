@@ -1,6 +1,7 @@
 """Records as values: ids of one column or several, several targets, and what is refused."""
 
 import json
+from math import isnan
 from typing import Any
 
 import pytest
@@ -83,5 +84,5 @@ def test_what_is_no_id_is_refused(record: list[Any], says: str) -> None:
 def test_a_value_that_is_no_number_may_count_as_missing() -> None:
     lenient = parser(Columns(("a", "b")), bad_is_missing=True)
     (_, first), (_, second) = lenient.parse(["oops", "2"])[0]
-    assert first != first
+    assert isnan(first)
     assert (second, lenient.n_taken_as_missing) == (2.0, 1)

@@ -101,6 +101,10 @@ class KafkaStream:
             "newest": newest.isoformat() if isinstance(newest, datetime) else newest,
         }
 
+    def refuse(self, number: int) -> None:
+        """Note that reading ends with a message, which the next start is to find again."""
+        self._positions.refuse(number)
+
     def was_read(self, number: int) -> bool:
         """Return whether a message was read before the stream was resumed."""
         return self._positions.was_read(number)

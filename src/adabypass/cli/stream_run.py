@@ -193,6 +193,8 @@ class StreamRunner:
     def _on_bad(self, error: TableError, number: int) -> None:
         """Stop at a record that cannot be read, or report it and go on."""
         if self._choices.on_bad_row == "fail":
+            if self._kafka is not None:
+                self._kafka.refuse(number)
             raise error
         if number < self._first_row() or (self._kafka is not None and self._kafka.was_read(number)):
             return  # it was reported when it came

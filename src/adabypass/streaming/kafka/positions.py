@@ -47,11 +47,20 @@ class Positions:
         self.read: dict[int, int] = {}
         self.read_before: dict[int, int] = {}
         self.following: dict[int, int] = {}
+        self._refused: list[int] = []
 
     def note(self, position: int) -> None:
         """Note that a message was read."""
         partition, offset = unpack(position)
         self.read[partition] = max(offset + 1, self.read.get(partition, 0))
+
+    def refuse(self, position: int) -> None:
+        """Note that reading ends with a message, which the next start is to find again."""
+        partition, offset = unpack(position)
+        if self.read.get(partition) == offset + 1:
+            self.read[partition] = offset
+        else:  # it was held back, and those after it were read
+            self._refused.append(position)
 
     def was_read(self, position: int) -> bool:
         """Return whether a message was read before the stream was resumed."""
@@ -67,9 +76,9 @@ class Positions:
             Positions of messages that were read and not learned.
         """
         first = self.read.copy()
-        for position in held:
+        for position in (*held, *self._refused):
             partition, offset = unpack(position)
-            first[partition] = min(offset, first[partition])
+            first[partition] = min(offset, first.get(partition, offset))
         return [[partition, first[partition], offset] for partition, offset in sorted(self.read.items())]
 
     def restore(self, found: Any) -> None:
