@@ -29,7 +29,7 @@ WINDOW = 2_000
 def child(report: str, n_first: int, options: list[str]) -> None:
     """Run the command in this process; report the time of each window after the first rows, and of each snapshot."""
     from adabypass.cli import commands  # noqa: PLC0415  (not needed by the process that starts this one)
-    from adabypass.cli.stream_loop import StreamRunner  # noqa: PLC0415
+    from adabypass.cli.stream_run import StreamRunner  # noqa: PLC0415
 
     windows: list[float] = []
     snapshots: list[float] = []

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from adabypass.adapters.kafka import Answer, TopicReader, TopicWriter
-from adabypass.adapters.kafka.client import KafkaError
 from adabypass.errors import BrokerError, StateError, TableError
+from adabypass.streaming.kafka import Answer, TopicReader, TopicWriter
+from adabypass.streaming.kafka.client import KafkaError
 from tests.cli.in_process import run, stream
 from tests.cli.test_forecasting import COMMAND
 from tests.kafka.cluster import Cluster
@@ -132,7 +132,7 @@ def test_a_bad_message_is_named_and_left_out_on_request(what: str, cluster: Clus
     assert len(answers(cluster)) >= 20
     said = done(stream(*chosen, "--on-bad-row", "skip"))
     assert said.count("skipped: kafka://") == 1
-    assert "could not be read, and were skipped: 1." in said
+    assert ("came late, and were left out: 1." if what == "a late row" else "and were skipped: 1.") in said
     whole = expected(90, "--time", "t")
     shifted = {(p, offset + (p == 0 and offset >= 20)): answer for (p, offset), answer in whole.items()}
     assert values(cluster) == shifted
@@ -199,7 +199,7 @@ def test_a_process_whose_group_was_taken_over_stops_and_the_next_start_answers(
     cluster.fail("Produce", KafkaError.INVALID_PRODUCER_EPOCH)
     said = refusal(stream(*options(cluster, tmp_path / "s")), BrokerError)
     assert "another process answers as group adabypass-rows-answers" in said
-    assert "from the journal" in done(stream(*options(cluster, tmp_path / "s")))
+    assert "30 of them since the last checkpoint" in done(stream(*options(cluster, tmp_path / "s")))
     assert values(cluster) == expected(30)
 
 
@@ -236,8 +236,8 @@ def test_a_broker_that_stays_away_ends_the_stream_and_the_next_start_answers(
             nonlocal n_unanswered
             n_unanswered = len(answered)
             cluster.stop()
-            patched.setattr("adabypass.adapters.kafka.writer.PATIENCE", 1.0)
-            patched.setattr("adabypass.adapters.kafka.writer.START_SECONDS", 0.5)
+            patched.setattr("adabypass.streaming.kafka.writer.PATIENCE", 1.0)
+            patched.setattr("adabypass.streaming.kafka.writer.START_SECONDS", 0.5)
             transact(writer, answered)
 
         patched.setattr(TopicWriter, "_transact", stop_first)
@@ -245,7 +245,7 @@ def test_a_broker_that_stays_away_ends_the_stream_and_the_next_start_answers(
     assert "what was learned is kept, and its answers are written at the next start" in said
     cluster.restart()
     assert 0 < n_unanswered <= 40
-    assert f"{n_unanswered} of them from the journal" in done(stream(*options(cluster, tmp_path / "s")))
+    assert f"{n_unanswered} of them since the last checkpoint" in done(stream(*options(cluster, tmp_path / "s")))
     assert values(cluster) == expected(90)
 
 
@@ -263,7 +263,7 @@ def test_a_signal_ends_the_stream_with_all_rows_answered(
     said = child.communicate(timeout=120)[1]
     assert child.returncode == code, said
     assert values(cluster) == expected(90)
-    assert json.loads(run("inspect", tmp_path / "s", "--json").out)["journal"]["n_records"] == 0
+    assert json.loads(run("inspect", tmp_path / "s", "--json").out)["n_since_checkpoint"] == 0
 
 
 def test_inspect_shows_where_reading_goes_on(cluster: Cluster, tmp_path: Path) -> None:

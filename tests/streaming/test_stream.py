@@ -175,9 +175,9 @@ def test_a_second_writer_is_refused(tmp_path: Path, options: Any) -> None:
         ({"target": "z"}, "made with target 'y', but now there is target 'z'"),
         ({"key": None}, "made with id 'k', but now there is no id"),
         ({"time": "u"}, "made with time 't', but now there is time 'u'"),
-        ({"forecaster": Forecaster(lags=2)}, "other fields|lags"),
-        ({"forecaster": Forecaster()}, "other fields|automatic"),
-        ({"forecaster": Forecaster(AdaBypass(), lags=1)}, "other fields|model"),
+        ({"forecaster": Forecaster(lags=2)}, "made with lags"),
+        ({"forecaster": Forecaster()}, "made with a model with lags, but now there is the automatic forecaster"),
+        ({"forecaster": Forecaster(AdaBypass(), lags=1)}, "made with model AutoBypass"),
     ],
     ids=str,
 )

@@ -83,6 +83,10 @@ def lines(found: dict[str, Any]) -> list[str]:
     engine = found.get("engine")
     found = found | ({name: engine[name] for name in engine if name != "kind"} if isinstance(engine, dict) else {})
     shown = {label: found[name] for name, label in LABELS.items() if found.get(name) not in (None, [])}
+    positions = found.get("positions")
+    if isinstance(positions, dict) and "partitions" in positions:
+        shown.pop(LABELS["row"], None)
+        shown[LABELS["positions"]] = [f"{offset} of partition {each}" for each, offset, _ in positions["partitions"]]
     for name, value in _settings(found).items():
         shown.setdefault(name, value)
     if not found["is_readable"]:

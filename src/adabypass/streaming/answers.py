@@ -21,7 +21,7 @@ from adabypass.results.columns import interval_names, quantile_name
 from adabypass.results.trace import surprises
 from adabypass.streaming.cache import SeriesCache
 from adabypass.streaming.ids import id_of
-from adabypass.streaming.rows import Row
+from adabypass.streaming.rows import Row, key_parts
 from adabypass.validation import Floats, Integers
 
 FIELDS = ("mean", "sd", "interval", "quantiles", "log_score", "surprise", "anomaly", "change")
@@ -45,9 +45,10 @@ class AnswerFormat(NamedTuple):
     quantiles: tuple[float, ...] = ()
     false_alarms: float = 0.001
     """Share of ordinary rows that are flagged as anomalies."""
-    key: str | None = None
+    key: str | tuple[str, ...] | None = None
+    """Column, or columns, with the id of a series, passed through."""
     time: str | None = None
-    """Columns that are passed through."""
+    """Column that is passed through."""
     horizon: int = 0
     """Number of steps that are forecast after a row; 0 for none."""
     levels: tuple[float, ...] = ()
@@ -80,7 +81,7 @@ class AnswerFormat(NamedTuple):
 
     def header(self, *, is_flat: bool = False) -> list[str]:
         """Return the names of all columns of an answer; those of the next steps one by one if it is flat."""
-        passed = [name for name in (self.time, self.key) if name is not None]
+        passed = [*([] if self.time is None else [self.time]), *self.keys]
         ahead = [AHEAD] if self.horizon else []
         if is_flat:
             ahead = [f"{name}_ahead_{step}" for step in range(1, self.horizon + 1) for name in self.columns_ahead()]
@@ -89,7 +90,12 @@ class AnswerFormat(NamedTuple):
     @property
     def n_passed(self) -> int:
         """How many columns of the input an answer begins with, before the observation."""
-        return (self.time is not None) + (self.key is not None)
+        return (self.time is not None) + len(self.keys)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns with the id of a series."""
+        return self.key if isinstance(self.key, tuple) else () if self.key is None else (self.key,)
 
 
 class Event(NamedTuple):
@@ -314,13 +320,12 @@ class Answer:
 def encode_answers(wanted: AnswerFormat) -> Encode:
     """Return the function that makes `Answer`s."""
     names = tuple([*wanted.columns(), *([AHEAD] if wanted.horizon else [])])
-    has_time = wanted.time is not None
 
     def encode(rows: Sequence[Row], is_known: Sequence[bool], columns: Sequence[Column]) -> list[Answer]:
         values = zip(*columns, strict=True)
         return [
             Answer(
-                row[0], id_of(row[1]), json.loads(row[2]) if has_time else None,
+                row[0], id_of(row[1]), json.loads(row[2]) if row[2] else None,
                 None if isnan(row[3]) else row[3], names, next(values) if known else None,
             )
             for row, known in zip(rows, is_known, strict=True)
@@ -399,7 +404,10 @@ def csv_line(values: Sequence[Any], *, is_shown: bool = False) -> str:
 def _passed(wanted: AnswerFormat, rows: Sequence[Row]) -> list[list[str]]:
     """Return the columns of the input that are passed through, as JSON."""
     times = [] if wanted.time is None else [[row[2] for row in rows]]
-    return times + ([] if wanted.key is None else [[row[1] for row in rows]])
+    if len(wanted.keys) < 2:
+        return times + [[row[1] for row in rows] for _ in wanted.keys]
+    parts = [key_parts(row[1], len(wanted.keys)) for row in rows]
+    return times + [[part[i] for part in parts] for i in range(len(wanted.keys))]
 
 
 def _json(value: Any) -> str:

@@ -32,44 +32,20 @@ EVICTED_SHARE = 8
 class Series:
     """What is known of one series besides its row of numbers."""
 
-    __slots__ = (
-        "has_met_newest", "key", "last_cell", "last_time", "learned_cell", "n_skipped", "number", "resumed_time",
-        "slot",
-    )  # fmt: skip
+    __slots__ = ("cell", "key", "number", "slot")
 
     def __init__(self, key: str, number: int, slot: int) -> None:
         self.key, self.number = key, number
         """The id as JSON, and how many series came before."""
         self.slot = slot
         """Place of its row in memory."""
-        self.learned_cell = ""
-        """Time of the newest row that it has learned, as JSON; "" if rows have no time."""
-        self.last_cell = ""
-        """Time of its newest row, which may yet be to learn."""
-        self.last_time: Any = None
-        """The same as a number or a datetime."""
-        self.resumed_time: Any = None
-        """The same when the stream was resumed, if it has had no row since: rows up to it were learned before."""
-        self.n_skipped = 0
-        """Rows since then that were not later."""
-        self.has_met_newest = False
-        """Whether the row of that time was among them."""
+        self.cell = ""
+        """Time of its newest row, as JSON; "" if rows have no time."""
 
     @property
-    def is_silent(self) -> bool:
-        """Whether rows came since the stream was resumed, none of them new, nor the one that was learned last."""
-        return self.n_skipped > 0 and not self.has_met_newest and bool(self.last_time == self.resumed_time)
-
-    def note_time(self, cell: str, time: Any) -> None:
-        """Let a time be that of the newest row, as JSON and as a value."""
-        self.last_cell, self.last_time = cell, time
-
-    @property
-    def learned_time(self) -> Any:
-        """The time of the newest row that it has learned, as a number or a datetime; None if rows have no time."""
-        if self.learned_cell == self.last_cell:
-            return self.last_time
-        return parse_time(json.loads(self.learned_cell)) if self.learned_cell else None
+    def time(self) -> Any:
+        """The same as a number or a datetime; None if rows have no time."""
+        return checked_time(self.cell) if self.cell else None
 
 
 class SeriesCache(dict[str, Series]):
@@ -118,7 +94,7 @@ class SeriesCache(dict[str, Series]):
         self.n_series = self.next_number = 0
         """Series in memory and in the store; the number of the next."""
         self.n_resumed: int | None = None
-        """Rows that were learned when the stream was resumed; None before."""
+        """Rows that were learned when the stream was resumed; None before that is done."""
         self.gone: set[int] = set()
         """Numbers of series that the store has, and is to forget."""
         self.gone_keys: set[str] = set()
@@ -160,10 +136,7 @@ class SeriesCache(dict[str, Series]):
         self.n_rows[slot], self.newest[slot] = saved.n_rows, saved.newest
         if self._has_monitors and monitor is not None:
             self.monitors[slot] = monitor
-        if saved.time:
-            series.learned_cell = series.last_cell = saved.time
-            series.last_time = checked_time(saved.time)
-            series.resumed_time = None if is_own else series.last_time
+        series.cell = saved.time
         return series
 
     def checked(self, saved: SavedSeries, *, is_own: bool = False) -> tuple[Floats, Floats, ChangeMonitor | None]:
@@ -267,7 +240,7 @@ class SeriesCache(dict[str, Series]):
         content = np.concatenate([self.row(slot), self.starts[slot]]).astype("<f8", copy=False).tobytes()
         monitor = self.monitors[slot].memory.astype("<f8").tobytes() if self._has_monitors else None
         n_rows, newest = int(self.n_rows[slot]), int(self.newest[slot])
-        return SavedSeries(series.number, series.key, series.learned_cell, n_rows, newest, content, monitor)
+        return SavedSeries(series.number, series.key, series.cell, n_rows, newest, content, monitor)
 
     def note_saved(self) -> None:
         """Note that the store has every series as it is."""
@@ -288,7 +261,7 @@ class SeriesCache(dict[str, Series]):
     def known(self) -> Iterator[tuple[str, str, int]]:
         """Yield id, newest time and place of the newest row of each series, in memory or not."""
         for key, series in self.items():
-            yield key, series.learned_cell, int(self.newest[series.slot])
+            yield key, series.cell, int(self.newest[series.slot])
         if self.store is not None:
             for _, key, cell, _, newest in self.store.summaries():
                 if key not in self and key not in self.gone_keys:
@@ -312,13 +285,6 @@ class SeriesCache(dict[str, Series]):
         self.in_slot[series.slot] = None
         self._is_dirty[series.slot] = False
         self._rows.give_back([series.slot])
-
-    def note_resumed(self, n_learned: int) -> None:
-        """Note that the stream was resumed after so many rows."""
-        self.n_resumed = n_learned
-        for series in self.values():
-            series.last_cell, series.last_time = series.learned_cell, series.learned_time
-            series.resumed_time = series.last_time
 
     def panel(self, keys: list[str], ids: list[Any]) -> Panel:
         """Return a panel of copies of series; those that are not in memory are read from the store."""

@@ -20,15 +20,6 @@ MAX_KEY_LENGTH = 10_000
 """Characters of the id of a series, as JSON."""
 
 
-class Newest(NamedTuple):
-    """The time of the newest row of a series."""
-
-    cell: str
-    """As JSON."""
-    time: Any
-    """As a number or a datetime."""
-
-
 class Columns(NamedTuple):
     """The names of what a stream reads from its rows."""
 
@@ -43,8 +34,8 @@ class Columns(NamedTuple):
         key = list(self.key) if len(self.key) > 1 else self.key[0] if self.key else None
         return {"target": self.target, "id": key, "time": self.time, "inputs": list(self.exog)}
 
-    def rows(self, records: Any, series: SeriesCache, first: int) -> tuple[list[Row], dict[str, Newest], int]:
-        """Return the rows that are new, the newest time of each of their series, and how many rows were not new.
+    def rows(self, records: Any, series: SeriesCache, first: int) -> tuple[list[Row], int]:
+        """Return the rows that are new, and how many were not.
 
         Parameters
         ----------
@@ -55,7 +46,7 @@ class Columns(NamedTuple):
             Number of the first new row.
         """
         found: list[Row] = []
-        newest: dict[str, Newest] = {}
+        newest: dict[str, Any] = {}
         n_skipped = 0
         names = [self.target, *self.exog, *self.key, *([] if self.time is None else [self.time])]
         n_exog = len(self.exog)
@@ -68,9 +59,9 @@ class Columns(NamedTuple):
                 if not self._is_later(time, key, series, newest, at):
                     n_skipped += 1
                     continue
-                newest[key] = Newest(cell, time)
+                newest[key] = time
             found.append(Row(first + len(found), key, cell, y, exog or None))
-        return found, newest, n_skipped
+        return found, n_skipped
 
     @staticmethod
     def _number(value: Any, at: int, name: str) -> float:
@@ -101,12 +92,11 @@ class Columns(NamedTuple):
             what = f"{cells.show(value)} is not a time; pass a datetime, a number, or text as in 2014-02-01T13:30"
             cells.raise_bad_cell(str(self.time), at + 1, what)
 
-    def _is_later(self, time: Any, key: str, series: SeriesCache, newest: dict[str, Newest], at: int) -> bool:
-        before = newest.get(key)
-        last: Any = before.time if before is not None else None
-        if before is None:
+    def _is_later(self, time: Any, key: str, series: SeriesCache, newest: dict[str, Any], at: int) -> bool:
+        last = newest.get(key)
+        if last is None:
             known = series.find(key)
-            last = None if known is None else known.last_time
+            last = None if known is None else known.time
         try:
             return last is None or bool(time > last)
         except TypeError:

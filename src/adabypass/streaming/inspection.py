@@ -58,7 +58,7 @@ def inspect_series(path: FilePath, id: str) -> dict[str, Any]:
         return {
             "id": id_of(key),
             "n_rows": int(series.n_rows[known.slot]),
-            "time": id_of(known.learned_cell),
+            "time": id_of(known.cell),
             "rows_since": learner.n_learned - int(series.newest[known.slot]),
             "forecaster": forecaster,
         }

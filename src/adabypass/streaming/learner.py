@@ -65,7 +65,7 @@ class Learner:
         self.series = SeriesCache(template, n_exog, has_monitors=has_monitors, max_bytes=max_bytes, n_threads=n_threads)
         self._answerer = Answerer(wanted, self.series, encode)
         self.wanted = wanted
-        self._has_ids, self._has_time = wanted.key is not None, wanted.time is not None
+        self._has_ids, self._has_time = bool(wanted.keys), wanted.time is not None
         self._learns_once_each = wanted.horizon > 0
         self.forgetting = forgetting
         self.n_learned = self.row = 0
@@ -107,7 +107,7 @@ class Learner:
         for number, key, time, y, exog in rows:
             if isinf(y) or (exog is not None and any(map(isinf, exog))):
                 raise StateError(f"the store has a row, number {number}, with an infinite value.")
-            if bool(time) != self._has_time:
+            if time and not self._has_time:  # a step of a gap has no time
                 raise StateError(f"the store has a row, number {number}, whose time does not fit the settings.")
             if time:
                 checked_time(time)
@@ -125,7 +125,8 @@ class Learner:
     def _note_times(self, rows: Sequence[Row]) -> None:
         series = self.series
         for row in rows:
-            series[row[1]].learned_cell = row[2]
+            if row[2]:
+                series[row[1]].cell = row[2]
 
     def _parts(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         """Yield rows that can be learned at once; each part is learned before the next is asked for."""
@@ -149,7 +150,7 @@ class Learner:
                     part, seen = [], {}
                 self.series.drop(key)
             part.append(row)
-            seen[key] = row[2]
+            seen[key] = row[2] or seen.get(key, "")  # a step of a gap has no time
         if part:
             yield part
 
@@ -165,16 +166,17 @@ class Learner:
         """
         forgetting, key = self.forgetting, row[1]
         if forgetting.by_time:
-            forgetting.note_time(row[2])
-            if key in seen:
+            if row[2]:
+                forgetting.note_time(row[2])
+            if seen.get(key):
                 return forgetting.is_old(seen[key])
-        if key in seen:
+        elif key in seen:
             return False
         series = self.series.find(key)
         if series is None:
             return False
         if forgetting.by_time:
-            return forgetting.is_old(series.learned_cell)
+            return forgetting.is_old(series.cell)
         return forgetting.is_idle(int(self.series.newest[series.slot]), n_before)
 
     def check_known(self, rows: Sequence[Row], known: InputChecksum, what: str) -> None:
@@ -244,13 +246,13 @@ class Learner:
     def check_settings(self, header: Header, wanted: dict[str, Any]) -> None:
         """Refuse a store of other settings, or of rows with another layout."""
         saved = header.named("settings")
-        check_layout(header.part("settings"), self.series.engine.shapes(self.series.n_exog))
         for name, value in wanted.items():
             if name != "layout" and saved.get(name) != value:
                 header.refuse(
                     f"it was made with {_shown(name, saved.get(name))}, but now there is {_shown(name, value)}; give "
                     "the same options as before, or another folder"
                 )
+        check_layout(header.part("settings"), self.series.engine.shapes(self.series.n_exog))
 
 
 def _template_of(settings: Header) -> tuple[Forecaster, int]:

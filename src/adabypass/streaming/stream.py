@@ -266,8 +266,8 @@ class Stream:
             if self._sink is not None:
                 self._sink.add(answer, row[0], row[1])
         self.resumed = Resumed(learner.n_learned, learner.row, learner.n_learned - n_before)
-        learner.series.note_resumed(learner.n_learned)
-        if learner.n_learned > n_before:
+        learner.series.n_resumed = learner.n_learned
+        if learner.n_learned > n_before or self._sink is not None:  # answers go on from where they are now
             self._checkpoint()
 
     def __enter__(self) -> Self:
@@ -318,16 +318,13 @@ class Stream:
         with self._exclusive():
             self._check_writable()
             series = self._learner.series
-            found, newest, n_skipped = self._columns.rows(rows, series, self.n_learned + 1)
+            found, n_skipped = self._columns.rows(rows, series, self.n_learned + 1)
             if series.n_exog and found:
                 series.engine.check_inputs(np.array([row.exog for row in found]), len(found), series.n_exog)
             answers: list[Answer] = []
             for start in range(0, len(found), MAX_BATCH):
                 self._checkpoint_if_due()
                 answers += self._learn_now(found[start : start + MAX_BATCH], None)
-            for key, (cell, time) in newest.items():
-                if key in series:
-                    series[key].note_time(cell, time)
             self.n_skipped += n_skipped
             return answers
 
@@ -394,6 +391,16 @@ class Stream:
         learner.series.note_saved()
         learner.series.make_room()
         self._n_checkpointed = self.n_learned
+
+    def _last_time(self, key: str) -> str:
+        """Return the time of the newest row that a series has learned, as JSON; "" if there is none."""
+        found = self._learner.series.find(key)
+        return "" if found is None else found.cell
+
+    def _abandon(self) -> None:
+        """Let another process have the folder, without a checkpoint: answers may still be missing."""
+        self._is_failed = True
+        self.close()
 
     def _flush(self) -> None:
         """Flush what was learned to the disk."""

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
-from adabypass.adapters.kafka.client import (
+from adabypass.errors import BrokerError
+from adabypass.streaming.kafka.client import (
     START_SECONDS,
     WAITING,
     Client,
@@ -16,8 +17,7 @@ from adabypass.adapters.kafka.client import (
     Producer,
     TopicPartition,
 )
-from adabypass.adapters.kafka.topic import NAME, Topic
-from adabypass.errors import BrokerError
+from adabypass.streaming.kafka.topic import NAME, Topic
 
 ORIGIN = "adabypass-row"
 """Header of an answer: group, topic, partition and offset of its row, with slashes between them."""
@@ -105,8 +105,14 @@ class TopicWriter(Client):
 
     def write(self, answers: Sequence[Answer]) -> None:
         """Write answers: when this returns, all of them are there for every reader."""
-        for start in range(0, len(answers), MAX_ANSWERS):
-            self._transact(answers[start : start + MAX_ANSWERS])
+        start = 0
+        while start < len(answers):
+            end = start + MAX_ANSWERS
+            # All answers to one row are in one transaction: any of them tells that the row is answered.
+            while end < len(answers) and answers[end][2:] == answers[end - 1][2:]:
+                end += 1
+            self._transact(answers[start:end])
+            start = end
 
     def ends(self) -> dict[int, int]:
         """Return where each partition of the topic ends now."""

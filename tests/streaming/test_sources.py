@@ -1,17 +1,14 @@
-"""Input that waits: answers first, then the disk is flushed if nothing comes; times that can be compared."""
+"""Input that waits: answers first, then the disk is flushed if nothing comes; signals between two rows."""
 
 import os
 import signal
 import threading
 import time
-from datetime import datetime
 from math import inf
-from typing import Any
 
 import pytest
 
-from adabypass.cli.stream_input import ArrivingInput, Stopped, StopSignals, parse_time
-from adabypass.errors import BadCellError
+from adabypass.streaming.sources import ArrivingInput, Stopped, StopSignals
 
 
 def test_answers_come_before_waiting_and_the_disk_is_flushed_while_nothing_comes() -> None:
@@ -60,28 +57,3 @@ def test_a_signal_stops_while_waiting_and_not_while_a_row_is_learned() -> None:
         with pytest.raises(Stopped):
             arriving.read1(100)
     os.close(into)
-
-
-@pytest.mark.parametrize(
-    ("cell", "expected"),
-    [
-        ("5", 5),
-        (5, 5),
-        ("-1.5e3", -1500.0),
-        ("2024-01-31", datetime(2024, 1, 31)),
-        ("2024-01-31T12:00:00.5", datetime(2024, 1, 31, 12, 0, 0, 500_000)),
-        ("2024-01-31 12:00+02:00", datetime(2024, 1, 31, 10)),
-        ("2024-01-31T12:00Z", datetime(2024, 1, 31, 12)),
-        ("2024-02", datetime(2024, 2, 1)),
-        ("20240131", 20240131),
-    ],
-)
-def test_times_are_numbers_or_dates(cell: Any, expected: Any) -> None:
-    found = parse_time(cell)
-    assert (found, type(found)) == (expected, type(expected))
-
-
-@pytest.mark.parametrize("cell", ["", "noon", "nan", "inf", True, None, [1], float("nan"), "2024-02-31"])
-def test_what_is_no_time_is_refused(cell: Any) -> None:
-    with pytest.raises(BadCellError):
-        parse_time(cell)

@@ -5,8 +5,8 @@ in transactions; every answer names the row that it belongs to in a header, so t
 are answered. How a stream uses the two, so that a crash neither loses nor repeats anything, is decision 0013.
 """
 
-from adabypass.adapters.kafka.reader import Message, TopicReader
-from adabypass.adapters.kafka.topic import Topic
-from adabypass.adapters.kafka.writer import Answer, TopicWriter
+from adabypass.streaming.kafka.reader import Message, TopicReader
+from adabypass.streaming.kafka.topic import Topic
+from adabypass.streaming.kafka.writer import Answer, TopicWriter
 
 __all__ = ["Answer", "Message", "Topic", "TopicReader", "TopicWriter"]

@@ -6,20 +6,21 @@ This is the only file that imports confluent-kafka.
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from adabypass.adapters.kafka.topic import NAME, Topic
 from adabypass.errors import BrokerError, MissingExtraError, ParameterError
+from adabypass.streaming.kafka.topic import NAME, Topic
 
 try:
     from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 except ImportError as missing:
     raise MissingExtraError(
-        "adabypass.adapters.kafka needs confluent-kafka 2.6 or newer; install it with: pip install 'adabypass[kafka]'"
+        "adabypass.streaming.kafka needs confluent-kafka 2.6 or newer; install it with: pip install 'adabypass[kafka]'"
     ) from missing
 
-__all__ = ["Client", "Consumer", "KafkaError", "KafkaException", "Note", "Producer", "TopicPartition"]
+__all__ = ["Client", "Consumer", "KafkaError", "KafkaException", "Note", "Producer", "TopicPartition", "read_config"]
 
 LOGGER = logging.getLogger("adabypass.kafka")
 """Gets what librdkafka reports of its work; silent unless the program that uses the library gives it a handler."""
@@ -131,3 +132,20 @@ class Client:
             yield
         except KafkaException as error:
             raise BrokerError(f"{self.topic}: {what} failed: {error.args[0].str()}") from error
+
+
+def read_config(path: Path) -> dict[str, str]:
+    """Return the settings in a file of lines NAME=VALUE; lines that begin with # are comments."""
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        name, equals, value = (part.strip() for part in line.partition("="))
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if not equals or not name:
+            raise ParameterError(
+                f"{path}: line {number} is not a setting; write NAME=VALUE, as in security.protocol=SSL."
+            )
+        if name in OWN:
+            raise ParameterError(f"{path}: line {number} sets {name}, which adabypass sets itself; delete the line.")
+        found[name] = value
+    return found

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from adabypass.adapters.kafka.client import START_SECONDS, WAITING, Client, KafkaError, Note, TopicPartition
-from adabypass.adapters.kafka.topic import Topic
 from adabypass.errors import BrokerError, ParameterError
+from adabypass.streaming.kafka.client import START_SECONDS, WAITING, Client, KafkaError, Note, TopicPartition
+from adabypass.streaming.kafka.topic import Topic
 
 
 class Message(NamedTuple):

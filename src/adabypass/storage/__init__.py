@@ -1,1 +1,0 @@
-"""How streams of many series were kept in a folder: on its way out, see `adabypass.streaming`."""
