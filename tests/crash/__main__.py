@@ -27,7 +27,7 @@ def main() -> None:
         killed = kill_at_random(trials, arguments.kills, arguments.seed)
         print(f"SIGKILL at random instants: {dict(killed)}", flush=True)
         for i, case in enumerate(CASES):
-            short = Trial(case._replace(options=case.options | {"checkpoint_every": 9}), Path(name) / f"short-{i}", 30)
+            short = Trial(case.shortened(9), Path(name) / f"short-{i}", 30)
             print(f"{case.name}, injected: {dict(inject(short, chance, arguments.faults))}", flush=True)
         print(f"full disk: {dict(fill_disk(trials[1], chance, arguments.full_disks))}", flush=True)
         print(f"two writers: {dict(write_twice(trials[2], chance, arguments.two_writers))}", flush=True)
