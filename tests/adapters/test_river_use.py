@@ -18,7 +18,6 @@ from adabypass.adapters.river import (
     AutoBypassRegressor,
 )
 from adabypass.errors import NotANumberError, NotReadyError, ParameterError
-from adabypass.results.trace import surprise
 
 PASSENGERS = [y for _, y in datasets.AirlinePassengers()]
 
@@ -109,7 +108,7 @@ def test_scores_are_the_size_of_the_surprise() -> None:
     for x in rng.normal(size=(100, 2)):
         row, y = dict(enumerate(x.tolist())), float(x.sum() + rng.standard_t(3))
         forecast = model.predict(x)
-        assert detector.score_one(row, y) == (abs(surprise(forecast, y)) if forecast.is_known else 0.0)
+        assert detector.score_one(row, y) == (abs(forecast.surprise(y)) if forecast.is_known else 0.0)
         model.update(x, y)
         detector.learn_one(row, y)
 

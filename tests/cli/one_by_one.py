@@ -10,7 +10,6 @@ from scipy.special import ndtri
 from adabypass import Forecaster
 from adabypass.cli.stream_output import AnswerFormat
 from adabypass.forecasting.changes import ChangeMonitor
-from adabypass.results.trace import surprise
 from adabypass.validation import Floats
 
 
@@ -52,7 +51,7 @@ class Alone:
             return [None]
         if name == "log_score":
             return [float(forecast.logpdf(y))]
-        size = surprise(forecast, y)
+        size = forecast.surprise(y)
         return [size if name == "surprise" else abs(size) > float(-ndtri(self._wanted.false_alarms / 2))]
 
     def _change(self) -> str | None:

@@ -20,7 +20,6 @@ from adabypass.errors import MissingExtraError, NotANumberError, NotFiniteError,
 from adabypass.forecasting import Forecaster
 from adabypass.forecasting.changes import ChangeMonitor
 from adabypass.regressors import AutoBypass
-from adabypass.results.trace import surprise
 from adabypass.validation import Floats, shown
 
 try:
@@ -266,7 +265,7 @@ class AutoBypassAnomalyDetector(SupervisedAnomalyDetector):
     def score_one(self, x: Row | None, y: Any) -> float:
         """Return how unlikely `y` is at `x`: 0 in the middle of its forecast, and while nothing is known."""
         forecast = self.regressor.predict_one(x or {}, with_dist=True)
-        return abs(surprise(forecast, y)) if forecast.is_known else 0.0
+        return abs(forecast.surprise(y)) if forecast.is_known else 0.0
 
 
 class AutoBypassDriftDetector(DriftDetector):

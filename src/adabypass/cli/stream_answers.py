@@ -12,7 +12,6 @@ from adabypass.distributions.base import interval_tails
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.record import RecordLayout
 from adabypass.panel.learning import Rows, StepOutput
-from adabypass.results.trace import surprises
 from adabypass.storage.series import Row, StreamPanel
 from adabypass.validation import Floats, Integers
 
@@ -119,11 +118,11 @@ class Forecasts:
         return [self._where_seen(self._predictive.logpdf(self._y))]
 
     def _surprises(self) -> Sequence[Column]:
-        return [self._where_seen(surprises(self._predictive, self._y))]
+        return [self._where_seen(self._predictive.surprise(self._y))]
 
     def _anomalies(self) -> Sequence[Column]:
         threshold = float(-ndtri(self._wanted.false_alarms / 2.0))
-        return [self._where_seen(np.abs(surprises(self._predictive, self._y)) > threshold)]
+        return [self._where_seen(np.abs(self._predictive.surprise(self._y)) > threshold)]
 
     def _where_seen(self, values: Any) -> Column:
         """Return values as a column, without those of observations that are missing."""

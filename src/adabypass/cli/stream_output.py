@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from adabypass.cli.options import ParamType
 from adabypass.data.text import printable
-from adabypass.results.columns import interval_names, quantile_name
+from adabypass.distributions.base import interval_names
+from adabypass.results.columns import quantile_name
 from adabypass.storage.series import Row
 
 FIELDS = ("mean", "sd", "interval", "quantiles", "log_score", "surprise", "anomaly", "change")

@@ -6,7 +6,6 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from adabypass.data import frames
 from adabypass.distributions.base import check_predictive, interval_tails
@@ -22,8 +21,6 @@ SCORED_AT_ONCE = 500
 """Number of forecasts that are scored between two calls of `progress`: about half a second for mixtures."""
 MAX_GAP = 1_000_000
 LATEST_START = 2**62
-MAX_DEVIATE = 38.0
-"""Maximum size of a standard normal deviate; beyond it the tail probability is 0 in double precision."""
 
 
 class Scores(ReadOnly[float]):
@@ -234,12 +231,13 @@ class Trace:
         self.crps = np.concatenate(parts)
 
     def surprise(self) -> Floats:
-        """Return the PIT of each observation as a standard normal deviate, which measures how surprising it was.
+        """Return how surprising each observation was, as a standard normal deviate: see `Predictive.surprise`.
 
         If the forecasts are calibrated, the deviates are standard normal; an absolute value above 3 is a surprise. nan
         where the observation is missing.
         """
-        return surprises(self.predictive, self.y)
+        surprise: Floats = self.predictive.surprise(self.y)
+        return surprise
 
     def surprisal(self) -> Floats:
         """Return the excess surprisal of each observation, in nats: the negative log score minus its expectation.
@@ -301,20 +299,6 @@ class Trace:
         if not self.is_point:
             columns |= {"sd": self.sd, "log_score": self.log_score}
         return frames.make(columns | self.history, backend)
-
-
-def surprises(forecasts: Predictive, y: Floats) -> Floats:
-    """Return the PIT of each observation as a standard normal deviate: see `Trace.surprise`."""
-    below, above = forecasts.cdf(y), forecasts.sf(y)
-    deviate: Floats = np.where(below < above, ndtri(below), -ndtri(above))
-    return np.clip(deviate, -MAX_DEVIATE, MAX_DEVIATE)
-
-
-def surprise(forecast: Predictive, y: float) -> float:
-    """Return the PIT of one observation as a standard normal deviate: see `Trace.surprise`."""
-    below, above = forecast.cdf(y), forecast.sf(y)
-    deviate = float(ndtri(below) if below < above else -ndtri(above))
-    return min(max(deviate, -MAX_DEVIATE), MAX_DEVIATE)
 
 
 def check_trace(trace: object) -> Trace:
