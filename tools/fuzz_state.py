@@ -149,7 +149,7 @@ class Fuzzer:
         return "resumed"
 
     def _open(self) -> DurableStream:
-        series = StreamPanel(Forecaster(lags=2), 0, watch_changes=True)
+        series = StreamPanel(Forecaster(lags=2), 0, false_alarms=0.001)
         wanted = AnswerFormat(("mean", "interval", "change"), 0.9, (), 0.001, "k", None)
         answerer = Answerer(wanted, series, encode_json(wanted))
         columns = {"target": "y", "id": "k", "time": None}

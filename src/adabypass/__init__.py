@@ -27,9 +27,10 @@ from adabypass.regressors import (
     Regressor,
     SequentialKalman,
 )
+from adabypass.results.changes import Change, ChangeMonitor
 from adabypass.results.explanation import Explanation
 from adabypass.results.forecast import Forecast
-from adabypass.results.trace import Change, Scores, Trace
+from adabypass.results.trace import Scores, Trace
 from adabypass.storage import from_bytes, load
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Baseline",
     "Bypass",
     "Change",
+    "ChangeMonitor",
     "Drift",
     "EvidenceBypass",
     "Explanation",

@@ -39,7 +39,8 @@ def together(
     given: list[Given], wanted: AnswerFormat, template: Forecaster, n_exog: int, n_threads: int, most: int
 ) -> Any:
     """Answer rows in batches of several sizes; return the answers, and all that was learned."""
-    learned = StreamPanel(template, n_exog, watch_changes="change" in wanted.fields, n_threads=n_threads)
+    false_alarms = wanted.false_alarms if wanted.has_alarms else None
+    learned = StreamPanel(template, n_exog, false_alarms=false_alarms, n_threads=n_threads)
     answerer, answers, begin = Answerer(wanted, learned, encode_json(wanted)), list[str](), 0
     for stop in sorted({*(each for each in (1, 2, 8, 301) if each < len(given)), *range(0, len(given), most)}):
         batch = [(number, *row) for number, row in enumerate(given[begin:stop], begin)]

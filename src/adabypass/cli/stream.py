@@ -14,9 +14,9 @@ from adabypass.cli.stream_loop import StreamRunner
 from adabypass.cli.stream_output import DEFAULT_FIELDS, AnswerFormat, FieldNames
 from adabypass.data.reading import ending
 from adabypass.forecasting import Forecaster
+from adabypass.results.changes import FALSE_ALARMS, MIN_RATE
 
 DEFAULT_QUANTILES = "5,25,50,75,95"
-FALSE_ALARMS = 0.001
 
 
 class StreamOptions(NamedTuple):
@@ -73,9 +73,8 @@ class StreamOptions(NamedTuple):
 @click.option(
     "--fields", type=FieldNames(), metavar="NAME,...",
     help="What an answer holds: mean, sd, interval (its bounds), quantiles, log_score (log density of the value), "
-    "surprise (how unlikely the value was, as a standard normal deviate), anomaly (whether it was beyond the rate of "
-    "--false-alarms), change (drift or noise, where the regime has changed; a false alarm about every 3,000 "
-    "rows).  [default: mean,sd,interval]",
+    "surprise (how unlikely the value was, as a standard normal deviate), anomaly (whether it was), change (level, "
+    "noise or slope, where the regime has changed).  [default: mean,sd,interval]",
 )  # fmt: skip
 @click.option(
     "--level", type=options.Level(), default=90, show_default=True, metavar="PERCENT",
@@ -86,9 +85,9 @@ class StreamOptions(NamedTuple):
     help="Which quantiles the field quantiles holds.",
 )  # fmt: skip
 @click.option(
-    "--false-alarms", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=FALSE_ALARMS,
+    "--false-alarms", type=click.FloatRange(MIN_RATE, 0.5, max_open=True), default=FALSE_ALARMS,
     show_default=True, metavar="RATE",
-    help="Share of ordinary rows that may be flagged as an anomaly.",
+    help="Maximum rate of false alarms, per row: of anomalies, and of changes.",
 )  # fmt: skip
 @click.option(
     "--format", "kind", type=click.Choice(["jsonl", "csv"]),
@@ -183,10 +182,6 @@ def _fields(fields: tuple[str, ...] | None, template: Forecaster) -> tuple[str, 
         return ("mean",) if template.is_point else DEFAULT_FIELDS
     if template.is_point and fields != ("mean",):
         raise click.UsageError("this model forecasts points: --fields can be mean, and nothing else.")
-    if "change" in fields and not template._engine.learned_positions(("drift", "noise_scale"), 0):
-        raise click.UsageError(
-            "the field change needs --model lag, or --lags: it is read off the bank of filters of one AutoBypass model."
-        )
     return fields
 
 

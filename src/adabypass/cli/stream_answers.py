@@ -1,10 +1,11 @@
 """Answers to rows that came together: learned at once by a panel, in all processors."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from adabypass.cli.stream_output import AnswerFormat, Encode
 from adabypass.distributions import evaluate
@@ -12,10 +13,13 @@ from adabypass.distributions.base import interval_tails
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.record import RecordLayout
 from adabypass.panel.learning import Rows, StepOutput
+from adabypass.results.changes import standardised
 from adabypass.storage.series import Row, StreamPanel
 from adabypass.validation import Floats, Integers
 
 Column = Sequence[Any]
+ALARMS = ("anomaly", "change")
+"""The last fields of an answer, in their order, which need what a monitor remembers of the series."""
 
 
 class Answerer:
@@ -51,9 +55,10 @@ class Answerer:
             y[known],
             None if self._record_layout is None else bounds[known],
         )
-        columns = [column for name in self._wanted.fields if name != "change" for column in forecasts.columns(name)]
-        if "change" in self._wanted.fields:
-            columns.append(self._changes(numbers[known], record.learned[known]))
+        plain = [name for name in self._wanted.fields if name not in ALARMS]
+        columns = [column for name in plain for column in forecasts.columns(name)]
+        if self._wanted.has_alarms:
+            columns += self._alarms(numbers[known], forecasts, record.learned[known])
         return self._encode(rows, is_known.tolist(), columns)
 
     def _interval_finder(self, layout: RecordLayout, bounds: Floats) -> Callable[[StepOutput, Rows, Rows], None]:
@@ -65,10 +70,18 @@ class Answerer:
 
         return find
 
-    def _changes(self, numbers: Integers, learned: Floats) -> Column:
-        """Return what changed with each row: the field that comes last."""
-        monitors = self._series.monitors
-        return [monitors[i].update(*each) for i, each in zip(numbers.tolist(), learned.tolist(), strict=True)]
+    def _alarms(self, numbers: Integers, forecasts: "Forecasts", learned: Floats) -> list[Column]:
+        """Return the columns of the fields that come last: whether each row is an anomaly, and what changed with it."""
+        drifts = learned[:, 0].tolist() if learned.size else [nan] * len(numbers)
+        anomalies, changes = list[bool | None](), list[str | None]()
+        deviates, errors, sds = (each.tolist() for each in forecasts.standardised)
+        for number, deviate, error, sd, drift in zip(numbers.tolist(), deviates, errors, sds, drifts, strict=True):
+            monitor = self._series.monitors[number]
+            change = monitor.update_standardised(deviate, error, sd, drift)
+            changes.append(None if change is None else change.kind)
+            anomalies.append(None if isnan(deviate) else monitor.is_anomaly)
+        columns: dict[str, Column] = {"anomaly": anomalies, "change": changes}
+        return [columns[name] for name in ALARMS if name in self._wanted.fields]
 
 
 class Forecasts:
@@ -89,7 +102,7 @@ class Forecasts:
         self._wanted, self._predictive, self._y, self._bounds = wanted, predictive, y, bounds
         self._functions: dict[str, Callable[[], Sequence[Column]]] = {
             "mean": self._mean, "sd": self._sd, "interval": self._intervals, "quantiles": self._quantiles,
-            "log_score": self._log_scores, "surprise": self._surprises, "anomaly": self._anomalies,
+            "log_score": self._log_scores, "surprise": self._surprises,
         }  # fmt: skip
 
     def columns(self, name: str) -> Sequence[Column]:
@@ -118,11 +131,12 @@ class Forecasts:
         return [self._where_seen(self._predictive.logpdf(self._y))]
 
     def _surprises(self) -> Sequence[Column]:
-        return [self._where_seen(self._predictive.surprise(self._y))]
+        return [self._where_seen(self.standardised[0])]
 
-    def _anomalies(self) -> Sequence[Column]:
-        threshold = float(-ndtri(self._wanted.false_alarms / 2.0))
-        return [self._where_seen(np.abs(self._predictive.surprise(self._y)) > threshold)]
+    @cached_property
+    def standardised(self) -> tuple[Floats, Floats, Floats]:
+        """What monitors are given: surprises, errors in standard deviations, and these."""
+        return standardised(self._predictive, self._y)
 
     def _where_seen(self, values: Any) -> Column:
         """Return values as a column, without those of observations that are missing."""

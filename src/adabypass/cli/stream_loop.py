@@ -67,7 +67,8 @@ class StreamRunner:
         self._choices, self._stop, self._kafka = choices, stop, kafka
         is_shown = choices.out in (None, outputs.STANDARD) and sys.stdout.isatty()
         encode, header = encoding(kind, wanted, is_shown=is_shown)
-        self._series = StreamPanel(template, len(choices.exog), watch_changes="change" in wanted.fields)
+        false_alarms = wanted.false_alarms if wanted.has_alarms else None
+        self._series = StreamPanel(template, len(choices.exog), false_alarms=false_alarms)
         self._answerer = Answerer(wanted, self._series, encode)
         self._waiting: list[Row] = []
         self._sink, self._answers = self._open_sink(kind, header, wanted)

@@ -40,10 +40,15 @@ class AnswerFormat(NamedTuple):
     """Of the interval."""
     quantiles: tuple[float, ...]
     false_alarms: float
-    """Share of ordinary rows that are flagged as anomalies."""
+    """Maximum rate of false alarms, per row."""
     key: str | None
     time: str | None
     """Columns that are passed through."""
+
+    @property
+    def has_alarms(self) -> bool:
+        """Whether an answer says if its value is an anomaly, or what has changed."""
+        return "anomaly" in self.fields or "change" in self.fields
 
     def columns(self) -> list[str]:
         """Return the names of what follows the observation."""

@@ -6,12 +6,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adabypass.forecasting import Forecaster
-from adabypass.forecasting.changes import SIZE as CHANGES_SIZE
-from adabypass.forecasting.changes import ChangeMonitor
 from adabypass.panel.learning import NOTHING, Rows, StepOutput
 from adabypass.panel.panel import Panel
+from adabypass.results.changes import ChangeMonitor
 from adabypass.snapshots.container import Array, Snapshot
 from adabypass.snapshots.header import Header
+from adabypass.state.alarms import SIZE as MONITOR_SIZE
 from adabypass.storage.arrays import check_array, lines, stacked, texts
 from adabypass.validation import Floats
 
@@ -60,8 +60,8 @@ class StreamPanel:
         With the settings of every series, untrained.
     n_exog : int
         Number of exogenous columns.
-    watch_changes : bool
-        Whether changes of regime are watched for.
+    false_alarms : float, optional
+        Maximum rate of false alarms, if changes and anomalies are watched for.
     n_threads : int, optional
         By default as many as there are processors.
 
@@ -72,23 +72,23 @@ class StreamPanel:
     interval_starts : array, with a row for each series, and more
         Where the search for the bounds of its newest interval ended.
     monitors : list of ChangeMonitor
-        Of each series, if changes are watched for.
+        Of each series, if changes and anomalies are watched for.
     max_rows : int
         Rows that should be learned at once, for the sake of memory.
     """
 
     def __init__(
-        self, template: Forecaster, n_exog: int, *, watch_changes: bool = False, n_threads: int | None = None
+        self, template: Forecaster, n_exog: int, *, false_alarms: float | None = None, n_threads: int | None = None
     ) -> None:
         self.engine, self.n_exog = template._engine, n_exog
         self.max_rows = max(1, min(MAX_ROWS, MAX_VALUES // (1 + n_exog)))
         self.known: dict[str, Series] = {}
         self.interval_starts: Floats = np.empty((0, 2))
         self.monitors: list[ChangeMonitor] = []
-        self._watch_changes = watch_changes
+        self._false_alarms = false_alarms
         self._watched: Rows = NOTHING
-        if watch_changes:
-            self._watched = np.array(self.engine.learned_positions(("drift", "noise_scale"), n_exog), np.intp)
+        if false_alarms is not None:
+            self._watched = np.array(self.engine.learned_positions(("drift",), n_exog), np.intp)
         self._panel = Panel(template, n_threads=n_threads)
         self._new: list[str] = []
 
@@ -126,8 +126,8 @@ class StreamPanel:
         if not self._new:
             return
         self._panel.add(self._new)
-        if self._watch_changes:
-            self.monitors += [ChangeMonitor() for _ in self._new]
+        if self._false_alarms is not None:
+            self.monitors += [ChangeMonitor(false_alarms=self._false_alarms) for _ in self._new]
         self._new = []
         if len(self.known) > len(self.interval_starts):
             more = np.tile(NO_DEVIATES, (len(self.known), 1))
@@ -145,7 +145,7 @@ class StreamPanel:
             "keys": lines(self.known),
             "times": lines(each.last_cell for each in every),
         }
-        return arrays | ({"changes": np.array([each.memory for each in self.monitors])} if self.monitors else {})
+        return arrays | ({"monitors": np.array([each.memory for each in self.monitors])} if self.monitors else {})
 
     def restore(self, snapshot: Snapshot, header: Header, n: int, check: Callable[[str, Floats], None]) -> list[str]:
         """Take over the `n` series of a snapshot; return the newest time of each.
@@ -167,7 +167,7 @@ class StreamPanel:
         for row, saved in zip(self._panel._each_row(), rows, strict=True):
             row[:] = saved
         self.interval_starts[:n] = interval_starts
-        if "changes" in snapshot.arrays:
-            changes = check_array(snapshot, header, "changes", (n, CHANGES_SIZE))
-            self.monitors = [ChangeMonitor(memory) for memory in changes] if self._watch_changes else []
+        if "monitors" in snapshot.arrays and self._false_alarms is not None:
+            memories = check_array(snapshot, header, "monitors", (n, MONITOR_SIZE))
+            self.monitors = [ChangeMonitor(memory, false_alarms=self._false_alarms) for memory in memories]
         return times

@@ -1,0 +1,6 @@
+from adabypass.validation import Floats
+
+def update(memory: Floats, deviate: float, error: float, sd: float, drift: float, rate: float) -> tuple[bool, bool]: ...
+def run(
+    memory: Floats, deviates: Floats, errors: Floats, sds: Floats, drifts: Floats, rate: float
+) -> tuple[list[tuple[int, int, int, float]], list[int]]: ...
