@@ -58,7 +58,8 @@ class Answerer:
         plain = [name for name in self._wanted.fields if name not in ALARMS]
         columns = [column for name in plain for column in forecasts.columns(name)]
         if self._wanted.has_alarms:
-            columns += self._alarms(numbers[known], forecasts, record.learned[known])
+            drifts = record.learned[known, 0] if record.learned.size else np.full(len(forecasts.standardised[0]), nan)
+            columns += self._alarms(numbers[known], forecasts, drifts)
         return self._encode(rows, is_known.tolist(), columns)
 
     def _interval_finder(self, layout: RecordLayout, bounds: Floats) -> Callable[[StepOutput, Rows, Rows], None]:
@@ -70,12 +71,12 @@ class Answerer:
 
         return find
 
-    def _alarms(self, numbers: Integers, forecasts: "Forecasts", learned: Floats) -> list[Column]:
+    def _alarms(self, numbers: Integers, forecasts: "Forecasts", drifts: Floats) -> list[Column]:
         """Return the columns of the fields that come last: whether each row is an anomaly, and what changed with it."""
-        drifts = learned[:, 0].tolist() if learned.size else [nan] * len(numbers)
         anomalies, changes = list[bool | None](), list[str | None]()
         deviates, errors, sds = (each.tolist() for each in forecasts.standardised)
-        for number, deviate, error, sd, drift in zip(numbers.tolist(), deviates, errors, sds, drifts, strict=True):
+        rows = zip(numbers.tolist(), deviates, errors, sds, drifts.tolist(), strict=True)
+        for number, deviate, error, sd, drift in rows:
             monitor = self._series.monitors[number]
             change = monitor.update_standardised(deviate, error, sd, drift)
             changes.append(None if change is None else change.kind)

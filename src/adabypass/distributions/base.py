@@ -138,7 +138,7 @@ class Distribution:
         raise NotImplementedError
 
     def surprise(self, y: Number) -> Any:
-        """Return how surprising `y` is, as a standard normal deviate: see `Predictive`."""
+        """Return how surprising `y` is, as a standard normal deviate: equation (P.1), and `Predictive`."""
         # The probability of y itself counts in both tails.
         if isinstance(y, float) and isinstance(below := self.cdf(y), float):  # fast path
             if below < 0.5:

@@ -10,33 +10,6 @@ from adabypass.state import alarms as design
 LEVEL, NOISE, SLOPE = 1, 2, 3
 
 
-class Newest:
-    """The newest change, which is named again when enough was learned since."""
-
-    def __init__(self, row: float, kind: int, onset: float, size: float, scale: float, drift: float) -> None:
-        self.row, self.kind, self.onset, self.size = row, kind, onset, size
-        self.scale, self.drift, self.scale_rises, self.drift_rises = scale, drift, list[float](), list[float]()
-        self.is_final = kind == NOISE and size < 0.0
-
-    def review(self, row: float, log_scale: float, log_drift: float) -> None:
-        """Learn what the model believes a row later, and name the change again after the last one."""
-        age = row - self.row
-        if self.is_final:
-            return
-        if age <= design.REVIEW_WINDOW and isfinite(log_drift) and isfinite(self.drift):
-            self.drift_rises.append(log_drift - self.drift)
-        if age > design.REVIEW_ROWS - design.REVIEW_WINDOW:
-            self.scale_rises.append(log_scale - self.scale)
-        if age < design.REVIEW_ROWS:
-            return
-        is_level = self.kind == LEVEL
-        if self.drift_rises:
-            is_level = sum(self.drift_rises) > design.MIN_DRIFT_LOG * len(self.drift_rises)  # (P.15)
-        is_noise = sum(self.scale_rises) > design.MIN_SCALE_LOG * len(self.scale_rises)  # (P.15)
-        self.kind = NOISE if is_noise else LEVEL if is_level else SLOPE  # (P.15)
-        self.is_final = True
-
-
 class Bet:
     """One bet against calibrated forecasts: equation (P.8)."""
 
@@ -61,6 +34,44 @@ class Bet:
         p, edge = self.parameter, ndtri(0.5 + 0.5 * share)
         probability = ndtr(edge - p) - ndtr(-edge - p) if self.is_level else 2.0 * ndtr(edge / p) - 1.0
         return float(min(0.0, log(probability / share)))  # (P.10)
+
+
+class Newest:
+    """The newest change, which is named again when enough was learned since."""
+
+    def __init__(self, row: float, bet: Bet, scale: float, drift: float) -> None:
+        n, deviates = row - bet.onset + 1.0, np.array(bet.deviates)
+        square = float((deviates**2).sum())
+        self.row, self.onset, self.kind = row, bet.onset, LEVEL if bet.is_level else NOISE
+        self.mean = float(deviates.sum() / n)
+        self.spread = 0.5 * log(square / n) if square > 0.0 else log(design.NOISE_RATIOS[-1])
+        self.scale, self.drift, self.scale_rises, self.drift_rises = scale, drift, list[float](), list[float]()
+        self.is_final = bet.uses_own_scale  # only quieter noise makes deviates small
+
+    @property
+    def size(self) -> float:
+        """Mean deviate of a level, log scale of the deviates otherwise."""
+        return self.mean if self.kind == LEVEL else self.spread
+
+    def review(self, row: float, log_scale: float, log_drift: float) -> None:
+        """Learn what the model believes a row later, and name the change again after the last one."""
+        age = row - self.row
+        if self.is_final:
+            return
+        if age <= design.REVIEW_WINDOW and isfinite(log_drift) and isfinite(self.drift):
+            self.drift_rises.append(log_drift - self.drift)
+        if age > design.REVIEW_ROWS - design.REVIEW_WINDOW:
+            self.scale_rises.append(log_scale - self.scale)
+        if age < design.REVIEW_ROWS:
+            return
+        is_level = self.kind == LEVEL
+        if self.drift_rises:
+            is_level = sum(self.drift_rises) > design.MIN_DRIFT_LOG * len(self.drift_rises)  # (P.15)
+        is_noise = sum(self.scale_rises) > design.MIN_SCALE_LOG * len(self.scale_rises)  # (P.15)
+        if is_noise:
+            self.spread = sum(self.scale_rises) / len(self.scale_rises)
+        self.kind = NOISE if is_noise else LEVEL if is_level else SLOPE  # (P.15)
+        self.is_final = True
 
 
 class Side:
@@ -180,13 +191,7 @@ class Monitor:
         if sum(bet.share * exp(bet.evidence) for bet in self.bets) * self.rate < 1.0:  # (P.12)
             return False
         best = max(self.bets, key=lambda bet: log(bet.share) + bet.evidence)
-        n, deviates = self.n_rows - best.onset + 1.0, np.array(best.deviates)
-        if best.is_level:
-            kind, size = LEVEL, float(deviates.sum() / n)
-        else:
-            square = float((deviates**2).sum())
-            kind, size = NOISE, 0.5 * log(square / n) if square > 0.0 else log(best.parameter)
-        self.newest = Newest(self.n_rows, kind, best.onset, size, self.usual_scale, self.usual_drift)
+        self.newest = Newest(self.n_rows, best, self.usual_scale, self.usual_drift)
         self.start_afresh()
         return True
 

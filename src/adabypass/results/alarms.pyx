@@ -19,7 +19,7 @@ assert (N_SHIFTS, N_BETS, N_LARGEST) == (len(design.LEVEL_SHIFTS), design.N_BETS
 cdef enum:
     N_ROWS, N_FRESH, USUAL_SCALE, USUAL_DRIFT, N_DRIFT
     N_ABOVE, N_BELOW, N_MIDDLE, SUM_ABOVE, SUM_BELOW, OWN_SUM_ABOVE, OWN_SUM_BELOW, N_ERRORS
-    NEWEST_ROW, NEWEST_KIND, NEWEST_ONSET, NEWEST_SIZE, SCALE_BEFORE, DRIFT_BEFORE
+    NEWEST_ROW, NEWEST_KIND, NEWEST_ONSET, NEWEST_MEAN, NEWEST_SPREAD, SCALE_BEFORE, DRIFT_BEFORE
     SCALE_RISE, N_SCALE_RISE, DRIFT_RISE, N_DRIFT_RISE
     EVIDENCE
     ONSET = EVIDENCE + N_BETS
@@ -163,7 +163,7 @@ cdef void review(double* row, double log_scale, double log_drift) noexcept nogil
     if row[N_DRIFT_RISE] > 0.0:
         is_level = row[DRIFT_RISE] > MIN_DRIFT_LOG * row[N_DRIFT_RISE]
     if row[SCALE_RISE] > MIN_SCALE_LOG * row[N_SCALE_RISE]:
-        row[NEWEST_KIND] = NOISE
+        row[NEWEST_KIND], row[NEWEST_SPREAD] = NOISE, row[SCALE_RISE] / row[N_SCALE_RISE]
     else:
         row[NEWEST_KIND] = LEVEL if is_level else SLOPE
     row[N_SCALE_RISE] = -1.0
@@ -219,17 +219,15 @@ cdef bint is_raised(double* row, double rate) noexcept nogil:
     memset(row + NEWEST_ROW, 0, (EVIDENCE - NEWEST_ROW) * sizeof(double))
     row[NEWEST_ROW], row[NEWEST_ONSET] = row[N_ROWS], row[ONSET + best]
     n = row[N_ROWS] - row[NEWEST_ONSET] + 1.0
-    if best < N_SHIFTS:
-        row[NEWEST_KIND], row[NEWEST_SIZE] = LEVEL, row[SUM + best] / n
-    else:
-        row[NEWEST_KIND], row[NEWEST_SIZE] = NOISE, log(PARAMETERS[best])
-        if row[SUM_SQUARES + best] > 0.0:
-            row[NEWEST_SIZE] = 0.5 * log(row[SUM_SQUARES + best] / n)
+    row[NEWEST_KIND], row[NEWEST_MEAN] = LEVEL if best < N_SHIFTS else NOISE, row[SUM + best] / n
+    row[NEWEST_SPREAD] = log(PARAMETERS[N_BETS - 1])
+    if row[SUM_SQUARES + best] > 0.0:
+        row[NEWEST_SPREAD] = 0.5 * log(row[SUM_SQUARES + best] / n)
     row[SCALE_BEFORE] = row[USUAL_SCALE]
     row[DRIFT_BEFORE] = row[USUAL_DRIFT]
     if row[N_DRIFT] == 0.0:
         row[N_DRIFT_RISE] = -1.0
-    if row[NEWEST_KIND] == NOISE and row[NEWEST_SIZE] < 0.0:    # quieter noise alone makes deviates small
+    if best >= N_SHIFTS and PARAMETERS[best] < 1.0:     # quieter noise alone makes deviates small
         row[N_SCALE_RISE] = -1.0
     memset(row + N_FRESH, 0, (N_ERRORS - N_FRESH) * sizeof(double))
     memset(row + EVIDENCE, 0, 4 * N_BETS * sizeof(double))
@@ -258,7 +256,8 @@ cdef bint step(
 
 cdef tuple newest(double* row):
     """Return row, kind, onset and size of the newest change."""
-    return int(row[NEWEST_ROW]), int(row[NEWEST_KIND]), int(row[NEWEST_ONSET]), row[NEWEST_SIZE]
+    size = row[NEWEST_MEAN] if row[NEWEST_KIND] == LEVEL else row[NEWEST_SPREAD]
+    return int(row[NEWEST_ROW]), int(row[NEWEST_KIND]), int(row[NEWEST_ONSET]), size
 
 
 def update(double[::1] memory, double deviate, double error, double sd, double drift, double rate):
@@ -267,6 +266,13 @@ def update(double[::1] memory, double deviate, double error, double sd, double d
     if memory.shape[0] != SIZE:
         raise ValueError(f"a memory has {SIZE} numbers")
     return bool(step(&memory[0], deviate, error, sd, drift, rate, &is_flagged)), bool(is_flagged)
+
+
+def newest_change(double[::1] memory):
+    """Return the row of the alarm, the kind, the onset and the size of the newest change; kind 0 if there was none."""
+    if memory.shape[0] != SIZE:
+        raise ValueError(f"a memory has {SIZE} numbers")
+    return newest(&memory[0])
 
 
 def run(

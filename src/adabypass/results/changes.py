@@ -15,7 +15,6 @@ from adabypass.validation import Floats, Integers, check_array, shown
 FALSE_ALARMS = 0.001
 """Rate of false alarms, per row, if no other is asked for."""
 MIN_RATE = 1e-12
-NEWEST = ("newest_row", "newest_kind", "newest_onset", "newest_size")
 KINDS: tuple[Literal["level", "noise", "slope"], ...] = ("level", "noise", "slope")
 
 
@@ -28,8 +27,9 @@ class Change(NamedTuple):
     """What changed: the level, if values lie on one side of their forecasts; otherwise the scale of the noise, or a
     slope. A larger noise is told from a slope, and better from a level, by what the model has learned 30 rows later."""
     size: float
-    """For a level, the mean of the deviates since the change; otherwise the log of their scale: both in units of the
-    forecasts' usual standard deviation. Deviates shrink as a model adapts."""
+    """For a level, the mean of the deviates since the change; otherwise the log of their scale, below 0 for a smaller
+    noise: both in units of the forecasts' usual standard deviation, and less than that of the change where the model
+    adapts. Of a noise that is larger 30 rows later, the log of what that deviation has been multiplied by."""
     found_at: int
     """Index of the row that raised the alarm."""
 
@@ -94,8 +94,8 @@ class ChangeMonitor:
     @property
     def newest(self) -> Change | None:
         """The newest change; 30 rows after its alarm, what changed is named anew by what the model has learned."""
-        values = [LAYOUT.scalar(self._memory, name) for name in NEWEST]
-        return _change(values[0], values[1], values[2], values[3]) if values[1] else None
+        row, kind, onset, size = alarms.newest_change(self._memory)
+        return _change(row, kind, onset, size) if kind else None
 
     def update(self, forecast: Predictive, y: float, *, drift: float = nan) -> Change | None:
         """Learn how a value compares with its forecast; return what changed, if anything did.
@@ -140,18 +140,18 @@ class ChangeMonitor:
         drift : array (n,), optional
         """
         values = check_array(y, "y")
-        columns = [np.ascontiguousarray(each, dtype=np.float64) for each in standardised(forecasts, values)]
+        deviates, errors, sds = (np.ascontiguousarray(each, np.float64) for each in standardised(forecasts, values))
         drifts = np.full(len(values), nan) if drift is None else np.ascontiguousarray(check_array(drift, "drift"))
-        if any(each.shape != values.shape for each in (*columns, drifts)):
+        if any(each.shape != values.shape for each in (deviates, errors, sds, drifts)):
             raise ShapeError(f"y has shape {values.shape}, but forecasts, and drifts if given, must be as many.")
         start = self.n_rows
-        changes, anomalies = alarms.run(self._memory, *columns, drifts, self.false_alarms)
+        changes, anomalies = alarms.run(self._memory, deviates, errors, sds, drifts, self.false_alarms)
         self.is_anomaly = bool(anomalies) and anomalies[-1] == len(values) - 1
         return Alarms([_change(*each) for each in changes], np.array(anomalies, dtype=np.intp) + start)
 
 
-def _change(row: float, kind: float, onset: float, size: float) -> Change:
-    return Change(int(onset), KINDS[int(kind) - 1], size, int(row))
+def _change(row: int, kind: int, onset: int, size: float) -> Change:
+    return Change(onset, KINDS[kind - 1], size, row)
 
 
 class Alarms(NamedTuple):

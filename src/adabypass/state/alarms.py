@@ -20,7 +20,7 @@ MAX_EVIDENCE_DEVIATE = 3.5
 """Deviates are clipped there, so that no single value raises an alarm of change."""
 SCALE_MEMORY = 50.0
 """Rows over which the usual scale, and the usual drift, are averaged."""
-MAX_LOG_RATIO = log(2.0)
+MAX_LOG_RATIO = log(10.0)
 """How far a deviate in units of the usual scale may be from that in units of the forecast, as a log ratio."""
 N_WARM_UP = 20.0
 """Rows during which the usual scale can only grow: models settle their units then."""
@@ -60,9 +60,9 @@ LAYOUT = Layout(
             "n_above", "n_below", "n_middle", "sum_above", "sum_below", "own_sum_above", "own_sum_below",
             # Errors behind the largest ones.
             "n_errors",
-            # The newest change: row of its alarm, kind, onset and size; the usual log scale and log drift before it,
-            # and what they rose by since, added up.
-            "newest_row", "newest_kind", "newest_onset", "newest_size", "scale_before", "drift_before",
+            # The newest change: row of its alarm, kind, onset, mean and log scale of its deviates; the usual log scale
+            # and log drift before it, and what they rose by since, added up.
+            "newest_row", "newest_kind", "newest_onset", "newest_mean", "newest_spread", "scale_before", "drift_before",
             "scale_rise", "n_scale_rise", "drift_rise", "n_drift_rise",
         ),
         # Log evidence of each bet, the row where it began, and sums of the deviates and their squares from there on.
