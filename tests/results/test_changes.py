@@ -259,3 +259,17 @@ def test_extreme_numbers_leave_a_finite_memory() -> None:
                 monitor.update_standardised(float(np.clip(value, -38, 38)), value, sd, drift)
     assert np.isfinite(monitor.memory).all()
     assert not isnan(ChangeMonitor(monitor.memory).memory[0])
+
+
+def test_an_outlier_is_an_anomaly_and_seldom_a_change() -> None:
+    """The value before is a feature, so that the model errs a second time."""
+    n_changes = n_flags = 0
+    for seed in range(20):
+        y = np.random.default_rng(seed).normal(size=340)
+        y[300] = 12.0
+        trace = Forecaster(lags=1).run(y)
+        row = 300 - (340 - len(trace))
+        n_changes += any(row <= change.found_at for change in trace.changes())
+        n_flags += row in trace.anomalies()
+    assert n_changes <= 6
+    assert n_flags >= 18

@@ -20,8 +20,10 @@ MAX_EVIDENCE_DEVIATE = 3.5
 """Deviates are clipped there, so that no single value raises an alarm of change."""
 SCALE_MEMORY = 50.0
 """Rows over which the usual scale, and the usual drift, are averaged."""
-MAX_LOG_RATIO = log(10.0)
-"""How far a deviate in units of the usual scale may be from that in units of the forecast, as a log ratio."""
+MAX_LOG_RATIO = log(2.0)
+"""How far a deviate in units of the usual scale may be from that in units of the forecast, as a log ratio. With a log of
+10, an outlier of 30 standard deviations was taken for a change in half of the series instead of a seventh: the model
+believes for a row that the level has moved."""
 N_WARM_UP = 20.0
 """Rows during which the usual scale can only grow: models settle their units then."""
 TAIL_PRIOR = 1.0
