@@ -27,9 +27,10 @@ from adabypass.regressors import (
     Regressor,
     SequentialKalman,
 )
+from adabypass.results.changes import Change, ChangeMonitor
 from adabypass.results.explanation import Explanation
 from adabypass.results.forecast import Forecast
-from adabypass.results.trace import Change, Scores, Trace
+from adabypass.results.trace import Scores, Trace
 from adabypass.saved import from_bytes, load
 from adabypass.streaming.stream import Stream
 
@@ -39,6 +40,7 @@ __all__ = [
     "Baseline",
     "Bypass",
     "Change",
+    "ChangeMonitor",
     "Drift",
     "EvidenceBypass",
     "Explanation",

@@ -18,7 +18,6 @@ from adabypass.adapters.river import (
     AutoBypassRegressor,
 )
 from adabypass.errors import NotANumberError, NotReadyError, ParameterError
-from adabypass.results.trace import surprise
 
 PASSENGERS = [y for _, y in datasets.AirlinePassengers()]
 
@@ -109,7 +108,7 @@ def test_scores_are_the_size_of_the_surprise() -> None:
     for x in rng.normal(size=(100, 2)):
         row, y = dict(enumerate(x.tolist())), float(x.sum() + rng.standard_t(3))
         forecast = model.predict(x)
-        assert detector.score_one(row, y) == (abs(surprise(forecast, y)) if forecast.is_known else 0.0)
+        assert detector.score_one(row, y) == (abs(forecast.surprise(y)) if forecast.is_known else 0.0)
         model.update(x, y)
         detector.learn_one(row, y)
 
@@ -127,12 +126,25 @@ def test_anomalies_are_filtered_and_normal_rows_are_not() -> None:
     assert len([i for i in found if i > 20]) <= 3
 
 
+def test_no_anomaly_is_announced_before_the_rate_can_be_known() -> None:
+    rng = np.random.default_rng(0)
+    n_early = n_found = 0
+    for _ in range(20):
+        detector = AutoBypassAnomalyDetector()
+        for i in range(200):
+            detector.learn_one(None, float(rng.standard_t(3)) + (60.0 if i == 199 else 0.0))
+            n_early += detector.is_anomaly and i < 100
+        n_found += detector.is_anomaly
+    assert n_early <= 4  # two of 2,000 are expected
+    assert n_found >= 15
+
+
 def alarms(stream: Any) -> list[int]:
     detector, found = AutoBypassDriftDetector(), []
     for i, x in enumerate(stream):
         detector.update(x)
         if detector.drift_detected:
-            assert detector.change in {"drift", "noise"}
+            assert detector.change in {"level", "noise"}
             found.append(i)
     return found
 
@@ -147,7 +159,7 @@ def test_a_change_of_level_or_noise_is_detected_soon(before: Any, after: Any) ->
 
 def test_false_alarms_of_drift_are_rare() -> None:
     rng = np.random.default_rng(0)
-    assert len(alarms(rng.normal(size=10_000).tolist())) <= 6
+    assert len(alarms(rng.normal(size=10_000).tolist())) <= 10  # what is promised, of normal numbers far more than come
 
 
 def test_drift_detectors_are_copied_and_used_by_river() -> None:

@@ -1,15 +1,13 @@
 """The judge of answers: every series alone, one row after another, by a `Forecaster` of its own."""
 
 import json
-from math import isnan, sqrt
+from math import isnan, nan, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from adabypass import Forecaster
-from adabypass.forecasting.changes import ChangeMonitor
-from adabypass.results.trace import surprise
+from adabypass.results.changes import ChangeMonitor
 from adabypass.streaming.answers import AnswerFormat
 from adabypass.validation import Floats
 
@@ -26,9 +24,8 @@ class Alone:
 
     def __init__(self, wanted: AnswerFormat, template: Forecaster, n_exog: int) -> None:
         self._wanted, self.forecaster = wanted, template.copy()
-        self.interval_starts, self.monitor = np.array([-1.0, 1.0]), ChangeMonitor()
-        if "change" in wanted.fields:
-            self._positions = template._engine.learned_positions(("drift", "noise_scale"), n_exog)
+        self.interval_starts, self.monitor = np.array([-1.0, 1.0]), ChangeMonitor(false_alarms=wanted.false_alarms)
+        self._positions = template._engine.learned_positions(("drift",), n_exog)
 
     def values(self, y: float, exog: list[float] | None) -> list[Any]:
         """Learn a row; return the observation, and what was forecast of it."""
@@ -37,8 +34,13 @@ class Alone:
         if forecast is None or not forecast.is_known:
             return [seen, *[None] * len(wanted.columns())]
         values: list[Any] = [seen]
+        alarms: dict[str, Any] = {}
+        if wanted.has_alarms:
+            change = self.monitor.update(forecast, y, drift=self._drift())
+            alarms["anomaly"] = None if isnan(y) else self.monitor.is_anomaly
+            alarms["change"] = None if change is None else change.kind
         for name in wanted.fields:
-            values += [self._change()] if name == "change" else self._field(name, forecast, y)
+            values += [alarms[name]] if name in alarms else self._field(name, forecast, y)
         return values
 
     def _field(self, name: str, forecast: Any, y: float) -> list[Any]:
@@ -52,12 +54,10 @@ class Alone:
             return [None]
         if name == "log_score":
             return [float(forecast.logpdf(y))]
-        size = surprise(forecast, y)
-        return [size if name == "surprise" else abs(size) > float(-ndtri(self._wanted.false_alarms / 2))]
+        return [forecast.surprise(y)]
 
-    def _change(self) -> str | None:
-        row = row_of(self.forecaster)
-        return self.monitor.update(float(row[self._positions[0]]), float(row[self._positions[1]]))
+    def _drift(self) -> float:
+        return float(row_of(self.forecaster)[self._positions[0]]) if self._positions else nan
 
 
 class OneByOne:

@@ -148,4 +148,4 @@ def test_a_search_without_a_beginning_is_refused() -> None:
 def test_rows_of_many_numbers_are_learned_few_at_a_time() -> None:
     names = [f"x{i}" for i in range(10_000)]
     for template, n_exog, most in ((Forecaster(lags=1), 0, 4096), (Forecaster(exog=names, lags=1), 10_000, 104)):
-        assert SeriesCache(template, n_exog, has_monitors=False, max_bytes=1 << 28).max_rows == most
+        assert SeriesCache(template, n_exog, false_alarms=None, max_bytes=1 << 28).max_rows == most

@@ -89,26 +89,30 @@ def test_parameters_that_are_not_there_are_named() -> None:
 
 
 def test_changes_are_marked_where_they_are_and_kinds_differ_in_shape() -> None:
-    rng = np.random.default_rng(1)
-    y = np.concatenate([rng.normal(size=300), 8 * rng.normal(size=300)])
-    y[300:] += np.cumsum(10 * rng.normal(size=300))
-    trace = AutoBypass().run(np.ones((600, 1)), y)
+    rng = np.random.default_rng(0)
+    x, at = rng.normal(size=(1200, 1)), np.arange(1200)
+    level, slope, scale = np.where(at < 300, 0.0, 6.0), np.where(at < 600, 1.0, 6.0), np.where(at < 900, 1.0, 5.0)
+    y = level + slope * x[:, 0] + scale * rng.normal(size=1200)
+    trace = AutoBypass().run(x, y)
     found = trace.changes()
-    assert {change.kind for change in found} == {"drift", "noise"}
-    ax = plots.changes(trace, np.arange(600) + 1000.0)
+    assert {change.kind for change in found} == {"level", "noise", "slope"}
+    ax = plots.changes(trace, np.arange(1200) + 1000.0)
     drawn: list[Any] = list(ax.get_lines())
     uprights = [(u.get_xdata()[0], u.get_linestyle()) for u in drawn if list(u.get_ydata()) == [0, 1]]
-    for kind, style in (("drift", "-"), ("noise", "--")):
-        expected = [change.at + 1000.0 for change in found if change.kind == kind]
-        assert sorted(at for at, look in uprights if look == style) == expected
+    lines = {(u.get_linestyle(), u.get_color()) for u in drawn if list(u.get_ydata()) == [0, 1]}
+    assert len(lines) == 3
+    assert sorted(at for at, _ in uprights) == [change.at + 1000.0 for change in found]
     assert in_words(ax)[0] == "observed"
-    words = {"drift": ("slower drift", "faster drift"), "noise": ("smaller noise", "larger noise")}
+    words = {
+        "level": ("lower level", "higher level"),
+        "noise": ("smaller noise", "larger noise"),
+        "slope": ("other slopes", "other slopes"),
+    }
     assert {words[change.kind][change.size > 0] for change in found} == set(in_words(ax)[1:])
 
 
-def test_changes_of_other_models_are_refused() -> None:
-    with pytest.raises(NotReadyError, match="needs a trace of AutoBypass"):
-        plots.changes(normal_trace())
+def test_changes_of_any_distribution_are_drawn() -> None:
+    assert in_words(plots.changes(normal_trace()))[0] == "observed"
 
 
 def test_many_weights_differ_in_colour_or_line() -> None:

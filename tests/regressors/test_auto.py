@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from adabypass import AutoBypass, Bypass, Forecaster, Mixture, load_dataset
-from adabypass.errors import NotReadyError, ParameterError
+from adabypass import AutoBypass, Forecaster, Mixture, load_dataset
+from adabypass.errors import ParameterError
 from adabypass.results.trace import Trace
 from adabypass.state.bank import AutoBypassSpec
 from adabypass.validation import Floats
@@ -273,29 +273,13 @@ def test_noise_in_proportion_to_a_level_that_comes_near_zero_is_learned() -> Non
     assert tenths == approx(np.ones(10), abs=0.04)  # where the log of the scale follows the level, up to 0.1 off
 
 
-def test_the_largest_change_of_the_nile_is_in_the_early_eighth_century() -> None:
-    """A new nilometer was built in 715; from about 740 on the level wanders as it did not before."""
+def test_the_new_nilometer_of_the_nile_is_seen() -> None:
+    """It was built in 715; what is read off it is less noisy."""
     nile = load_dataset("nile")
-    trace = AutoBypass().run(nile.y[:-1, None], nile.y[1:])
-    largest = max(trace.changes(), key=lambda change: abs(change.size))
-    assert 735 <= nile.time[1:][largest.at] <= 745
-    assert largest.kind == "drift"
-    assert largest.size > 0
-
-
-def test_changes_find_where_noise_and_weights_jump_and_nothing_else() -> None:
-    rng = np.random.default_rng(0)
-    X, noise = rng.normal(size=(1500, 2)), rng.normal(size=1500)
-    early = np.arange(1500) < 700
-    still = X @ [1.0, 2.0]
-    assert AutoBypass().run(X, still + noise).changes(threshold=1.0) == []
-    louder = AutoBypass().run(X, still + np.where(early, 1.0, 3.0) * noise).changes()
-    assert [change for change in louder if change.kind == "noise" and 700 <= change.at < 730]
-    assert all(690 <= change.at < 900 for change in louder if abs(change.size) > 1)  # drift is tried too
-    jump = AutoBypass().run(X, np.where(early, still, X @ [-3.0, 1.0]) + noise).changes()
-    largest = max(jump, key=lambda change: abs(change.size))
-    assert largest.kind == "drift"
-    assert 699 <= largest.at <= 703
+    first, *others = AutoBypass().run(nile.y[:-1, None], nile.y[1:]).changes(0.015)
+    assert 715 <= nile.time[1:][first.at] <= 730
+    assert (first.kind, first.size < 0) == ("noise", True)
+    assert len(others) <= 5
 
 
 def test_surprise_is_standard_normal_for_a_true_model_and_large_for_an_outlier() -> None:
@@ -310,11 +294,6 @@ def test_surprise_is_standard_normal_for_a_true_model_and_large_for_an_outlier()
     assert usual.std() == approx(1.0, abs=0.05)  # some three standard errors
     assert usual.mean() == approx(0.0, abs=0.06)
     assert surprise[2000] > 4.9
-
-
-def test_changes_are_asked_of_autobypass_only() -> None:
-    with pytest.raises(NotReadyError, match="of another model"):
-        Bypass().run([[1.0]], [1.0]).changes()
 
 
 @pytest.mark.parametrize("quiet", [1e-2, 1e-3])
@@ -360,11 +339,11 @@ def test_intervals_of_the_warm_up_are_honest_over_many_streams() -> None:
     assert covered[2:].min() > 70
 
 
-def test_short_traces_have_no_changes_and_a_threshold_is_above_0() -> None:
+def test_short_traces_have_no_changes_and_a_rate_is_above_0() -> None:
     trace = AutoBypass().run(*stream(n=25))
     assert trace.changes() == []
-    with pytest.raises(ParameterError, match="threshold is -1"):
-        trace.changes(threshold=-1)
+    with pytest.raises(ParameterError, match="false_alarms is -1"):
+        trace.changes(-1)
 
 
 def test_skewed_noise_is_learned() -> None:

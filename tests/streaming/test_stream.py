@@ -263,7 +263,6 @@ def test_a_row_that_cannot_be_read_is_refused_and_nothing_is_learned(
     ("options", "message"),
     [
         ({"fields": ["mena"]}, "must be among mean, sd"),
-        ({"fields": ["change"], "forecaster": Forecaster()}, "needs Forecaster"),
         ({"fsync": "never"}, 'must be "interval" or "always"'),
         ({"horizon": -1}, "horizon is -1"),
         ({"level": 90}, "level"),

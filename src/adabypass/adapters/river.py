@@ -18,9 +18,8 @@ import numpy as np
 
 from adabypass.errors import MissingExtraError, NotANumberError, NotFiniteError, NotReadyError, ParameterError
 from adabypass.forecasting import Forecaster
-from adabypass.forecasting.changes import ChangeMonitor
 from adabypass.regressors import AutoBypass
-from adabypass.results.trace import surprise
+from adabypass.results.changes import FALSE_ALARMS, ChangeMonitor
 from adabypass.validation import Floats, shown
 
 try:
@@ -245,6 +244,19 @@ class AutoBypassAnomalyDetector(SupervisedAnomalyDetector):
     forecasts give the sizes of standard normal numbers, whatever the distribution of the noise. One in 370 is above 3.
     Score a row before learning from it. Without features (x is None, or empty) the level of the target is learned.
 
+    A threshold on the score has its rate of false alarms only when the forecasts of the series have become calibrated;
+    `is_anomaly` has it at any age: see `adabypass.ChangeMonitor`.
+
+    Parameters
+    ----------
+    false_alarms : number between 0 and 0.5
+        Maximum share of ordinary rows that are called an anomaly.
+
+    Attributes
+    ----------
+    is_anomaly : bool
+        Whether the target that was learned last is an anomaly.
+
     Examples
     --------
     >>> import random
@@ -252,33 +264,49 @@ class AutoBypassAnomalyDetector(SupervisedAnomalyDetector):
     >>> detector = AutoBypassAnomalyDetector()
     >>> for _ in range(200):
     ...     detector.learn_one(None, rng.gauss(10, 2))
-    >>> round(detector.score_one(None, 10.5)), round(detector.score_one(None, 20.0))
+    >>> round(detector.score_one(None, 10.5)), round(detector.score_one(None, 26.0))
     (0, 4)
+    >>> detector.learn_one(None, 26.0)
+    >>> detector.is_anomaly
+    True
     """
 
-    def __init__(self) -> None:
+    def __init__(self, false_alarms: float = FALSE_ALARMS) -> None:
+        self.false_alarms = false_alarms
         self.regressor = AutoBypassRegressor()
+        self._monitor = ChangeMonitor(false_alarms=false_alarms)
+
+    @property
+    def is_anomaly(self) -> bool:
+        """Whether the target that was learned last is an anomaly."""
+        return self._monitor.is_anomaly
 
     def learn_one(self, x: Row | None, y: Any) -> None:
         """Learn from having seen `y` at `x`."""
+        forecast = self.regressor.predict_one(x or {}, with_dist=True)
         self.regressor.learn_one(x or {}, y)
+        self._monitor.update(forecast, y)
 
     def score_one(self, x: Row | None, y: Any) -> float:
         """Return how unlikely `y` is at `x`: 0 in the middle of its forecast, and while nothing is known."""
         forecast = self.regressor.predict_one(x or {}, with_dist=True)
-        return abs(surprise(forecast, y)) if forecast.is_known else 0.0
+        return abs(forecast.surprise(y)) if forecast.is_known else 0.0
 
 
 class AutoBypassDriftDetector(DriftDetector):
-    """Detects changes of regime in a stream of numbers: in how fast its level drifts, or in the size of its noise.
+    """Detects changes of regime in a stream of numbers: of its level, or of the size of its noise.
 
-    An AutoBypass learns the level of the stream. An alarm is raised when what it has learned in the newest 30 numbers
-    differs from the 30 before: so up to 30 numbers after the change, and never within the first 90. Of 10,000 numbers
-    without a change expect about three alarms.
+    An AutoBypass learns the level of the stream, and a `ChangeMonitor` watches its forecasts.
+
+    Parameters
+    ----------
+    false_alarms : number between 0 and 0.5
+        Maximum rate of false alarms: of 10,000 numbers without a change expect at most ten, and far fewer if their
+        noise is about normal.
 
     Attributes
     ----------
-    change : "drift", "noise" or None
+    change : "level", "noise" or None
         What changed with the last number.
 
     Examples
@@ -290,28 +318,26 @@ class AutoBypassDriftDetector(DriftDetector):
     ...     detector.update(rng.gauss(mean, 1))
     ...     if detector.drift_detected:
     ...         print(i, detector.change)
-    503 drift
+    501 level
     """
 
-    def __init__(self) -> None:
+    def __init__(self, false_alarms: float = FALSE_ALARMS) -> None:
         super().__init__()
+        self.false_alarms = false_alarms
         self._reset()
 
     def _reset(self) -> None:
         super()._reset()
         self.change: str | None = None
         self._model = AutoBypass(n_features=1)
-        self._monitor = ChangeMonitor()
+        self._monitor = ChangeMonitor(false_alarms=self.false_alarms)
 
     def update(self, x: float) -> None:
         """Learn the next number, and find out whether the regime has changed."""
         model = self._model
-        model.update([0.0], x)
-        learned = model.parameters
-        change = self._monitor.update(learned["drift"], learned["noise_scale"])
-        is_settling = change == "drift" and not self._monitor.is_rise  # the level has found its new place
-        self.change = None if is_settling else change
-        self._drift_detected = self.change is not None
+        change = self._monitor.update(model.step([0.0], x), x)
+        self.change = None if change is None else change.kind
+        self._drift_detected = change is not None
 
 
 def _values(x: Row, features: Sequence[Hashable]) -> list[Any]:

@@ -15,6 +15,7 @@ from adabypass.cli.stream_answers import FIELD_NAMES, FLAG_NAMES
 from adabypass.cli.stream_run import StreamRunner
 from adabypass.data.reading import ending
 from adabypass.forecasting import Forecaster
+from adabypass.results.changes import FALSE_ALARMS, MIN_RATE
 from adabypass.streaming.answers import DEFAULT_FIELDS, AnswerFormat
 from adabypass.streaming.clock import JumpGuard, ReorderWindow, Span, Steps
 from adabypass.streaming.intake import TimeRules
@@ -22,7 +23,6 @@ from adabypass.streaming.rows import Columns
 from adabypass.streaming.sources import StopSignals
 
 DEFAULT_QUANTILES = "5,25,50,75,95"
-FALSE_ALARMS = 0.001
 KAFKA = "kafka://"
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
@@ -143,9 +143,8 @@ class StreamOptions(NamedTuple):
     click.option(
         "--fields", type=FIELD_NAMES, metavar="NAME,...",
         help="What an answer holds: mean, sd, interval (its bounds), quantiles, log_score (log density of the value), "
-        "surprise (how unlikely the value was, as a standard normal deviate), anomaly (whether it was beyond the rate "
-        "of --false-alarms), change (drift or noise, where the regime has changed; a false alarm about every 3,000 "
-        "rows).  [default: mean,sd,interval]",
+        "surprise (how unlikely the value was, as a standard normal deviate), anomaly (whether it was), change (level, "
+        "noise or slope, where the regime has changed).  [default: mean,sd,interval]",
     ),
     click.option(
         "--level", type=options.Level(), default=90, show_default=True, metavar="PERCENT",
@@ -156,8 +155,8 @@ class StreamOptions(NamedTuple):
         help="Which quantiles the field quantiles holds.",
     ),
     click.option(
-        "--false-alarms", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=FALSE_ALARMS,
-        show_default=True, metavar="RATE", help="Share of ordinary rows that may be flagged as an anomaly.",
+        "--false-alarms", type=click.FloatRange(MIN_RATE, 0.5, max_open=True), default=FALSE_ALARMS,
+        show_default=True, metavar="RATE", help="Maximum rate of false alarms, per row: of anomalies, and of changes.",
     ),
     click.option(
         "--only", type=FLAG_NAMES, metavar="FLAG,...",
@@ -187,8 +186,8 @@ class StreamOptions(NamedTuple):
     ),
     click.option(
         "--rotate", type=Size(), metavar="SIZE",
-        help="When the file of --out has this size, such as 100MB, move it to answers.000001.jsonl and so on, and begin "
-        "a new one. SIGHUP does it at any time. Needs --state.",
+        help="When the file of --out has this size, such as 100MB, move it to answers.000001.jsonl and so on, and "
+        "begin a new one. SIGHUP does it at any time. Needs --state.",
     ),
 )  # fmt: skip
 @grouped(
@@ -297,10 +296,6 @@ def _fields(choices: StreamOptions, template: Forecaster) -> tuple[str, ...]:
     if template.is_point and fields != ("mean",):
         what = "--only has no flags" if only else "--fields can be mean, and nothing else"
         raise click.UsageError(f"this model forecasts points: {what}.")
-    if "change" in fields and not template._engine.learned_positions(("drift", "noise_scale"), 0):
-        raise click.UsageError(
-            "the field change needs --model lag, or --lags: it is read off the bank of filters of one AutoBypass model."
-        )
     return fields
 
 

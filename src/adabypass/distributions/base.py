@@ -1,14 +1,18 @@
 """The interface of every forecast, what all distributions share, and checks of their arguments."""
 
+from math import inf, isfinite, nextafter
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
 from adabypass.errors import ParameterError, ShapeError
 from adabypass.validation import Floats, check_array, shown
 
 Number: TypeAlias = float | Floats
+MAX_DEVIATE = 38.0
+"""Maximum size of a surprise: beyond it the tail probability is 0 in double precision."""
 
 
 class Predictive(Protocol):
@@ -73,6 +77,23 @@ class Predictive(Protocol):
     def pit(self, y: Number) -> Any:
         """Return the probability integral transform of `y`: uniform if the forecasts are calibrated."""
 
+    def surprise(self, y: Number) -> Any:
+        """Return how surprising `y` is, as a standard normal deviate: below 0 for a low value, above 0 for a high one.
+
+        Its size answers the two-sided question: if the forecasts are calibrated, the probability of a size of at least
+        c is that of a standard normal number, and one value in 370 is beyond 3. The probability of the value itself
+        counts in its tail, so that for forecasts with atoms, such as counts, it is at most that; a value that is
+        neither in the lower nor in the upper half has 0. Sizes end at 38, where the tail probability of a mixture
+        leaves the range of double precision; nan where `y` is missing or nothing is known.
+        """
+
+    def to_dict(self, level: float = 0.9) -> dict[str, Any]:
+        """Return the mean, the standard deviation, the median and the central interval, for JSON.
+
+        The values are Python numbers, or lists of them for many forecasts; None where nothing is known. A point
+        forecast has only the mean.
+        """
+
     def entropy(self) -> Any:
         """Return the differential entropy: the expected negative log density."""
 
@@ -112,6 +133,31 @@ class Distribution:
         """Return the probability integral transform of `y`: uniform if the forecasts are calibrated."""
         return self.cdf(y)
 
+    def sf(self, y: Number) -> Any:
+        """Return the survival function at `y`."""
+        raise NotImplementedError
+
+    def surprise(self, y: Number) -> Any:
+        """Return how surprising `y` is, as a standard normal deviate: equation (P.1), and `Predictive`."""
+        # The probability of y itself counts in both tails.
+        if isinstance(y, float) and isinstance(below := self.cdf(y), float):  # fast path
+            if below < 0.5:
+                return max(float(ndtri(below)), -MAX_DEVIATE)
+            above = self.sf(nextafter(y, -inf))
+            return min(-float(ndtri(above)), MAX_DEVIATE) if not above >= 0.5 else 0.0
+        below = np.asarray(self.cdf(y))
+        above = np.asarray(self.sf(np.nextafter(y, -inf)))
+        middle = np.where(np.isnan(below), np.nan, 0.0)
+        deviate = np.where(below < 0.5, ndtri(below), np.where(above < 0.5, -ndtri(above), middle))
+        return plain(np.clip(deviate, -MAX_DEVIATE, MAX_DEVIATE))
+
+    def to_dict(self: Predictive, level: float = 0.9) -> dict[str, Any]:
+        """Return the mean, the standard deviation, the median and the central interval, for JSON: see `Predictive`."""
+        low, high = self.interval(level)
+        lower, upper = interval_names(level)
+        fields = {"mean": self.mean, "sd": self.sd, "median": self.median, lower: low, upper: high}
+        return {name: json_safe(value) for name, value in fields.items()}
+
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
         """Return the central interval that contains the observation with probability `level`: see `Predictive`."""
         low, high = self.quantile(np.array(interval_tails(check_level(level))))
@@ -121,6 +167,18 @@ class Distribution:
 def interval_tails(level: float) -> tuple[float, float]:
     """Return the probabilities of the two quantiles that bound a central interval."""
     return (1 - level) / 2, (1 + level) / 2
+
+
+def interval_names(level: float) -> tuple[str, str]:
+    """Return the names of the bounds of an interval: `lower_90` and `upper_90` for level 0.9."""
+    return f"lower_{100 * level:g}", f"upper_{100 * level:g}"
+
+
+def json_safe(value: Any) -> Any:
+    """Convert a number or an array to what JSON has: None takes the place of nan and of infinite numbers."""
+    if np.ndim(value):
+        return [each if isfinite(each) else None for each in np.asarray(value).tolist()]
+    return float(value) if isfinite(value) else None
 
 
 def plain(value: Any) -> Any:

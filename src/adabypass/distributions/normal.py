@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, betaln, log_ndtr, ndtr, ndtri, psi, stdtr, stdtrit
 
 from adabypass.distributions.base import (
+    MAX_DEVIATE,
     Distribution,
     Number,
     check_alike,
@@ -134,6 +135,10 @@ class Normal(LocationScale):
 
     def _standard_quantile(self, q: Any) -> Any:
         return ndtri(q)
+
+    def surprise(self, y: Number) -> Any:
+        """Return how surprising `y` is: its distance from the mean in standard deviations, up to 38."""
+        return plain(np.clip(self._standardise(y), -MAX_DEVIATE, MAX_DEVIATE))
 
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:
         """Return the central interval that contains the observation with probability `level`."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.distributions.base import Number, Predictive
+from adabypass.distributions.base import Number, Predictive, json_safe
 from adabypass.errors import ParameterError, PointForecastError, ShapeError
 from adabypass.validation import check_array, shown
 
@@ -53,6 +53,10 @@ class Point:
     def __getitem__(self, chosen: Any) -> "Point":
         """Select among many forecasts, with the index of an array."""
         return Point(self.mean[chosen], self._model)
+
+    def to_dict(self, level: float = 0.9) -> dict[str, Any]:
+        """Return the mean, for JSON; there is no interval, whatever its level: see `Predictive`."""
+        return {"mean": json_safe(self.mean)}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(Predictive, name):

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from adabypass.data import Array, Table, from_frame
+from adabypass.distributions.base import interval_names
 from adabypass.errors import ParameterError, TableError, UnknownNameError
 from adabypass.panel.columns import Columns
 from adabypass.panel.series import SeriesTable
-from adabypass.results.columns import interval_names, levels_of
+from adabypass.results.columns import levels_of
 from adabypass.validation import Floats
 
 MAX_SERIES = 12

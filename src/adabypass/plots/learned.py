@@ -9,6 +9,7 @@ import numpy as np
 from adabypass.errors import NotReadyError, ShapeError, UnknownNameError
 from adabypass.plots import canvas
 from adabypass.plots.canvas import MARK, Axes, Figure, Line2D, Times
+from adabypass.results.changes import FALSE_ALARMS
 from adabypass.results.trace import Trace
 from adabypass.state.bank import AutoBypassSpec
 from adabypass.validation import Floats
@@ -22,17 +23,20 @@ SHARES = "drift_shares"
 PASSING = ("noise_mean", "noise_mean_var")
 """Parts of a history that belong to one observation, and were not learned."""
 CHANGE_STYLES: dict[str, tuple[str, Any, float]] = {
-    "drift": (MARK, "-", 0.975),
+    "level": (MARK, "-", 0.975),
     "noise": ("#d55e00", (0, (2, 2)), 0.93),
+    "slope": ("#009e73", (0, (5, 1, 1, 1)), 0.885),
 }
 """Colour, line style, and height of the triangles, by what changed."""
 CHANGE_NAMES = {
-    ("drift", True): "faster drift",
-    ("drift", False): "slower drift",
+    ("level", True): "higher level",
+    ("level", False): "lower level",
     ("noise", True): "larger noise",
     ("noise", False): "smaller noise",
+    ("slope", True): "other slopes",
+    ("slope", False): "other slopes",
 }
-"""What the legend says, by what changed and whether it grew. A jump of the series is faster drift, up or down."""
+"""What the legend says, by what changed and whether its size is above 0."""
 
 
 def weights(trace: Trace, names: Sequence[str] | None = None, time: object = None, ax: Axes | None = None) -> Axes:
@@ -115,27 +119,24 @@ def parameters(
     return axes
 
 
-def changes(
-    trace: Trace, time: object = None, ax: Axes | None = None, *, threshold: float = 0.5, min_gap: int = 30
-) -> Axes:
+def changes(trace: Trace, time: object = None, ax: Axes | None = None, *, false_alarms: float = FALSE_ALARMS) -> Axes:
     """Draw the observations, and mark when the regime changed.
 
-    A full line says that the weights drift faster or slower from there, a broken one with a lower triangle that the
-    noise is larger or smaller; triangles point up where drift or noise grew, down where they fell. They do not say
-    whether the series itself went up or down.
+    A full line says that the level moved, a broken one that the noise is larger or smaller, one of dashes and dots that
+    slopes changed; triangles point up where the level rose or values are spread more widely, down otherwise.
 
     Parameters
     ----------
     trace
-        What `run` of AutoBypass gave.
+        What `run` gave.
     time : array (n,), optional
         When each observation was made; their number if not given.
     ax
         Where to draw; new axes if not given.
-    threshold, min_gap
+    false_alarms
         As in `Trace.changes`.
     """
-    found = trace.changes(threshold, min_gap)
+    found = trace.changes(false_alarms)
     at = canvas.times(time, len(trace))
     ax = canvas.new_axes() if ax is None else ax
     canvas.observations(ax, at, trace.y, joined=True)

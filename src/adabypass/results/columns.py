@@ -2,10 +2,7 @@
 
 from collections.abc import Sequence
 
-
-def interval_names(level: float) -> tuple[str, str]:
-    """Return the names of the bounds of an interval: `lower_90` and `upper_90` for level 0.9."""
-    return f"lower_{100 * level:g}", f"upper_{100 * level:g}"
+from adabypass.distributions.base import interval_names
 
 
 def levels_of(names: Sequence[str]) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 from adabypass.data import Column, frames
 from adabypass.data.cells import Array
 from adabypass.data.text import printable
-from adabypass.results.columns import interval_names
+from adabypass.distributions.base import interval_names
 from adabypass.validation import Floats
 
 MAX_SHARES = 8

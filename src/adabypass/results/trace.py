@@ -3,27 +3,23 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from adabypass.data import frames
 from adabypass.distributions.base import check_predictive, interval_tails
 from adabypass.distributions.predictive import Predictive, concatenate
-from adabypass.errors import NotANumberError, NotEnoughDataError, NotReadyError, ParameterError, ShapeError
+from adabypass.errors import NotANumberError, NotEnoughDataError, ParameterError, ShapeError
 from adabypass.numerics.limits import MAX_VALUE
 from adabypass.numerics.read_only import ReadOnly
-from adabypass.state.bank_design import DRIFT_STEP
-from adabypass.validation import Floats, check_array, check_function, check_int, shown
+from adabypass.results.changes import FALSE_ALARMS, Alarms, Change, ChangeMonitor
+from adabypass.validation import Floats, Integers, check_array, check_function, check_int, shown
 
 LEVELS = (0.5, 0.9, 0.95)
 SCORED_AT_ONCE = 500
 """Number of forecasts that are scored between two calls of `progress`: about half a second for mixtures."""
-MAX_GAP = 1_000_000
 LATEST_START = 2**62
-MAX_DEVIATE = 38.0
-"""Maximum size of a standard normal deviate; beyond it the tail probability is 0 in double precision."""
 
 
 class Scores(ReadOnly[float]):
@@ -44,17 +40,6 @@ class Scores(ReadOnly[float]):
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<15}{value:>12.6g}" for name, value in self._values.items())
-
-
-class Change(NamedTuple):
-    """A moment at which the regime changed."""
-
-    at: int
-    """Index of the first observation after the change."""
-    kind: str
-    """What changed: "drift" for the drift rate of the weights, "noise" for the noise scale."""
-    size: float
-    """Size of the change: in steps of the grid of drift rates, or in the log noise scale."""
 
 
 class Trace:
@@ -234,12 +219,13 @@ class Trace:
         self.crps = np.concatenate(parts)
 
     def surprise(self) -> Floats:
-        """Return the PIT of each observation as a standard normal deviate, which measures how surprising it was.
+        """Return how surprising each observation was, as a standard normal deviate: see `Predictive.surprise`.
 
         If the forecasts are calibrated, the deviates are standard normal; an absolute value above 3 is a surprise. nan
         where the observation is missing.
         """
-        return surprises(self.predictive, self.y)
+        surprise: Floats = self.predictive.surprise(self.y)
+        return surprise
 
     def surprisal(self) -> Floats:
         """Return the excess surprisal of each observation, in nats: the negative log score minus its expectation.
@@ -250,45 +236,33 @@ class Trace:
         surprisal: Floats = -self.log_score - self.predictive.entropy()
         return surprisal
 
-    def changes(self, threshold: float = 0.5, min_gap: int = 30) -> list[Change]:
-        """Detect changes of regime: when the bank of AutoBypass moved to other drift rates, or to another noise scale.
-
-        On static Gaussian streams expect a false alarm about every 2,000 observations, with t(3) noise every 3,000,
-        many of them among the first 120.
-
-        At each observation, the `min_gap` observations from it on are compared with the `min_gap` before it: in
-        their mean log drift, in steps of the grid of drift rates, and in their mean log noise scale. A change is
-        reported where one of the two has moved by more than `threshold`, and by more than at any other observation
-        within `min_gap`.
+    def changes(self, false_alarms: float = FALSE_ALARMS) -> list[Change]:
+        """Return when the regime changed, and what: the level, the noise or a slope; see `ChangeMonitor`.
 
         Parameters
         ----------
-        threshold : number above 0
-            In steps of the grid of drift rates, or in the log noise scale, where 0.5 is a change by 65 %.
-        min_gap : whole number from 2
-            Number of observations compared on either side, and minimum distance between two changes.
+        false_alarms : number between 0 and 0.5
+            Maximum rate of false alarms, per row.
 
         Returns
         -------
         list of Change
-            Changes in order of time.
+            Changes in order of time; `at` is an index of this trace.
         """
-        if "drift" not in self.history:
-            raise NotReadyError(
-                "changes needs a trace of AutoBypass, but this one is of another model; run AutoBypass on the stream."
-            )
-        gap = check_int(min_gap, "min_gap", minimum=2, maximum=MAX_GAP)
-        if not (isinstance(threshold, float | int) and threshold > 0):
-            raise ParameterError(f"threshold is {shown(threshold)}, but must be a number above 0.")
-        settled = int(np.count_nonzero(np.cumsum(self.history["noise_scale"] > 0) <= gap))  # after the warm-up
-        drift, scale = np.log(self.history["drift"][settled:]), np.log(self.history["noise_scale"][settled:])
-        found: list[Change] = []
-        for kind, move in (("drift", _moves(drift, gap) / DRIFT_STEP), ("noise", _moves(scale, gap))):
-            for at in np.flatnonzero(np.abs(move) > threshold):
-                around = np.abs(move[max(at - gap, 0) : at + gap + 1])
-                if np.abs(move[at]) == around.max():
-                    found.append(Change(settled + int(at), kind, float(move[at])))
-        return sorted(found)
+        return self._alarms(false_alarms).changes
+
+    def anomalies(self, false_alarms: float = FALSE_ALARMS) -> Integers:
+        """Return the indices of values that are anomalies: see `ChangeMonitor`.
+
+        Parameters
+        ----------
+        false_alarms : number between 0 and 0.5
+            Maximum rate of false alarms, per row.
+        """
+        return self._alarms(false_alarms).anomalies
+
+    def _alarms(self, false_alarms: float) -> Alarms:
+        return ChangeMonitor(false_alarms=false_alarms).run(self.predictive, self.y, self.history.get("drift"))
 
     def to_frame(self, backend: frames.Backend = "pandas") -> Any:
         """Return the trace as a data frame with one record per observation.
@@ -301,20 +275,6 @@ class Trace:
         if not self.is_point:
             columns |= {"sd": self.sd, "log_score": self.log_score}
         return frames.make(columns | self.history, backend)
-
-
-def surprises(forecasts: Predictive, y: Floats) -> Floats:
-    """Return the PIT of each observation as a standard normal deviate: see `Trace.surprise`."""
-    below, above = forecasts.cdf(y), forecasts.sf(y)
-    deviate: Floats = np.where(below < above, ndtri(below), -ndtri(above))
-    return np.clip(deviate, -MAX_DEVIATE, MAX_DEVIATE)
-
-
-def surprise(forecast: Predictive, y: float) -> float:
-    """Return the PIT of one observation as a standard normal deviate: see `Trace.surprise`."""
-    below, above = forecast.cdf(y), forecast.sf(y)
-    deviate = float(ndtri(below) if below < above else -ndtri(above))
-    return min(max(deviate, -MAX_DEVIATE), MAX_DEVIATE)
 
 
 def check_trace(trace: object) -> Trace:
@@ -333,15 +293,6 @@ def _record(values: object, name: str, n: int, ndim: int) -> Floats:
             f"{name} has shape {array.shape}, but must have shape {expected}: one entry for each value of y."
         )
     return array
-
-
-def _moves(values: Floats, gap: int) -> Floats:
-    """Return the mean of the `gap` values from each index on, minus that of the `gap` before it; 0 near the ends."""
-    total = np.concatenate([[0.0], values.cumsum()])
-    moves = np.zeros(len(values))
-    at = np.arange(gap, len(values) - gap + 1)
-    moves[at[at < len(values)]] = ((total[at + gap] - 2 * total[at] + total[at - gap]) / gap)[at < len(values)]
-    return moves
 
 
 def joined(pieces: Sequence[Trace], first: int) -> Trace:

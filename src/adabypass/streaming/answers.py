@@ -5,20 +5,20 @@ import io
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from math import isnan
+from functools import cached_property
+from math import isnan, nan
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import ndtri
 
 from adabypass.data.text import printable
 from adabypass.distributions import evaluate
-from adabypass.distributions.base import interval_tails
+from adabypass.distributions.base import interval_names, interval_tails
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.record import RecordLayout
 from adabypass.panel.learning import Rows, StepOutput
-from adabypass.results.columns import interval_names, quantile_name
-from adabypass.results.trace import surprises
+from adabypass.results.changes import FALSE_ALARMS, standardised
+from adabypass.results.columns import quantile_name
 from adabypass.streaming.cache import SeriesCache
 from adabypass.streaming.ids import id_of
 from adabypass.streaming.rows import Row, key_parts
@@ -28,7 +28,8 @@ FIELDS = ("mean", "sd", "interval", "quantiles", "log_score", "surprise", "anoma
 DEFAULT_FIELDS = ("mean", "sd", "interval")
 NUMBERS = ("mean", "sd", "interval", "quantiles")
 """Fields that every forecast has; others may be null, or no numbers."""
-EVENT_FIELDS = ("anomaly", "change")
+ALARMS = ("anomaly", "change")
+"""The last fields of an answer, in their order, which need what a monitor remembers of the series."""
 MAX_EVENTS = 1000
 """Flagged rows that are remembered."""
 AHEAD = "forecast"
@@ -43,8 +44,8 @@ class AnswerFormat(NamedTuple):
     level: float = 0.9
     """Of the interval."""
     quantiles: tuple[float, ...] = ()
-    false_alarms: float = 0.001
-    """Share of ordinary rows that are flagged as anomalies."""
+    false_alarms: float = FALSE_ALARMS
+    """Maximum rate of false alarms, per row."""
     key: str | tuple[str, ...] | None = None
     """Column, or columns, with the id of a series, passed through."""
     time: str | None = None
@@ -57,6 +58,11 @@ class AnswerFormat(NamedTuple):
     """Rows of a series between two such forecasts."""
     is_point: bool = False
     """Whether forecasts are points."""
+
+    @property
+    def has_alarms(self) -> bool:
+        """Whether an answer says if its value is an anomaly, or what has changed."""
+        return any(name in self.fields for name in ALARMS)
 
     def columns(self) -> list[str]:
         """Return the names of what follows the observation, without the forecast of the next steps."""
@@ -108,7 +114,7 @@ class Event(NamedTuple):
     """Its time as it came; None if rows have none."""
     y: float
     what: str
-    """`anomaly`, or what has changed: `drift` or `noise`."""
+    """`anomaly`, or what has changed: `level`, `noise` or `slope`."""
 
 
 Encode: TypeAlias = Callable[[Sequence[Row], Sequence[bool], Sequence[Column]], list[Any]]
@@ -160,14 +166,11 @@ class Answerer:
             y[known],
             None if self._record_layout is None else bounds[known],
         )
-        columns: list[Column] = []
-        for name in self._wanted.fields:
-            found = (
-                [self._changes(slots[known], record.learned[known])] if name == "change" else forecasts.columns(name)
-            )
-            columns += found
-            if name in EVENT_FIELDS and any(found[0]):
-                self._note_events(rows, is_known, found[0])
+        plain = [name for name in self._wanted.fields if name not in ALARMS]
+        columns = [column for name in plain for column in forecasts.columns(name)]
+        if self._wanted.has_alarms:
+            drifts = record.learned[known, 0] if record.learned.size else np.full(len(forecasts.standardised[0]), nan)
+            columns += self._alarms(rows, np.flatnonzero(is_known), slots[known], forecasts, drifts)
         if self._wanted.horizon:
             columns.append(self._ahead(slots[known]))
         return self._encode(rows, is_known.tolist(), columns)
@@ -181,17 +184,24 @@ class Answerer:
 
         return find
 
-    def _note_events(self, rows: Sequence[Row], is_known: Any, column: Column) -> None:
-        """Remember the rows that were flagged."""
-        for at, found in zip(np.flatnonzero(is_known).tolist(), column, strict=True):
-            if found:
-                number, key, time, y, _ = rows[at]
-                self.events.append(Event(number, key, time, y, "anomaly" if found is True else found))
-
-    def _changes(self, slots: Integers, learned: Floats) -> Column:
-        """Return what changed with each row."""
-        monitors = self._series.monitors
-        return [monitors[i].update(*each) for i, each in zip(slots.tolist(), learned.tolist(), strict=True)]
+    def _alarms(
+        self, rows: Sequence[Row], known: Integers, slots: Integers, forecasts: "Forecasts", drifts: Floats
+    ) -> list[Column]:
+        """Return the columns of the fields that come last: whether each row is an anomaly, and what changed with it."""
+        anomalies, changes = list[bool | None](), list[str | None]()
+        deviates, errors, sds = (each.tolist() for each in forecasts.standardised)
+        every = zip(known.tolist(), slots.tolist(), deviates, errors, sds, drifts.tolist(), strict=True)
+        for at, slot, deviate, error, sd, drift in every:
+            monitor = self._series.monitors[slot]
+            change = monitor.update_standardised(deviate, error, sd, drift)
+            changes.append(None if change is None else change.kind)
+            anomalies.append(None if isnan(deviate) else monitor.is_anomaly)
+            for is_found, what in ((monitor.is_anomaly, "anomaly"), (change is not None, changes[-1])):
+                if is_found and not isnan(deviate):
+                    number, key, time, y, _ = rows[at]
+                    self.events.append(Event(number, key, time, y, str(what)))
+        columns: dict[str, Column] = {"anomaly": anomalies, "change": changes}
+        return [columns[name] for name in ALARMS if name in self._wanted.fields]
 
     def _ahead(self, slots: Rows) -> Column:
         """Return the forecast of the next steps after each row, by names; None where none is due."""
@@ -223,7 +233,7 @@ class Forecasts:
         self._wanted, self._predictive, self._y, self._bounds = wanted, predictive, y, bounds
         self._functions: dict[str, Callable[[], Sequence[Column]]] = {
             "mean": self._mean, "sd": self._sd, "interval": self._intervals, "quantiles": self._quantiles,
-            "log_score": self._log_scores, "surprise": self._surprises, "anomaly": self._anomalies,
+            "log_score": self._log_scores, "surprise": self._surprises,
         }  # fmt: skip
 
     def columns(self, name: str) -> Sequence[Column]:
@@ -252,11 +262,12 @@ class Forecasts:
         return [self._where_seen(self._predictive.logpdf(self._y))]
 
     def _surprises(self) -> Sequence[Column]:
-        return [self._where_seen(surprises(self._predictive, self._y))]
+        return [self._where_seen(self.standardised[0])]
 
-    def _anomalies(self) -> Sequence[Column]:
-        threshold = float(-ndtri(self._wanted.false_alarms / 2.0))
-        return [self._where_seen(np.abs(surprises(self._predictive, self._y)) > threshold)]
+    @cached_property
+    def standardised(self) -> tuple[Floats, Floats, Floats]:
+        """What monitors are given: surprises, errors in standard deviations, and these."""
+        return standardised(self._predictive, self._y)
 
     def _where_seen(self, values: Any) -> Column:
         """Return values as a column, without those of observations that are missing."""

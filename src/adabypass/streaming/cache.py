@@ -9,13 +9,12 @@ import numpy as np
 from adabypass.data.times import parse_time
 from adabypass.errors import AdabypassError, StateError, UnknownNameError
 from adabypass.forecasting import Forecaster
-from adabypass.forecasting.changes import SIZE as MONITOR_SIZE
-from adabypass.forecasting.changes import ChangeMonitor
 from adabypass.panel.ahead import forecast_ahead
 from adabypass.panel.ids import check_distinct
 from adabypass.panel.learning import NOTHING, Rows, StepOutput
 from adabypass.panel.panel import Panel
 from adabypass.panel.results import PanelForecast
+from adabypass.results.changes import ChangeMonitor
 from adabypass.streaming.store import SavedSeries, StoreReader
 from adabypass.validation import Floats, Integers, shown
 
@@ -57,8 +56,8 @@ class SeriesCache(dict[str, Series]):
         With the settings of every series, untrained.
     n_exog : int
         Number of exogenous columns.
-    has_monitors : bool
-        Whether series are watched for changes.
+    false_alarms : float, optional
+        Maximum rate of false alarms, if changes and anomalies are watched for.
     max_bytes : int
         Memory of the rows; more is taken only while a batch of rows needs it.
     n_threads : int, optional
@@ -69,7 +68,7 @@ class SeriesCache(dict[str, Series]):
     starts : array (n_slots, 2)
         Where the search for the bounds of each newest interval ended.
     monitors : list of ChangeMonitor
-        By slot, if changes are watched for.
+        By slot, if changes and anomalies are watched for.
     n_rows : array (n_slots,)
         Rows that each series has learned.
     newest : array (n_slots,)
@@ -77,7 +76,13 @@ class SeriesCache(dict[str, Series]):
     """
 
     def __init__(
-        self, template: Forecaster, n_exog: int, *, has_monitors: bool, max_bytes: int, n_threads: int | None = None
+        self,
+        template: Forecaster,
+        n_exog: int,
+        *,
+        false_alarms: float | None,
+        max_bytes: int,
+        n_threads: int | None = None,
     ) -> None:
         super().__init__()
         self._template, self.engine, self.n_exog = template, template._engine, n_exog
@@ -87,9 +92,9 @@ class SeriesCache(dict[str, Series]):
         self.max_rows = max(1, min(MAX_ROWS, MAX_VALUES // (1 + n_exog)))
         self.capacity = max(1, max_bytes // (8 * self._rows.store.stride))
         self._watched: Rows = NOTHING
-        if has_monitors:
-            self._watched = np.array(self.engine.learned_positions(("drift", "noise_scale"), n_exog), np.intp)
-        self._has_monitors = has_monitors
+        if false_alarms is not None:
+            self._watched = np.array(self.engine.learned_positions(("drift",), n_exog), np.intp)
+        self._false_alarms = false_alarms
         self.store: StoreReader | None = None
         self.n_series = self.next_number = 0
         """Series in memory and in the store; the number of the next."""
@@ -134,7 +139,7 @@ class SeriesCache(dict[str, Series]):
         self.row(slot)[:] = row
         self.starts[slot] = starts
         self.n_rows[slot], self.newest[slot] = saved.n_rows, saved.newest
-        if self._has_monitors and monitor is not None:
+        if monitor is not None:
             self.monitors[slot] = monitor
         series.cell = saved.time
         return series
@@ -150,7 +155,9 @@ class SeriesCache(dict[str, Series]):
         try:
             if not is_own:
                 self.engine.check_row(values[:-2], self.n_exog)
-            monitor = None if saved.monitor is None or not self._has_monitors else _monitor(saved.monitor)
+            monitor = None
+            if saved.monitor is not None and self._false_alarms is not None:
+                monitor = ChangeMonitor(np.frombuffer(saved.monitor, "<f8"), false_alarms=self._false_alarms)
         except (AdabypassError, ValueError) as error:
             raise StateError(f"series {shown(saved.key)}: {str(error).rstrip('.')}.") from error
         return values[:-2], values[-2:], monitor
@@ -163,8 +170,8 @@ class SeriesCache(dict[str, Series]):
         self.starts[slot] = START_OF_SEARCH
         self.n_rows[slot] = self.newest[slot] = 0
         self._is_dirty[slot] = False
-        if self._has_monitors:
-            self.monitors[slot] = ChangeMonitor()
+        if self._false_alarms is not None:
+            self.monitors[slot] = ChangeMonitor(false_alarms=self._false_alarms)
         series = self[key] = self.in_slot[slot] = Series(key, number, slot)
         return series
 
@@ -176,8 +183,8 @@ class SeriesCache(dict[str, Series]):
             np.concatenate([each, np.zeros(n, np.int64)]) for each in (self.n_rows, self.newest)
         )
         self._is_dirty = np.concatenate([self._is_dirty, np.zeros(n, bool)])
-        if self._has_monitors:
-            self.monitors += [ChangeMonitor() for _ in range(n)]
+        if self._false_alarms is not None:
+            self.monitors += [ChangeMonitor()] * n
 
     @property
     def blank_row(self) -> Floats:
@@ -238,7 +245,7 @@ class SeriesCache(dict[str, Series]):
         series = self.in_slot[slot]
         assert series is not None
         content = np.concatenate([self.row(slot), self.starts[slot]]).astype("<f8", copy=False).tobytes()
-        monitor = self.monitors[slot].memory.astype("<f8").tobytes() if self._has_monitors else None
+        monitor = self.monitors[slot].memory.astype("<f8").tobytes() if self.monitors else None
         n_rows, newest = int(self.n_rows[slot]), int(self.newest[slot])
         return SavedSeries(series.number, series.key, series.cell, n_rows, newest, content, monitor)
 
@@ -255,8 +262,8 @@ class SeriesCache(dict[str, Series]):
         self.starts[slot] = START_OF_SEARCH
         self.n_rows[slot] = 0
         self._is_dirty[slot] = True
-        if self._has_monitors:
-            self.monitors[slot] = ChangeMonitor()
+        if self._false_alarms is not None:
+            self.monitors[slot] = ChangeMonitor(false_alarms=self._false_alarms)
 
     def known(self) -> Iterator[tuple[str, str, int]]:
         """Yield id, newest time and place of the newest row of each series, in memory or not."""
@@ -332,9 +339,3 @@ def checked_time(text: str) -> Any:
         return parse_time(json.loads(text))
     except (ValueError, RecursionError):
         raise StateError(f"the store holds the time {shown(text)}, which is none.") from None
-
-
-def _monitor(memory: bytes) -> ChangeMonitor:
-    if len(memory) != 8 * MONITOR_SIZE:
-        raise StateError(f"its monitor has {len(memory) // 8} numbers, not {MONITOR_SIZE}")
-    return ChangeMonitor(np.frombuffer(memory, "<f8"))

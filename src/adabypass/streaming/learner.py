@@ -61,8 +61,8 @@ class Learner:
         self, template: Forecaster, n_exog: int, wanted: AnswerFormat, encode: Encode, forgetting: Forgetting, *,
         max_bytes: int, n_threads: int | None = None,
     ) -> None:  # fmt: skip
-        has_monitors = "change" in wanted.fields
-        self.series = SeriesCache(template, n_exog, has_monitors=has_monitors, max_bytes=max_bytes, n_threads=n_threads)
+        false_alarms = wanted.false_alarms if wanted.has_alarms else None
+        self.series = SeriesCache(template, n_exog, false_alarms=false_alarms, max_bytes=max_bytes, n_threads=n_threads)
         self._answerer = Answerer(wanted, self.series, encode)
         self.wanted = wanted
         self._has_ids, self._has_time = bool(wanted.keys), wanted.time is not None

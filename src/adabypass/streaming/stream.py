@@ -15,6 +15,7 @@ from adabypass.forecasting import Forecaster
 from adabypass.panel.ahead import check_levels, check_quantiles
 from adabypass.panel.panel import MAX_HORIZON, Panel
 from adabypass.panel.results import Id, PanelForecast
+from adabypass.results.changes import FALSE_ALARMS, check_rate
 from adabypass.streaming.answers import (
     DEFAULT_FIELDS,
     FIELDS,
@@ -99,7 +100,7 @@ class Stream:
     quantiles : list of numbers between 0 and 1
         Probabilities of the field `quantiles`.
     false_alarms : number between 0 and 1
-        Share of ordinary rows that may be flagged as an anomaly.
+        Maximum rate of false alarms, per row: of anomalies, and of changes.
     horizon : int
         Number of steps after a row that its answer forecasts; 0 for none.
     every_forecast : int
@@ -149,7 +150,7 @@ class Stream:
         fields: Sequence[str] | None = None,
         level: float = 0.9,
         quantiles: float | Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
-        false_alarms: float = 0.001,
+        false_alarms: float = FALSE_ALARMS,
         horizon: int = 0,
         every_forecast: int = 1,
         levels: float | Sequence[float] | None = None,
@@ -170,7 +171,7 @@ class Stream:
             fields=_check_fields(fields, template),
             level=check_level(level),
             quantiles=check_quantiles(quantiles),
-            false_alarms=_check_rate(false_alarms),
+            false_alarms=check_rate(false_alarms),
             key=None if key is None else ",".join(names_of(key, "key")),
             time=None if time is None else _name(time, "time"),
             horizon=check_int(horizon, "horizon", minimum=0, maximum=MAX_HORIZON),
@@ -580,8 +581,6 @@ def _check_fields(fields: Sequence[str] | None, template: Forecaster) -> tuple[s
         raise ParameterError(f"fields are {shown(fields)}, but must be among {', '.join(FIELDS)}.")
     if template.is_point and wanted != ("mean",):
         raise ParameterError(f"{template._engine.name} forecasts points: fields can be ['mean'], and nothing else.")
-    if "change" in wanted and not template._engine.learned_positions(("drift", "noise_scale"), 0):
-        raise ParameterError("the field 'change' needs Forecaster(lags=1), or another model of AutoBypass with lags.")
     return tuple(name for name in FIELDS if name in wanted)
 
 
@@ -592,10 +591,3 @@ def _check_ahead(template: Forecaster, wanted: AnswerFormat, n_exog: int) -> Non
             "horizon forecasts steps whose exogenous values are not known yet; let the forecaster fill them with "
             "missing='last' or missing='mean'."
         )
-
-
-def _check_rate(rate: float) -> float:
-    try:
-        return float(check_level(rate))
-    except ParameterError:
-        raise ParameterError(f"false_alarms is {shown(rate)}, but must be a number between 0 and 1.") from None
