@@ -146,8 +146,7 @@ class Intake:
         if self._rules.window is None:
             self._accept(self._source.number, found)
         elif found[2] is not None:
-            self._rules.window.hold(found[2], (self._source.number, found))
-            self._accept_all(self._rules.window.release())
+            self._accept_all(self._rules.window.take(found[0][0][0], found[2], (self._source.number, found)))
 
     def release_all(self) -> None:
         """Add the rows that are still held back."""
