@@ -1,7 +1,6 @@
 """The rules of time of a stream: which times are believed, how long rows are held back, how many steps a gap has."""
 
 from collections import deque
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -176,22 +175,21 @@ class ReorderWindow(Generic[Held]):
     def take(self, key: str, time: Time, row: Held) -> list[Held]:
         """Take a row of a series; return the rows that need wait no longer, those of a series in order of time."""
         self.newest = time if self.newest is None else max(self.newest, time)
-        self._newest[key] = max(time, self._newest.get(key, time))  # type: ignore[type-var]
+        self._newest[key] = max(time, self._newest.get(key, time))
         self._n_seen += 1
         self._n_held += 1
         heappush(self._series.setdefault(key, []), (time, self._n_seen, row))
         self._arrived.append((self.newest, key, time))
-        span, newest = self._span.of(time), self._newest[key]
-        released = self._release(key, lambda each: bool(newest - each >= span))
+        span, released = self._span.of(time), self._release(key, self._span.of(time), None)
         while self.newest - self._arrived[0][0] >= span or self._n_held > MAX_HELD:
             _, key, last = self._arrived.popleft()
-            released += self._release(key, lambda each, last=last: bool(each <= last))
+            released += self._release(key, span, last)
         return released
 
-    def _release(self, key: str, is_due: Callable[[Any], bool]) -> list[Held]:
-        """Return the first rows of a series whose times are due."""
-        heap, released = self._series.get(key, []), []
-        while heap and is_due(heap[0][0]):
+    def _release(self, key: str, span: Any, last: Any) -> list[Held]:
+        """Return the rows of a series up to a time; if that is None, those that are a span before its newest."""
+        heap, newest, released = self._series.get(key, []), self._newest.get(key), []
+        while heap and (newest - heap[0][0] >= span if last is None else heap[0][0] <= last):  # type: ignore[operator]
             released.append(heappop(heap)[2])
         self._n_held -= len(released)
         if not heap:
