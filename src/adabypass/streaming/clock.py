@@ -189,7 +189,7 @@ class ReorderWindow(Generic[Held]):
     def _release(self, key: str, span: Any, last: Any) -> list[Held]:
         """Return the rows of a series up to a time; if that is None, those that are a span before its newest."""
         heap, newest, released = self._series.get(key, []), self._newest.get(key), []
-        while heap and (newest - heap[0][0] >= span if last is None else heap[0][0] <= last):  # type: ignore[operator]
+        while heap and (newest - heap[0][0] >= span if last is None else heap[0][0] <= last):
             released.append(heappop(heap)[2])
         self._n_held -= len(released)
         if not heap:

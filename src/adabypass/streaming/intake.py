@@ -60,7 +60,7 @@ class Counts:
 
     def __init__(self) -> None:
         self.new = 0
-        """Rows that were learned."""
+        """Rows that were new, and are learned."""
         self.steps = 0
         """Steps of gaps that passed without a row."""
         self.late = 0
@@ -171,6 +171,7 @@ class Intake:
         if time is None:
             for key, y in values:
                 self.rows.append(Row(number, key, "", y, exog))
+            self._counts.new += len(values)
             return
         text = as_json(cell)
         for key, y in values:
@@ -186,6 +187,7 @@ class Intake:
                 continue
             series.time, series.cell = time, text
             self.rows.append(Row(number, key, text, y, exog))
+            self._counts.new += 1
 
     def _is_later(self, series: SeriesTime, time: Any, number: int, cell: Any) -> bool:
         """Return whether a row is later than the newest of its series, or was learned before; refuse any other."""
