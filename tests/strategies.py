@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 from adabypass.state.paper import (
     AdaBypassSpec,
     BypassSpec,
-    EvidenceBypassSpec,
-    PassiveAggressiveSpec,
-    SequentialKalmanSpec,
 )
 from adabypass.validation import Floats
 
@@ -49,18 +46,6 @@ def streams(draw: st.DrawFn, max_features: int = 30, max_length: int = 25, min_l
     y[rng.random(length) < outliers] *= 100.0
     y[rng.random(length) < gaps] = np.nan
     return Stream(X, y)
-
-
-passive_aggressive_specs = st.builds(
-    PassiveAggressiveSpec,
-    variant=st.sampled_from(["PA", "PA-I", "PA-II"]),
-    C=powers(-3, 3),
-    epsilon=st.one_of(st.just(0.0), powers(-3, 1)),
-)
-evidence_specs = st.builds(
-    EvidenceBypassSpec, drift=powers(-6, 1), noise_scale=powers(-2, 2), epsilon=powers(-2, 1.5), prior_var=powers(-2, 3)
-)
-kalman_specs = st.builds(SequentialKalmanSpec, noise_var=powers(-3, 3), adapt_noise=st.booleans())
 
 
 corrections = st.sets(st.sampled_from(["E1", "E2", "E3", "E4"]), min_size=1).map(lambda names: tuple(sorted(names)))

@@ -22,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.checks.regressors import assert_sound
 
-from adabypass import Forecaster, Stream
+from adabypass import Forecaster, Panel, load
+from adabypass.streaming.inspection import inspect
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -59,8 +60,10 @@ def send(to: IO[str], n: int) -> None:
     to.close()
 
 
-def check(forecaster: Forecaster, n: int) -> None:
+def check(panel: Panel, n: int) -> None:
     """Check the state after all rows, and compare its speed with that of a new one."""
+    forecaster = panel[panel.ids[0]]
+    assert isinstance(forecaster, Forecaster)
     assert_sound(forecaster.model)
     print(f"the state is of row {n:,}: every number finite, covariance positive semi-definite; {forecaster!r}")
     y = (100.0 + np.random.default_rng(1).normal(size=COMPARED)).tolist()
@@ -85,8 +88,8 @@ def main() -> None:
     arguments, rest = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "state"
-        command = [sys.executable, "-m", "adabypass", "stream", "--lags", "1", "--state", str(path)]
-        command += ["--every", str(arguments.every)]
+        command = [sys.executable, "-m", "adabypass", "stream", "--lags", "1", "--every", str(arguments.every),
+                   "--state", str(path)]  # fmt: skip
         with subprocess.Popen(
             command + rest, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         ) as process:
@@ -95,9 +98,9 @@ def main() -> None:
             threading.Thread(target=send, args=(process.stdin, arguments.rows)).start()
             report(process.pid, process.stdout, arguments.rows, arguments.blocks)
         assert process.returncode == 0, process.returncode
-        with Stream(path, Forecaster(lags=1)) as stream:
-            assert stream.n_learned == stream.resumed.row == arguments.rows
-            check(stream.series(), arguments.rows)
+        found = inspect(path)
+        assert found["n_learned"] == found["row"] == arguments.rows
+        check(load(path), arguments.rows)
 
 
 def report(pid: int, answers: IO[str], n: int, n_blocks: int) -> None:

@@ -10,26 +10,21 @@ from adabypass import (
     AdaBypass,
     AutoBypass,
     Bypass,
-    EvidenceBypass,
     PassiveAggressive,
     Regressor,
     SequentialKalman,
 )
+from adabypass.regressors import KINDS
 from tests.strategies import Stream
 
 Make = Callable[[], Regressor]
 
-REGRESSORS: dict[str, Make] = {
+REGRESSORS: dict[str, Make] = {name: kind for name, kind in KINDS.items() if kind is not PassiveAggressive} | {
     "PA": lambda: PassiveAggressive("PA"),
     "PA-I": lambda: PassiveAggressive("PA-I"),
     "PA-II": lambda: PassiveAggressive("PA-II"),
-    "SequentialKalman": SequentialKalman,
     "SequentialKalman, adapted": lambda: SequentialKalman(adapt_noise=True),
-    "Bypass": Bypass,
     "Bypass, 2 sweeps": lambda: Bypass(max_sweeps=2),
-    "AdaBypass": AdaBypass,
-    "EvidenceBypass": EvidenceBypass,
-    "AutoBypass": AutoBypass,
     "AutoBypass, no intercept": lambda: AutoBypass(intercept=False),
     "AutoBypass, diagonal": lambda: AutoBypass(covariance="diagonal"),
     "AutoBypass, season": lambda: AutoBypass(period=5),

@@ -9,11 +9,14 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from click.testing import CliRunner
+
 from adabypass import Forecaster, Stream
+from adabypass.cli import commands
 from adabypass.streaming.learner import Learner
 from adabypass.streaming.store import StoreReader
 from adabypass.streaming.view import learned
-from tests.crash.children import CALLS, FAILED, Case, Ended, Fault, line_of, start, wait
+from tests.crash.children import ANSWERS, CALLS, FAILED, Case, Ended, Fault, line_of, start, wait, write_csv
 from tests.streaming.judge import OneByOne, row_of, rows
 
 CASES = [
@@ -24,6 +27,26 @@ CASES = [
     Case("the next steps", {"checkpoint_every": 30, "key": "k", "horizon": 3, "every_forecast": 2}, lags=1),
     Case("next steps, automatic", {"checkpoint_every": 20, "horizon": 2}),
     Case("answers in a file", {"checkpoint_every": 30}, lags=1, has_file=True),
+    Case("the command", {}, lags=1, command=("--every", "30", "--lags", "1")),
+    Case(
+        "the command, many series by time",
+        {"key": "k", "time": "t", "exog": ["x"]},
+        exog=("x",),
+        command=("--every", "30", "--id", "k", "--time", "t", "--exog", "x"),
+    ),
+    Case(
+        "the command, next steps",
+        {"key": "k", "time": "t", "horizon": 2},
+        lags=1,
+        command=("--every", "30", "--id", "k", "--time", "t", "--horizon", "2", "--lags", "1", "--fsync", "always"),
+    ),
+    Case(
+        "the command, answers in a file",
+        {"key": "k", "time": "t"},
+        lags=1,
+        has_file=True,
+        command=("--every", "30", "--id", "k", "--time", "t", "--lags", "1"),
+    ),
 ]
 
 
@@ -79,6 +102,19 @@ class Trial:
                 states = self.states[-1].copy()
                 states[json.dumps(id)] = row_of(judge.series[id].forecaster).tobytes()
                 self.states.append(states)
+        if self.case.command is not None:
+            write_csv(self.given, self.folder / "given.csv")
+            self.answers = self._answers_of_the_command()
+
+    def _answers_of_the_command(self) -> list[str]:
+        """Return the answers of an undisturbed run of the command, without a folder."""
+        options = [*(self.case.command or ()), "--out", str(self.folder / "whole.jsonl")]
+        for name in {"--every", "--fsync"} & set(options):  # they need a folder
+            at = options.index(name)
+            del options[at : at + 2]
+        done = CliRunner().invoke(commands, ["stream", *options], input=(self.folder / "given.csv").read_text())
+        assert done.exit_code == 0, done.output
+        return (self.folder / "whole.jsonl").read_text().splitlines()
 
     def restart(self) -> None:
         """Begin anew, without a state."""
@@ -87,7 +123,7 @@ class Trial:
                 each.unlink()
         else:
             shutil.rmtree(self.state, ignore_errors=True)
-        (self.folder / "answers").unlink(missing_ok=True)
+        (self.folder / ANSWERS).unlink(missing_ok=True)
         self.n_answered = 0
 
     def attempt(self, fault: Fault | None = None, kill_after: float | None = None, *, is_read: bool = False) -> Ended:
@@ -103,6 +139,8 @@ class Trial:
             expected = self.answers[before : before + len(ended.answers)]
             assert ended.answers == expected, "an answer differs from that of an undisturbed run"
             self.n_answered = before + len(ended.answers)
+            if ended.code == FAILED and self.case.command and (fault is None or fault.kind != "short"):
+                assert self.n_learned() == self.n_answered, "rows were learned that could not be answered"
         self.check()
         self.counts[{0: "ended", FAILED: "failed", -9: "killed"}[ended.code]] += 1
         return ended
@@ -126,8 +164,8 @@ class Trial:
 
     def check(self) -> None:
         """Check that the state loads, has every row that was answered, and equals the replay of its rows."""
-        if self.case.has_file and (self.folder / "answers").exists():
-            text = (self.folder / "answers").read_text()
+        if self.case.has_file and (self.folder / ANSWERS).exists():
+            text = (self.folder / ANSWERS).read_text()
             answered = text.splitlines()[: text.count("\n")]
             assert answered == self.answers[: len(answered)], "the file of answers differs"
             self.n_answered = len(answered)
@@ -149,7 +187,7 @@ class Trial:
         assert ended.code == 0, ended.errors
         assert self.n_learned() == self.n
         if self.case.has_file:
-            assert (self.folder / "answers").read_text().splitlines() == self.answers
+            assert (self.folder / ANSWERS).read_text().splitlines() == self.answers
 
 
 def kill_at_random(trials: list[Trial], n_kills: int, seed: int) -> Counter[str]:

@@ -39,7 +39,7 @@ def test_the_bandwidth_grows_with_the_autocorrelation_and_stays_below_a_third() 
     assert bandwidth(rough) <= 3
     assert bandwidth(smooth) == approx(1.1447 * (4 * 0.25 * 3000 / 0.75**2) ** (1 / 3), abs=2)
     assert bandwidth(np.arange(30.0)) == 10
-    assert bandwidth(np.ones(9), least=2) == 2
+    assert bandwidth(np.ones(9), minimum=2) == 2
 
 
 def test_without_autocorrelation_it_is_the_paired_t_test() -> None:

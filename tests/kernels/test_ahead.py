@@ -25,7 +25,7 @@ MODELS: list[Regressor] = [
 def assert_equals_reference(forecaster: Forecaster, exog: Floats, rounding: float = ROUNDING) -> None:
     """Forecast as many steps as there are rows of exogenous values to come.
 
-    Shares are compared at the first step: those of later ones may follow other evidence (test_drift_evidence.py).
+    Shares are compared at the first step: those of later ones may follow other evidence (test_series.py).
     """
     runner = forecaster._runner
     assert runner is not None

@@ -262,6 +262,25 @@ def test_one_by_one_and_as_a_stream_are_the_same() -> None:
     assert np.array_equal(one.__getstate__()["row"], many.__getstate__()["row"], equal_nan=True)
 
 
+@pytest.mark.parametrize(("at", "is_transformed"), [(None, True), (0, False), (19, False), (20, True), (100, True)])
+def test_a_run_has_room_for_the_log_and_the_root_where_they_can_be_in_a_forecast(
+    at: int | None, is_transformed: bool
+) -> None:
+    """They can be once the values of the warm-up, here 20 and one gap, are positive; missing values do not count."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(120, 2)), np.exp(rng.normal(size=120))
+    if at is not None:
+        y[at] = -1.0
+    y = np.insert(y, 10, np.nan)
+    model, layout = AutoBypass(), AutoBypassSpec().record_layout
+    predictive = model.run(np.insert(X, 10, 0.0, axis=0), y).predictive
+    assert isinstance(predictive, Mixture)
+    assert predictive.record_layout == (layout if is_transformed else layout.own)
+    later = model.run(X[:5], np.abs(y[:5])).predictive
+    assert isinstance(later, Mixture)
+    assert later.record_layout == (layout if at is None else layout.own)  # after -1 the bank of y stays alone
+
+
 def test_unknown_features_widen_every_bank_by_its_own_slope() -> None:
     """Equation (J.5): after a gap the newest lag is a forecast, and its variance counts in the units of each target."""
     rng = np.random.default_rng(0)

@@ -15,8 +15,8 @@ from adabypass.numerics.noise import Family
 from adabypass.reference import bank as reference
 from adabypass.reference import warm_up
 from adabypass.state.bank import AutoBypassSpec
-from adabypass.state.covariance import Covariance
 from adabypass.state.layout import pack
+from adabypass.state.spec import Covariance
 from adabypass.validation import Floats
 from tests.mixtures import split_flexible
 

@@ -10,9 +10,9 @@ from pytest import approx
 
 from adabypass.distributions.predictive import Predictive
 from adabypass.kernels import bypass as bypass_kernel
-from adabypass.kernels import evidence_filter as evidence_kernel
-from adabypass.kernels import kalman as kalman_kernel
-from adabypass.kernels import passive_aggressive as pa_kernel
+from adabypass.kernels.evidence_filter import KERNEL as EVIDENCE_FILTER
+from adabypass.kernels.kalman import KERNEL as KALMAN
+from adabypass.kernels.passive_aggressive import KERNEL as PASSIVE_AGGRESSIVE
 from adabypass.kernels.runner import DenseRunner
 from adabypass.kernels.step import Kernel
 from adabypass.numerics import noise
@@ -31,16 +31,24 @@ from adabypass.validation import Floats
 from tests.strategies import (
     Stream,
     bypass_cases,
-    evidence_specs,
     examples,
-    kalman_specs,
-    passive_aggressive_specs,
     powers,
     streams,
 )
 
 RELATIVE = 1e-9
 ROUNDING = 1e-13  # a few hundred units in the last place of the numbers that were subtracted from each other
+
+passive_aggressive_specs = st.builds(
+    PassiveAggressiveSpec,
+    variant=st.sampled_from(["PA", "PA-I", "PA-II"]),
+    C=powers(-3, 3),
+    epsilon=st.one_of(st.just(0.0), powers(-3, 1)),
+)
+evidence_specs = st.builds(
+    EvidenceBypassSpec, drift=powers(-6, 1), noise_scale=powers(-2, 2), epsilon=powers(-2, 1.5), prior_var=powers(-2, 3)
+)
+kalman_specs = st.builds(SequentialKalmanSpec, noise_var=powers(-3, 3), adapt_noise=st.booleans())
 
 
 def close(ours: Floats, theirs: Floats, cancelled: float = 1e-12) -> bool:
@@ -62,7 +70,7 @@ def blocks(row: Floats, sizes: list[int]) -> list[Floats]:
 
 @given(streams(), passive_aggressive_specs)
 def test_passive_aggressive_kernel_equals_reference(stream: Stream, spec: PassiveAggressiveSpec) -> None:
-    model = new_runner(pa_kernel.KERNEL, spec, stream.X.shape[1])
+    model = new_runner(PASSIVE_AGGRESSIVE, spec, stream.X.shape[1])
     weights = np.zeros(stream.X.shape[1])
     for x, y in zip(stream.X, stream.y, strict=True):
         assert model.predict(x).mean == approx(passive_aggressive.predict(weights, x), rel=RELATIVE, abs=RELATIVE)
@@ -74,7 +82,7 @@ def test_passive_aggressive_kernel_equals_reference(stream: Stream, spec: Passiv
 @given(streams(), kalman_specs)
 def test_kalman_kernel_equals_reference(stream: Stream, spec: SequentialKalmanSpec) -> None:
     n = stream.X.shape[1]
-    model = new_runner(kalman_kernel.KERNEL, spec, n)
+    model = new_runner(KALMAN, spec, n)
     for x, y in zip(stream.X, stream.y, strict=True):
         n_seen, drift_var, noise_var, *_ = model.row
         cov = spec.layout.matrix(model.row, "cov", n_features=n)
@@ -218,7 +226,7 @@ def test_exact_ada_bypass_kernel_equals_reference(
 @given(streams(), evidence_specs)
 def test_evidence_kernel_equals_reference(stream: Stream, spec: EvidenceBypassSpec) -> None:
     n = stream.X.shape[1]
-    model = new_runner(evidence_kernel.KERNEL, spec, n)
+    model = new_runner(EVIDENCE_FILTER, spec, n)
     for x, y in zip(stream.X, stream.y, strict=True):
         belief = Weights(
             spec.layout.view(model.row, "mean", n_features=n).copy(), spec.layout.matrix(model.row, "cov", n_features=n)

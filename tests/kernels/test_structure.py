@@ -239,6 +239,8 @@ class HorizonJudge:
         """Judge what has come, let the runner learn it, and take its forecasts of what is to come."""
         spec, runner = self.spec, self.runner
         was_missing = LAYOUT.scalar(runner.row, "n_missing") > 0
+        dof = spec.view(runner.row, "dof").copy()
+        scale_var = spec.view(runner.row, "square_sum") / dof
         runner.update(None, y)
         t = int(LAYOUT.scalar(runner.row, "n_steps"))
         is_positive = LAYOUT.scalar(runner.row, "is_positive") == 1
@@ -249,13 +251,10 @@ class HorizonJudge:
             if pending is not None and not np.isnan(y):
                 z, slope = self.in_units(y, is_positive)
                 z = np.where(self.lags & was_missing, np.nan, z)
-                self.horizons[j] = horizons.judge(self.horizons[j], pending, spec.view(runner.row, "dof"), z, slope)
+                self.horizons[j] = horizons.judge(self.horizons[j], pending, scale_var, dof, z, slope)
             means, variances = runner.moments_ahead(np.empty((h, 0)))
             known = runner.shares_ahead(1) > 0
-            scale_var = spec.view(runner.row, "square_sum") / spec.view(runner.row, "dof")
-            self.pending[j] = horizons.Pending(
-                np.where(known, means[:, -1], np.nan), variances[:, -1].copy(), scale_var
-            )
+            self.pending[j] = horizons.Pending(np.where(known, means[:, -1], np.nan), variances[:, -1].copy())
 
     def in_units(self, y: float, is_positive: bool) -> tuple[np.ndarray, np.ndarray]:
         of = {name: LAYOUT.scalar(self.runner.row, name) for name in ("center", "unit", "log_center", "log_unit")}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass.kernels import kalman as kalman_kernel
+from adabypass.kernels.kalman import KERNEL as KALMAN
 from adabypass.kernels.runner import DenseRunner
 from adabypass.numerics import dispatch
 from adabypass.reference import kalman
@@ -28,7 +28,7 @@ def test_a_step_equals_the_reference_with_any_number_of_features(n: int) -> None
     root = rng.normal(size=(n, n)) / np.sqrt(n)
     belief = kalman.Belief(Weights(rng.normal(size=n), root @ root.T + np.eye(n)), 0.5, 2.0, 3)
     row = np.concatenate([[3.0, 0.5, 2.0], belief.weights.mean, pack(belief.weights.cov)])
-    model = DenseRunner(kalman_kernel.KERNEL, spec, row, n)
+    model = DenseRunner(KALMAN, spec, row, n)
     x, y = rng.normal(size=n), 5.0
     forecast = model.predict(x)
     assert (forecast.mean, forecast.var) == approx(kalman.predict(belief, x), rel=1e-12)

@@ -54,7 +54,7 @@ def test_a_horizon_that_was_never_judged_is_as_the_one_before() -> None:
 
 
 def test_steps_between_horizons_lie_between_them() -> None:
-    table = np.arange(6.0)[:, None]
-    assert shares.at_step(table, design.HORIZONS, 1)[0] == 0.0
-    assert shares.at_step(table, design.HORIZONS, 32)[0] == shares.at_step(table, design.HORIZONS, 1000)[0] == 5.0
-    assert shares.at_step(table, design.HORIZONS, 3)[0] == pytest.approx(np.log2(3))
+    table, horizons = np.arange(6.0)[:, None], (2, 4, 8, 16, 32)
+    assert shares.at_step(table, horizons, 1)[0] == 0.0
+    assert shares.at_step(table, horizons, 32)[0] == shares.at_step(table, horizons, 1000)[0] == 5.0
+    assert shares.at_step(table, horizons, 3)[0] == pytest.approx(np.log2(3))

@@ -26,7 +26,7 @@ from adabypass.errors import NotANumberError, NotFiniteError, NotReadyError, Par
 from adabypass.numerics import noise
 from adabypass.reference import bypass, evidence, kalman
 from adabypass.reference.linear_gaussian import Weights
-from adabypass.state.covariance import MAX_FULL_FEATURES
+from adabypass.state.spec import MAX_FULL_FEATURES
 from adabypass.validation import Floats
 from tests.checks.regressors import hostile_streams
 

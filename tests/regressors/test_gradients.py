@@ -11,8 +11,8 @@ from pytest import approx
 
 from adabypass import AdaBypass, Bypass
 from adabypass.reference import bypass
-from adabypass.state.covariance import Covariance
 from adabypass.state.paper import AdaBypassSpec
+from adabypass.state.spec import Covariance
 from adabypass.validation import Floats
 from tests.checks.regressors import hostile_streams
 from tests.regressors.test_diagonal import stream, uncorrelated

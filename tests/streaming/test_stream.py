@@ -104,6 +104,23 @@ def test_rows_since_the_last_checkpoint_are_learned_again_and_passed_on(tmp_path
     assert answers == judged(given, OneByOne(Forecaster(lags=1)))
 
 
+def test_after_an_error_in_the_block_answers_are_passed_on_again(tmp_path: Path) -> None:
+    given = rows(20)
+    answers: list[Any] = []
+
+    def write_all() -> None:
+        with Stream(tmp_path, Forecaster(lags=1), key="k", time="t") as stream:
+            answers.extend(answer.to_dict() for answer in stream.learn(given))
+            raise OSError("the disk with the answers is full")
+
+    with pytest.raises(OSError, match="full"):
+        write_all()
+    passed: list[Any] = []
+    with Stream(tmp_path, Forecaster(lags=1), key="k", time="t", on_replay=passed.append) as stream:
+        assert stream.n_learned == 20
+    assert [each.to_dict() for each in passed] == answers
+
+
 def test_what_a_stream_knows_of_its_series(tmp_path: Path) -> None:
     given = rows(N)
     judge = OneByOne(Forecaster(lags=1))

@@ -11,7 +11,7 @@ from adabypass.errors import ParameterError
 from adabypass.forecasting import Baseline, Drift, Forecaster, Naive, SeasonalNaive
 from adabypass.panel.batch import Failure
 from adabypass.panel.columns import Columns
-from adabypass.regressors.names import MODELS
+from adabypass.regressors import MODELS
 
 BASELINES: dict[str, type[Baseline]] = {"naive": Naive, "drift": Drift, "snaive": SeasonalNaive}
 AUTO = "auto"
@@ -25,9 +25,9 @@ FILL_MISSING = "choose --missing mean or --missing last"
 """What the commands advise about a missing exogenous value."""
 MODEL_HELP = (
     "auto: level, trend, season and lags, weighed by evidence, or AutoBypass on the lags that are given: needs no "
-    "tuning; lag: AutoBypass on the last value, which takes a tenth of the time and of the memory; ada, bypass: the "
-    "paper's ADA-BYPASS and BYPASS; evidence: EvidenceBypass; skf: a Kalman filter; pa, pa1, pa2: passive-aggressive "
-    "regression (PA, PA-I, PA-II), forecasts without intervals."
+    "tuning; lag: AutoBypass on the last value, which takes a tenth of the time and of the memory; "
+    + "; ".join(f"{name}: {model.description}" for name, model in MODELS.items() if name != AUTO)
+    + "."
 )
 
 Command = Callable[..., Any]
@@ -260,7 +260,7 @@ def forecaster(
     if is_automatic(model, lags, seasonal_lags, difference):
         return Forecaster(missing=missing, exog=exog or None, period=period, support=support)
     return Forecaster(
-        MODELS[AUTO if model == LAG else model](),
+        MODELS[AUTO if model == LAG else model].make(),
         lags=1 if lags is None else lags,
         seasonal_lags=seasonal_lags,
         difference=difference,

@@ -178,7 +178,7 @@ def check_level(level: float) -> float:
 
 
 def _as_share(given: Any, example: float) -> str:
-    """Say what to pass instead of a percentage."""
+    """Return advice on what to pass instead of a percentage."""
     share = given / 100 if isinstance(given, float | int) and 1 < given < 100 else example
     return f"pass {share:g} for {100 * share:g} %"
 

@@ -443,7 +443,7 @@ cdef enum:
 
 cdef double HARDLY_ANY = 1e-8       # weight up to which components are left out of the CRPS
 cdef double EXTREME = 1e-4          # tail probability of the outermost edges; beyond them nodes are spaced as sinh
-cdef double MIN_REACH = 1e4         # least length of an integrated tail, over the width between the outermost edges
+cdef double MIN_REACH = 1e4         # minimum length of an integrated tail, over the width between the outermost edges
 cdef double STUDENT_REACH = 1e3     # length of the tail of Student's t, over its scale
 cdef double NORMAL_REACH = 12.0     # length of the tail of a normal, over its standard deviation
 cdef double LAPLACE_REACH = 40.0    # length of the tail of insensitive noise, over its scale

@@ -11,14 +11,14 @@ from adabypass.distributions.component cimport IDENTITY, LOG, N_TARGETS, ROOT, h
 from adabypass.distributions.families cimport back_moments
 from adabypass.distributions.record cimport ABSENT, RecordFields, open_record
 from adabypass.kernels.bank cimport (
-    describe_bank, export_mixture, forecast_bank, learn_bank, open_bank, setting, weigh, weights,
+    describe_bank, export_mixture, forecast_bank, learn_bank, mixture_weights, open_bank, setting, weights,
 )
 from adabypass.kernels.covariance cimport FULL
 from adabypass.kernels.step cimport Kernel, MAX_VALUE, LINE, StepContext, saturate
 from adabypass.numerics.dispatch cimport LANES, N_FLEXIBLE_NORMALS, OPENED
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.state.bank_table cimport (
-    Bank, MIN_EVIDENCE, LOG_SCORE, NOISE_VAR, N_WARM, PHASE, PHASE_SETTLED, PRIOR_PREC, SEASON_STEP,
+    Bank, MIN_EVIDENCE, LOG_SCORE, NOISE_VAR, PHASE, PHASE_SETTLED, PRIOR_PREC, SEASON_STEP,
     TARGET_DISCOUNT, row_size, scratch_size,
 )
 
@@ -197,27 +197,6 @@ cdef void bring_back(int target, double unit, double* mean, double* var) noexcep
         back_moments(target, mean[0] * sqrt(unit), var[0] * unit, mean, var)
 
 
-cdef bint may_mix(StepContext* step, const double* y, Py_ssize_t n) noexcept nogil:
-    """Whether the forecast of any of n observations, or of the one after them, may speak of the log or the root of y.
-
-    It does so after a warm-up in which all values are positive.
-    """
-    cdef Targets* targets = opened(step)
-    cdef const Bank* bank = &targets.bank[IDENTITY]
-    cdef Py_ssize_t t, n_left = 0
-    if targets.evidence == NULL or targets.unit[0] < 0.0:
-        return False
-    if bank.row[PHASE] != PHASE_SETTLED:
-        n_left = bank.n_warm_up - <Py_ssize_t>bank.row[N_WARM]
-    for t in range(n):
-        if n_left <= 0:
-            break
-        if y[t] <= 0.0:
-            return False
-        n_left -= not isnan(y[t])
-    return n_left <= 0
-
-
 cdef bint spread_extra(StepContext* step, Targets* targets, int target) noexcept nogil:
     """Write what unknown features add to the variance of the log or the root: equation (J.5). Return whether it can be.
     """
@@ -376,6 +355,6 @@ cdef void scale_record(const Targets* targets, int target, double* record) noexc
 
 
 KERNEL = Kernel.of(
-    forecast, learn, weights, export_mixture, scale_up=False, learns_extra=True, describe=describe, weigh=weigh,
-    may_mix=may_mix,
+    forecast, learn, weights, export_mixture, scale_up=False, learns_extra=True, describe=describe,
+    mixture_weights=mixture_weights,
 )

@@ -65,7 +65,7 @@ cdef void forecast_start(const Bank* bank, double* mean, double* var) noexcept n
 cdef void forecast_bank(Bank* bank, const double* x, double scale, double* mean, double* var) noexcept nogil
 cdef void learn_bank(Bank* bank, const double* x, double scale, double y) noexcept nogil
 cdef void describe_bank(const Bank* bank, double base, double* record) noexcept nogil
-cdef void weigh(StepContext* step, double* mean, double* var) noexcept nogil
+cdef void mixture_weights(StepContext* step, double* mean, double* var) noexcept nogil
 cdef void weights(const StepContext* step, WeightsView* out) noexcept nogil
 
 

@@ -3,7 +3,7 @@
 The other equations of section H are in numerics/c: SIMD.bank_forecast and SIMD.bank_learn, of mixing.h.
 Inside, everything is in standard units: features and y less their centre, over their scale, both from the warm-up.
 In this order: units; the first observations, which set them; how a bank is opened, forecasts and learns; and what it
-believes about the observations to come, for forecasts many steps ahead.
+believes about future observations, for forecasts many steps ahead.
 """
 
 from libc.math cimport INFINITY, NAN, copysign, exp, fabs, isnan, ldexp, log, sqrt
@@ -30,7 +30,6 @@ from adabypass.state.bank_table cimport (
 )
 
 from adabypass.numerics import limits
-from adabypass.state.covariance import MAX_EXPLAINED
 
 cdef double LARGE_FEATURE = limits.LARGE_FEATURE
 cdef double RESOLUTION = limits.RESOLUTION
@@ -262,7 +261,7 @@ cdef Limits LIMITS = Limits(
     max_log_noise_scale=limits.MAX_LOG_NOISE_SCALE,
     resolution=limits.RESOLUTION,
     rounding=limits.ROUNDING,
-    max_explained=MAX_EXPLAINED,
+    max_explained=limits.MAX_EXPLAINED,
     max_spread=limits.MAX_SPREAD,
 )
 
@@ -281,7 +280,7 @@ cdef void measure_bank(
 
 
 cdef void open_bank(const StepContext* step, Bank* bank) noexcept nogil:
-    """Find everything of the bank whose row, constants and scratch memory a step has."""
+    """Fill `bank` with pointers into the row, constants and scratch memory of a step."""
     measure_bank(bank, step.constants, step.n, step.covariance)
     lay_row(bank, step.row)
     lay_scratch(bank, step.scratch)
@@ -456,7 +455,7 @@ cdef void _describe_start(const Bank* bank, double base, RecordFields* out) noex
     out.common_family[0] = <double>part.family
 
 
-cdef void weigh(StepContext* step, double* mean, double* var) noexcept nogil:
+cdef void mixture_weights(StepContext* step, double* mean, double* var) noexcept nogil:
     """Write mean and variance of the features' weights under the mixture, in the user's units."""
     cdef Bank bank
     cdef double[LANES] share
@@ -586,7 +585,7 @@ cdef void _export_weights(const Bank* bank, Py_ssize_t k, const double* unit, Li
 
 
 cdef void _export_start(const Bank* bank, LinearMixture* out) noexcept nogil:
-    """Before the scale of y is known: the components of equation (H.3), whatever the features."""
+    """Export the components of equation (H.3), which hold for any features, before the scale of y is known."""
     cdef Component part
     cdef Py_ssize_t i, k
     memset(out.mean, 0, bank.n_filters * bank.n_weights * sizeof(double))

@@ -190,7 +190,7 @@ cdef class MultistepForecaster:
         cdef Py_ssize_t k, t, at = 0, n_each
         cdef Component blank
         if belief.n_linears + belief.n_flexible * (N_FLEXIBLE_NORMALS - 1) != self.n_components:
-            return                      # never: the spec that says how many there are is that of the kernel
+            return                      # cannot happen: n_components is of the same spec as the belief
         if belief.is_known:
             stabilise(self, past)
             self._place_slots(past)

@@ -65,7 +65,6 @@ cdef class Regression:
         memset(record + 2, 0, self.runner.n_record * sizeof(double))
         if self.is_awake:
             record[0], record[1] = self.seen.mean, self.seen.var
-            self.runner.newest.is_plain = False
             self.runner.describe(record + 2)
         if self.next is not None:
             self.next.describe(record + 2 + self.runner.n_record)
@@ -92,7 +91,7 @@ cdef class PoolRunner(Runner):
             raise ValueError(f"a pool has up to {MAX_MEMBERS} members")
         self.use_row(spec, row, spec.row_size, 0)
         self.n_inputs, self.n_record, self.check = spec.n_exog, spec.n_record, check
-        self.n_own, self.n_regressions, self.evidence_at = self.n_record, len(spec.regressions), spec.evidence.start
+        self.n_regressions, self.evidence_at = len(spec.regressions), spec.evidence.start
         self.fills, self.by_mean = spec.missing != "raise", spec.missing == "mean"
         places = LAYOUT.places(**spec.structures.dims)
         self.exog_mean_at, self.exog_last_at = places["exog_mean"][0].start, places["exog_last"][0].start

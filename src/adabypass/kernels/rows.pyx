@@ -31,6 +31,15 @@ cdef class RowStore:
         Which number of a row is kept at the beginning of a cache line.
     """
 
+    cdef readonly Py_ssize_t row_size
+    cdef readonly Py_ssize_t stride         # numbers from a row to the next: whole lines of the processor's cache
+    cdef readonly Py_ssize_t rows_per_block
+    cdef readonly Py_ssize_t n_rows
+    cdef list blocks                        # arrays, which stay where they are
+    cdef double** starts                    # first row of each block
+    cdef Py_ssize_t n_blocks, room          # blocks that are there, and for which `starts` has room
+    cdef Py_ssize_t aligned_at
+
     def __cinit__(self, Py_ssize_t row_size, Py_ssize_t rows_per_block, Py_ssize_t aligned_at=0):
         if row_size < 1 or rows_per_block < 1 or aligned_at < 0:
             raise ValueError("rows need numbers, and blocks need rows")

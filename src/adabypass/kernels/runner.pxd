@@ -24,7 +24,7 @@ cdef class ForecastFactory:
     cdef type forecast_type
     cdef object predictive
     cdef object record_layout
-    cdef object own_layout              # of forecasts that say nothing about the log or the root of y
+    cdef object own_layout              # of a forecast that is not of the log or the root of y
     cdef Py_ssize_t n_record
 
     cdef object make(self, double mean, double var, object record)
@@ -38,7 +38,6 @@ cdef class Runner:
     cdef readonly Py_ssize_t n_inputs           # numbers that come with an observation; 0 if they are sparse
     cdef readonly Py_ssize_t n_features         # number of weights of features
     cdef readonly cnp.npy_intp n_record         # numbers that keep a forecast; 0 if mean and variance say it all
-    cdef cnp.npy_intp n_own             # of these without what speaks of the log and the root of y
     cdef readonly Py_ssize_t n_components       # of a forecast many steps ahead
     cdef Py_ssize_t n_head              # numbers at the start of the model's own row that a trace keeps
     cdef Py_ssize_t log_score_at        # which of them is the log score; -1 if none is
@@ -70,7 +69,7 @@ cdef class Runner:
     cdef void learn(self, double y) noexcept nogil
     cdef void bind(self, double* row) noexcept nogil
     cdef void flush(self) noexcept nogil
-    cdef bint may_mix(self, const double* y, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t record_size(self, y) except -1
     cdef object make(self, double mean, double var, object record)
     cdef MultistepForecaster new_multistep(self, Py_ssize_t n_steps)
     cdef bint forecast_ahead(self, MultistepForecaster ahead, const double* x, Component* parts) noexcept nogil
@@ -87,6 +86,7 @@ cdef class Runner:
 
 cdef class DenseRunner(Runner):
     cdef Pending[N_MATRICES] pending
+    cdef cnp.npy_intp n_own             # numbers of a record without the parts of the log and the root of y
 
 
 cdef class RunGuard:

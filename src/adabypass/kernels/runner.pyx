@@ -41,7 +41,7 @@ cnp.import_array()
 
 cdef enum:
     BETWEEN_SIGNALS = 1048576       # numbers to go through between two checks for Ctrl-C
-    STEP_OVERHEAD = 256             # numbers that a step costs besides those that it goes through
+    STEP_OVERHEAD = 256             # constant cost of a step, in numbers to go through
     POSTPONE_FROM = 32              # features; below it a matrix is never far from the processor
     EXACT = 1 << 53                 # whole numbers up to this one are float64 numbers
 
@@ -81,9 +81,9 @@ cdef class Runner:
     def predict(self, inputs):
         """Return the forecast of the next observation, or None if none can be made yet."""
         self.read(inputs)
-        record = self.new_record()      # which runs no Python code
         if not self.forecast_read():
             return None
+        record = self.new_record()      # which runs no Python code
         if record is not None:
             self.describe(<double*>cnp.PyArray_DATA(record))
         return self.make(self.seen.mean, self.seen.var, record)
@@ -103,10 +103,10 @@ cdef class Runner:
         cdef bint could
         self.read_and_prepare(inputs, target)
         check_idle(self.state)
-        record = self.new_record()      # which runs no Python code
         could = self.forecast_read()
+        record = self.new_record() if could else None       # which runs no Python code
         mean, var = self.seen.mean, self.seen.var
-        if could and record is not None:
+        if record is not None:
             self.describe(<double*>cnp.PyArray_DATA(record))
         self.is_current = False
         self.learn(target)
@@ -129,18 +129,18 @@ cdef class Runner:
         weights : array (n, 2 * n_features), or with no rows
             Mean and variance of the weights after each y.
         records : array (n, n_record), or with no rows
-            The forecasts: distributions/record.pyx. If none can speak of the log or the root of y, without what would.
+            The forecasts: distributions/record.pyx. If none can be of the log or the root of y, without these parts.
         """
         cdef Py_ssize_t t = 0, stop, first = 0, n = y.shape[0]
-        cdef bint may_mix
+        cdef Py_ssize_t n_record
         self.open_stream(inputs, n)
-        may_mix = n > 0 and self.may_mix(&y[0], n)
-        keep_records = keep_records and self.n_record > 0
+        n_record = self.record_size(y) if keep_records else 0
+        keep_records = n_record > 0
         kept = np.empty((n, 2 + self.n_head))
         kept_weights = np.empty((n if keep_weights else 0, 2 * self.n_features))
-        kept_records = np.empty((n if keep_records else 0, self.n_record if may_mix else self.n_own))
+        kept_records = np.empty((n if keep_records else 0, n_record))
         cdef double[:, ::1] history = kept, weights = kept_weights, records = kept_records
-        self.is_current, self.newest.is_plain = False, not may_mix
+        self.is_current, self.newest.is_plain = False, n_record < self.n_record
         while t < n:
             stop = min(t + rows_between_signals(self.step_size), n)
             with nogil:
@@ -165,7 +165,7 @@ cdef class Runner:
                     t += 1
             PyErr_CheckSignals()
         self.flush()
-        self.stream = None
+        self.stream, self.newest.is_plain = None, False
         return first, kept[first:], kept_weights[first:], kept_records[first:]
 
     cdef int read(self, object inputs) except -1:
@@ -216,7 +216,7 @@ cdef class Runner:
         return False
 
     cdef void describe(self, double* record) noexcept nogil:
-        """Write the newest forecast to a record of n_record numbers, or n_own if it cannot be mixed."""
+        """Write the newest forecast to a record of n_record numbers, or in a run of `record_size(y)`."""
 
     cdef void learn(self, double y) noexcept nogil:
         """Learn from `y`, after `forecast`; nan is a missing observation."""
@@ -227,9 +227,9 @@ cdef class Runner:
     cdef void flush(self) noexcept nogil:
         """Make the updates that are pending, so that the row holds all that was learned."""
 
-    cdef bint may_mix(self, const double* y, Py_ssize_t n) noexcept nogil:
-        """Whether the forecast of any of n observations, or of the one after them, may speak of the log or the root."""
-        return True
+    cdef Py_ssize_t record_size(self, y) except -1:
+        """Return the size of the records of a run over `y`: all of them have one."""
+        return self.n_record
 
     cdef MultistepForecaster new_multistep(self, Py_ssize_t n_steps):
         """Return the scratch memory of a forecast of n_steps; None if it is not possible."""
@@ -254,18 +254,12 @@ cdef class Runner:
         self.kernel, self.factory = kernel, ForecastFactory(spec, kernel.describe != NULL)
         self.constants = np.array(spec.constants(), dtype=np.float64)
         self.n_record, self.n_components, self.n_head = spec.n_record, spec.n_components, spec.n_head
-        self.n_own = self.n_record if spec.record_layout is None else spec.record_layout.n_own
         self.log_score_at = spec.log_score_at
         return 0
 
     cdef object new_record(self):
-        """Return an empty record for the next forecast; None if mean and variance say it all."""
-        cdef bint may_mix
-        if self.n_record == 0:
-            return None
-        may_mix = self.may_mix(NULL, 0)
-        self.newest.is_plain = not may_mix
-        return cnp.PyArray_SimpleNew(1, &self.n_record if may_mix else &self.n_own, cnp.NPY_FLOAT64)
+        """Return an empty record for the newest forecast; None if mean and variance say it all."""
+        return None if self.n_record == 0 else cnp.PyArray_SimpleNew(1, &self.n_record, cnp.NPY_FLOAT64)
 
     cdef object make(self, double mean, double var, object record):
         """Return the forecast that the kernel's numbers amount to."""
@@ -323,10 +317,11 @@ cdef class DenseRunner(Runner):
     def __cinit__(self, Kernel kernel not None, spec, cnp.ndarray row not None, Py_ssize_t n_features):
         cdef Py_ssize_t i, n_waiting
         if n_features < 1:
-            raise TypeError("a row is for at least one feature")
+            raise TypeError("n_features is less than 1, but a row needs at least one feature")
         self.use_row(spec, row, spec.row_size(n_features), spec.aligned_at(n_features))
         self.use_kernel(kernel, spec)
         self.n_inputs = self.n_features = n_features
+        self.n_own = 0 if spec.record_layout is None else spec.record_layout.n_own
         self.check = _check_features
         n_waiting = 2 * N_MATRICES * n_features if n_features >= POSTPONE_FROM else 0
         self.memory = <double*>malloc(
@@ -365,8 +360,15 @@ cdef class DenseRunner(Runner):
     cdef void flush(self) noexcept nogil:
         flush_updates(&self.newest)
 
-    cdef bint may_mix(self, const double* y, Py_ssize_t n) noexcept nogil:
-        return self.kernel.may_mix != NULL and self.kernel.may_mix(&self.newest, y, n)
+    cdef object new_record(self):
+        """Return an empty record, without the parts of the log and the root of y if the newest forecast has none."""
+        if self.n_record == 0:
+            return None
+        self.newest.is_plain = not self.newest.is_mixed
+        return cnp.PyArray_SimpleNew(1, &self.n_own if self.newest.is_plain else &self.n_record, cnp.NPY_FLOAT64)
+
+    cdef Py_ssize_t record_size(self, y) except -1:
+        return self.spec.record_size(self.row, self.n_features, np.asarray(y))
 
 
 def _check_features(x, n):
@@ -378,8 +380,8 @@ cdef void write_weights(Kernel kernel, StepContext* step, double* out) noexcept 
     """Write mean and variance of the weights, in the user's units."""
     cdef WeightsView linear
     cdef Py_ssize_t i
-    if kernel.weigh != NULL:
-        kernel.weigh(step, out, out + step.n)
+    if kernel.mixture_weights != NULL:
+        kernel.mixture_weights(step, out, out + step.n)
         return
     kernel.weights(step, &linear)
     for i in range(step.n):
@@ -408,8 +410,7 @@ cdef class ForecastFactory:
             raise ValueError("a kernel describes the forecasts that its spec keeps as records, and no others")
         self.forecast_type = spec.forecast_type
         self.predictive = spec.predictive
-        self.record_layout = spec.record_layout
-        self.n_record = spec.n_record
+        self.record_layout, self.n_record = spec.record_layout, spec.n_record
         if self.record_layout is not None:
             self.own_layout = self.record_layout.own
 
@@ -465,16 +466,16 @@ cdef class RunGuard:
         return answer
 
     def meet(self, model, choose, act, bint changes=True):
-        """Act on the runner that `choose` makes of the model's; a new one is kept, once `act` has succeeded.
+        """Call `act` with the runner that `choose` returns; a new runner is kept once `act` has succeeded.
 
-        If another thread was faster, both are called again, with the runner that this one has left.
+        If another thread has changed the runner meanwhile, both are called again with that one.
 
         Parameters
         ----------
         choose : function
-            Of the model's runner, or None; returns the same runner, or a new one, if that has not learned anything.
+            Takes the model's runner, or None; returns the same runner, or a new one if that has learned nothing.
         act : function
-            Of that runner; returns the answer.
+            Takes that runner; returns the answer.
         changes : bool
             Whether `act` changes the runner: then it is refused while a first run is under way.
         """
@@ -487,7 +488,7 @@ cdef class RunGuard:
                 return answer
 
     cdef bint _keep(self, model, Runner before, Runner after, bint changes) except -1:
-        """Let a new runner be the model's; return whether it is, or need not be."""
+        """Set a new runner of the model; return False if that failed because the model has changed."""
         if self.is_running:
             check_idle(RUNNING if changes else IDLE)
             return True             # a forecast as of before the run, which decides what the model will be
@@ -499,7 +500,7 @@ cdef class RunGuard:
         return True
 
     def put(self, model, runner):
-        """Let another runner, or None, be the model's, unless a run is under way."""
+        """Set the runner of the model, or None; refused while a run is under way."""
         check_idle(RUNNING if self.is_running else IDLE)
         model._runner = runner
 

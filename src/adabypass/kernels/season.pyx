@@ -83,7 +83,6 @@ cdef class SeasonRunner(Runner):
     def __cinit__(self, spec, cnp.ndarray row not None, check=None):
         self.use_row(spec, row, spec.row_size, 0)
         self.n_inputs, self.n_record, self.check = spec.n_exog, spec.n_record, check
-        self.n_own = self.n_record
         self.width, self.pool_at = 1 + spec.n_exog, spec.pool_at
         self.n_structures, self.n_wide_regressions = (
             len(spec.widest.structures.structures), len(spec.widest.regressions)

@@ -56,7 +56,7 @@ ctypedef struct StepContext:
     double scale                # in     a power of two; 1 unless the features are huge
     const double* extra         # in     variance of x'w because x is not known exactly, of each component; or NULL
     double* scaled              # out    room for the scaled features
-    double* scratch             # out    as many numbers as the spec says; owned by the caller
+    double* scratch             # out    n_scratch numbers of the spec; owned by the caller
     Pending* pending            # inout  one for each matrix; NULL if every update is made at once
     bint is_plain               # in     whether the record has no room for the log and the root of y
     bint is_mixed               # out    whether the forecast says anything about these
@@ -83,7 +83,7 @@ ctypedef struct WeightsView:
 
 
 cdef struct LinearMixture:
-    # What a model believes about the observations to come, in the user's units: `LinearMixture`, for compiled code.
+    # The belief of a model about future observations, in the user's units: `LinearMixture` for compiled code.
     Py_ssize_t n_linears        # in   K
     Py_ssize_t n_features       # in
     Py_ssize_t n_weights        # in   I: one more than features if there is an intercept
@@ -120,9 +120,7 @@ ctypedef void (*Learn)(StepContext* step, double y) noexcept nogil
 ctypedef void (*Weights)(const StepContext* step, WeightsView* out) noexcept nogil      # of every component
 ctypedef void (*Describe)(StepContext* step, double base, double* record) noexcept nogil  # distributions/record.pxd
 ctypedef void (*ExportMixture)(StepContext* step, LinearMixture* out) noexcept nogil   # many steps ahead
-# Whether the forecast of any of these observations, or of the one after them, may be mixed: see `StepContext.is_mixed`.
-ctypedef bint (*MayMix)(StepContext* step, const double* y, Py_ssize_t n) noexcept nogil
-ctypedef void (*Weigh)(StepContext* step, double* mean, double* var) noexcept nogil
+ctypedef void (*MixtureWeights)(StepContext* step, double* mean, double* var) noexcept nogil
 
 
 cdef class Kernel:
@@ -131,15 +129,14 @@ cdef class Kernel:
     cdef Weights weights
     cdef Describe describe      # NULL unless the forecast is a mixture
     cdef ExportMixture export_mixture
-    cdef Weigh weigh            # NULL unless the forecast is a mixture
-    cdef MayMix may_mix         # whether a forecast may yet be mixed; NULL if it never is
+    cdef MixtureWeights mixture_weights     # NULL unless the forecast is a mixture
     cdef bint scale_up          # whether tiny features are scaled as well as huge ones
     cdef bint learns_extra      # whether `extra` goes into what is learned (K.12), not only into the forecast
 
     @staticmethod
     cdef Kernel of(
         Forecast forecast, Learn learn, Weights weights, ExportMixture export_mixture, bint scale_up=*,
-        bint learns_extra=*, Describe describe=*, Weigh weigh=*, MayMix may_mix=*,
+        bint learns_extra=*, Describe describe=*, MixtureWeights mixture_weights=*,
     )
 
 

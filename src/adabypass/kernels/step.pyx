@@ -24,8 +24,7 @@ cdef class Kernel:
     @staticmethod
     cdef Kernel of(
         Forecast forecast, Learn learn, Weights weights, ExportMixture export_mixture, bint scale_up=False,
-        bint learns_extra=False, Describe describe=NULL, Weigh weigh=NULL,
-        MayMix may_mix=NULL,
+        bint learns_extra=False, Describe describe=NULL, MixtureWeights mixture_weights=NULL,
     ):
         cdef Kernel kernel = Kernel.__new__(Kernel)
         kernel.forecast = forecast
@@ -33,8 +32,7 @@ cdef class Kernel:
         kernel.weights = weights
         kernel.export_mixture = export_mixture
         kernel.describe = describe
-        kernel.weigh = weigh
-        kernel.may_mix = may_mix
+        kernel.mixture_weights = mixture_weights
         kernel.scale_up = scale_up
         kernel.learns_extra = learns_extra
         return kernel

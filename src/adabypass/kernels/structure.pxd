@@ -8,7 +8,7 @@ from adabypass.kernels.structures cimport StructuralFilter
 
 
 cdef enum:
-    N_FIELDS = 17
+    N_FIELDS = 16
 
 
 cdef class StructureRunner(Runner):

@@ -24,9 +24,9 @@ cnp.import_array()
 
 FIELDS = (      # of the row, besides its scalars, in the order in which `bind` points at them
     "start", "values", "log_values", "exog_center", "exog_unit", "horizon_count", "horizon_dof", "horizon_evidence",
-    "horizon_square_sum", "pending_mean", "pending_var", "pending_scale_var", "mean", "cov", "evidence", "square_sum",
-    "dof",
+    "horizon_square_sum", "pending_mean", "pending_var", "mean", "cov", "evidence", "square_sum", "dof",
 )
+assert len(FIELDS) == N_FIELDS
 
 
 cdef class StructureRunner(Runner):
@@ -47,7 +47,6 @@ cdef class StructureRunner(Runner):
         cdef StructureBank* bank = &self.bank
         self.use_row(spec, row, spec.row_size, None)
         self.n_inputs, self.n_record = spec.n_exog, spec.n_record
-        self.n_own = self.n_record
         self.settings, self.lags, self.priors = spec.settings, spec.lags, spec.lag_priors
         self.waves = spec.waves
         bank.n_structures, bank.n_exog, bank.n_season = len(spec.structures), spec.n_exog, spec.n_season
@@ -77,12 +76,13 @@ cdef class StructureRunner(Runner):
         bank.future_var = bank.future_mean + <Py_ssize_t>farthest
         bank.future_scratch = bank.future_var + <Py_ssize_t>farthest
         self._place_fields()
-        sizes, owners = spec.sizes, spec.cov_owners
+        sizes, owners, places = spec.sizes, spec.cov_owners, spec.pending_places
+        bank.n_pending = 1 + places.max()
         self.cov_starts = spec.cov_starts
         for k in range(bank.n_structures):
             self._set(bank.filters + <Py_ssize_t>k, k)
             bank.filters[<Py_ssize_t>k].n = sizes[k]
-            bank.filters[<Py_ssize_t>k].owner = owners[k]
+            bank.filters[<Py_ssize_t>k].owner, bank.filters[<Py_ssize_t>k].pending_at = owners[k], places[k]
             bank.filters[<Py_ssize_t>k].twin = 0
             if owners[k] != k:
                 bank.filters[<Py_ssize_t>owners[k]].twin = k
@@ -102,8 +102,8 @@ cdef class StructureRunner(Runner):
     cdef void bind(self, double* row) noexcept nogil:
         cdef StructureBank* bank = &self.bank
         cdef const Py_ssize_t* starts = self.starts
-        cdef double* mean = row + starts[12]
-        cdef double* cov = row + starts[13]
+        cdef double* mean = row + starts[11]
+        cdef double* cov = row + starts[12]
         cdef const Py_ssize_t* cov_starts = <const Py_ssize_t*>cnp.PyArray_DATA(self.cov_starts)
         cdef Py_ssize_t k
         cdef StructuralFilter* f
@@ -114,11 +114,10 @@ cdef class StructureRunner(Runner):
         bank.horizons.count, bank.horizons.dof = row + starts[5], row + starts[6]
         bank.horizons.evidence, bank.horizons.square_sum = row + starts[7], row + starts[8]
         bank.pending_mean, bank.pending_var = row + starts[9], row + starts[10]
-        bank.pending_scale_var = row + starts[11]
         for k in range(bank.n_structures):
             f = bank.filters + k
             f.mean, f.cov = mean, cov + cov_starts[k]
-            f.evidence, f.square_sum, f.dof = row + starts[14] + k, row + starts[15] + k, row + starts[16] + k
+            f.evidence, f.square_sum, f.dof = row + starts[13] + k, row + starts[14] + k, row + starts[15] + k
             mean += f.n
 
     cdef int _set(self, StructuralFilter* f, Py_ssize_t k) except -1:

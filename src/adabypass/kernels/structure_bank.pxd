@@ -38,9 +38,9 @@ cdef struct StructureBank:
     double* exog_center
     double* exog_unit
     Horizons horizons
-    double* pending_mean        # (n_horizons, n_structures), as what follows
-    double* pending_var
-    double* pending_scale_var
+    double* pending_mean        # (n_horizons, n_structures)
+    double* pending_var         # (n_horizons, n_pending)
+    Py_ssize_t n_pending
     double* season              # regressors of the next value; scratch, as what follows
     double* exog
     double* x

@@ -40,8 +40,7 @@ cdef double MIN_LOG_DOF = design.MIN_LOG_DOF
 cdef double MAX_LOG_VAR = MAX_LOG_VAR_
 cdef double N_UNCOUNTED = design.N_UNCOUNTED
 cdef Py_ssize_t N_START = design.N_START
-cdef enum:
-    RATIO = 2           # of a horizon to the one before, as in design, checked below
+cdef Py_ssize_t RATIO = design.HORIZONS[0]  # of a horizon to the one before
 
 assert design.HORIZONS == tuple(RATIO ** (j + 1) for j in range(len(design.HORIZONS)))
 assert LAYOUT.position("log_lowest") == LOG_LOWEST
@@ -273,6 +272,8 @@ cdef void _move(StructureBank* bank, double y, const double* exog, double t) noe
     fill_season(bank, t, bank.season)
     for i in range(bank.n_exog):
         bank.exog[i] = in_units(bank, exog[i], i)
+    if is_seen:
+        judge(bank, z, log_z, t)        # before the scales of the noise have seen it
     found.dof = 0.0
     for k in range(bank.n_structures):
         bank.scores[k] = NAN  # asleep
@@ -306,7 +307,6 @@ cdef void _move(StructureBank* bank, double y, const double* exog, double t) noe
             bank.log_score = _mixed(bank.shares, bank.scores, bank.n_structures) - log(head[UNIT])
         if head[N_VALUES] >= N_UNCOUNTED:
             add_log_scores(bank.filters[0].evidence, bank.scores, bank.n_structures, EVIDENCE_DISCOUNT, EVIDENCE_POWER)
-        judge(bank, z, log_z, t)
         head[N_MISSING] = 0.0
     else:
         head[N_MISSING] += 1.0
@@ -408,7 +408,7 @@ cdef void forget(StructureBank* bank) noexcept nogil:
     memset(bank.horizons.dof, 0, bank.horizons.n * sizeof(double))
     memset(bank.horizons.evidence, 0, n * sizeof(double))
     memset(bank.horizons.square_sum, 0, n * sizeof(double))
-    memset(bank.pending_var, 0, n * sizeof(double))
+    memset(bank.pending_var, 0, bank.horizons.n * bank.n_pending * sizeof(double))
 
 
 cdef double _scale(const StructureBank* bank, Py_ssize_t j, Py_ssize_t k, double one_step, double* dof) noexcept nogil:
@@ -429,7 +429,7 @@ cdef void judge(StructureBank* bank, double z, double log_z, double t) noexcept 
 
 cdef void _judge_horizon(StructureBank* bank, Py_ssize_t j, double z, double log_z) noexcept nogil:
     cdef Py_ssize_t k, at = j * bank.n_structures
-    cdef double scale, dof = 0.0, last_dof = 0.0, constant = 0.0, square, value
+    cdef double scale, dof = 0.0, last_dof = 0.0, constant = 0.0, square, value, var
     cdef double jacobian = log_z * bank.head[LOG_UNIT] + bank.head[LOG_CENTER] + log(
         bank.head[LOG_UNIT] / bank.head[UNIT]
     )
@@ -439,14 +439,15 @@ cdef void _judge_horizon(StructureBank* bank, Py_ssize_t j, double z, double log
         f = bank.filters + k
         bank.scores[k] = NAN
         square = bank.horizons.square_sum[at + k] / larger(bank.horizons.dof[j], 1.0)
-        if bank.pending_var[at + k] > 0.0 and is_awake(bank, f):
+        var = bank.pending_var[j * bank.n_pending + f.pending_at]
+        if var > 0.0 and is_awake(bank, f):
             value = log_z if f.is_log else z
-            scale = _scale(bank, j, k, bank.pending_scale_var[at + k], &dof)
-            square = (value - bank.pending_mean[at + k]) ** 2 / bank.pending_var[at + k]
+            scale = _scale(bank, j, k, scale_var(f), &dof)
+            square = (value - bank.pending_mean[at + k]) ** 2 / var
             if dof != last_dof:
                 constant, last_dof = lgamma(0.5 * (dof + 1.0)) - lgamma(0.5 * dof) - 0.5 * log(dof * M_PI), dof
             bank.scores[k] = (
-                constant - 0.5 * log(scale * bank.pending_var[at + k])
+                constant - 0.5 * log(scale * var)
                 - 0.5 * (dof + 1.0) * log1p(square / (dof * scale)) - (jacobian if f.is_log else 0.0)
             )  # (N.18)
             square = smaller(square, MAX_SURPRISE * scale)
@@ -480,42 +481,37 @@ cdef void look_ahead(StructureBank* bank, double t) noexcept nogil:
             if f.owner == k:
                 _begin(bank, f, j, k)
                 if f.twin:
-                    _begin_twin(bank, bank.filters + f.twin, j, k)
+                    _begin_twin(bank, bank.filters + f.twin, j)
 
 
 cdef void _begin(StructureBank* bank, const StructuralFilter* f, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
     """Remember the forecast of structure k at horizon j, until it is judged."""
-    cdef Py_ssize_t at = j * bank.n_structures + k, step = horizon_steps(RATIO, j) - 1
+    cdef Py_ssize_t step = horizon_steps(RATIO, j) - 1
+    cdef double* mean = bank.pending_mean + j * bank.n_structures + k
+    cdef double* var = bank.pending_var + j * bank.n_pending + f.pending_at
     cdef Limits limits
-    bank.pending_mean[at] = bank.pending_var[at] = bank.pending_scale_var[at] = 0.0
+    mean[0] = var[0] = 0.0
     if not has_share(bank, f):
         return
-    bank.pending_scale_var[at] = scale_var(f)
     if f.n_lags > 0:
-        bank.pending_mean[at], bank.pending_var[at] = bank.future_mean[step], bank.future_var[step]
+        mean[0], var[0] = bank.future_mean[step], bank.future_var[step]
     else:
         limits = limits_of(bank, f)
         forecast_step(
-            f, step + 1, bank.future_season + step * bank.n_season, &limits, bank.x, bank.cov_x,
-            bank.pending_mean + at, bank.pending_var + at,
+            f, step + 1, bank.future_season + step * bank.n_season, &limits, bank.x, bank.cov_x, mean, var
         )
 
 
-cdef void _begin_twin(const StructureBank* bank, const StructuralFilter* f, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
-    """Remember the forecast of the twin of structure k, which `_begin` has just done: only the mean differs."""
-    cdef Py_ssize_t at = j * bank.n_structures + bank.filters[k].twin
+cdef void _begin_twin(const StructureBank* bank, const StructuralFilter* f, Py_ssize_t j) noexcept nogil:
+    """Remember the forecast of a structure of the log, whose twin `_begin` has just done: only the mean differs."""
     cdef Limits limits
-    bank.pending_mean[at] = bank.pending_var[at] = bank.pending_scale_var[at] = 0.0
-    if not has_share(bank, f):
-        return
-    limits = limits_of(bank, f)
-    bank.pending_scale_var[at] = scale_var(f)
-    bank.pending_var[at] = bank.pending_var[j * bank.n_structures + k]
-    bank.pending_mean[at] = step_mean(f, bank.x, &limits)
+    if has_share(bank, f):
+        limits = limits_of(bank, f)
+        bank.pending_mean[j * bank.n_structures + bank.filters[f.owner].twin] = step_mean(f, bank.x, &limits)
 
 
 cdef inline double _row_ahead(const StructureBank* bank, Py_ssize_t step, Py_ssize_t* row) noexcept nogil:
-    return horizon_row(&bank.horizons, log2(<double>step), row)
+    return horizon_row(&bank.horizons, log2(<double>step) / log2(<double>RATIO), row)
 
 
 cdef void evidence_ahead(const StructureBank* bank, Py_ssize_t step, double* out) noexcept nogil:

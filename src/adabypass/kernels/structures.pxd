@@ -22,6 +22,7 @@ cdef struct StructuralFilter:
     double* mean                # state in the row: mean, and lower triangle of the covariance,
     double* cov
     Py_ssize_t owner            # the covariance's: this structure, or its twin of the series itself
+    Py_ssize_t pending_at       # where its variance is among the pending ones of a horizon
     Py_ssize_t twin             # index of the structure of the log that has the same covariance; 0 if there is none
     double* square_sum
     double* dof

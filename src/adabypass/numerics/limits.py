@@ -29,6 +29,9 @@ LARGE_FEATURE = 1e30
 MAX_WEIGHT = MAX_VALUE / LARGE_FEATURE
 """Upper end of the absolute value of weights, so that their products with features cannot overflow."""
 
+MAX_EXPLAINED = 1.0 - 1e-9
+"""Maximum of 1 - r in (M.6): the fraction of a weight's variance that an observation may explain."""
+
 ROUNDING = 2.0**-53
 """Half a unit in the last place of 1.0."""
 

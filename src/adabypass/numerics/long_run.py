@@ -22,8 +22,8 @@ def mean_var(values: Floats, min_lags: int = 0) -> float:
     return max(total, 0.0) / n**2
 
 
-def bandwidth(values: Floats, least: int = 0) -> int:
-    """Choose the number of lags by Andrews' (1991) rule for Bartlett weights: at least `least`, at most n / 3.
+def bandwidth(values: Floats, minimum: int = 0) -> int:
+    """Choose the number of lags by Andrews' (1991) rule for Bartlett weights: at least `minimum`, at most n / 3.
 
     The rule is 1.1447 (4 r^2 n / (1 - r^2)^2)^(1/3), rounded down, where r is the autocorrelation at lag 1 and n the
     number of values: 0 for r = 0, about 8 for r = 0.5 and n = 200.
@@ -31,7 +31,7 @@ def bandwidth(values: Floats, least: int = 0) -> int:
     n, deviation = len(values), values - values.mean()
     square = float(deviation @ deviation)
     if square == 0.0:
-        return least
+        return minimum
     r = float(np.clip(deviation[1:] @ deviation[:-1] / square, -MAX_AUTOCORRELATION, MAX_AUTOCORRELATION))
     rule = int(1.1447 * (4 * r**2 * n / (1 - r**2) ** 2) ** (1 / 3))
-    return max(least, min(rule, n // 3))
+    return max(minimum, min(rule, n // 3))

@@ -15,8 +15,6 @@ class Pending(NamedTuple):
     mean: Floats
     var: Floats
     """Over the squared scale of the noise."""
-    scale_var: Floats
-    """Squared scale of the noise then, one step ahead."""
 
 
 def scale(horizon: Horizon, scale_var: Floats, dof: Floats) -> tuple[Floats, Floats]:
@@ -25,17 +23,17 @@ def scale(horizon: Horizon, scale_var: Floats, dof: Floats) -> tuple[Floats, Flo
     return (horizon.square_sum + prior * scale_var) / (horizon.dof + prior), horizon.dof + prior  # (N.17)
 
 
-def judge(horizon: Horizon, pending: Pending, dof: Floats, z: Floats, slope: Floats) -> Horizon:
+def judge(horizon: Horizon, pending: Pending, scale_var: Floats, dof: Floats, z: Floats, slope: Floats) -> Horizon:
     """Learn from forecasts of a value that has been seen.
 
     Parameters
     ----------
-    dof : array (n_structures,)
-        Degrees of freedom one step ahead.
+    scale_var, dof : arrays (n_structures,)
+        Squared scale of the noise and degrees of freedom one step ahead, before the value was seen.
     z, slope : arrays (n_structures,)
         The value in each structure's units, nan if it is asleep; what the log density of the series itself has more.
     """
-    scale_var, dofs = scale(horizon, pending.scale_var, dof)
+    scale_var, dofs = scale(horizon, scale_var, dof)
     scores, squares = np.full(len(z), np.nan), horizon.square_sum / max(horizon.dof, 1.0)
     at = np.isfinite(z) & np.isfinite(pending.mean)
     if not at.any():

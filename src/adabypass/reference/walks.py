@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adabypass.numerics.limits import MIN_SIGNAL
+from adabypass.numerics.limits import MAX_EXPLAINED, MIN_SIGNAL
 from adabypass.reference.evidence import move_weights
 from adabypass.reference.filters import Anchor
 from adabypass.reference.linear_gaussian import Weights, inner
 from adabypass.state.bank import AutoBypassSpec
 from adabypass.state.bank_table import Setting
-from adabypass.state.covariance import MAX_EXPLAINED
 from adabypass.validation import Floats
 
 

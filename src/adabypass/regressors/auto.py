@@ -6,13 +6,13 @@ import numpy as np
 
 from adabypass.distributions.predictive import Mixture
 from adabypass.errors import NotReadyError, ParameterError
-from adabypass.kernels import auto_bypass
+from adabypass.kernels.auto_bypass import KERNEL
 from adabypass.numerics.read_only import ReadOnly
 from adabypass.regressors.base import Regressor, Weights
 from adabypass.state import bank_belief
 from adabypass.state.bank import AutoBypassSpec, Transform
-from adabypass.state.covariance import Covariance
 from adabypass.state.linear_mixture import LinearMixture
+from adabypass.state.spec import Covariance
 from adabypass.validation import Floats
 
 
@@ -43,7 +43,7 @@ class AutoBypass(Regressor):
         are linear in the features, and forecasts are worse where features are correlated. By default full up to 200
         features, beyond that diagonal.
     sparse : bool
-        Whether features are mostly 0, given as dicts of index and value or as rows of SciPy's sparse matrices: then a
+        Whether features are mostly 0, given as dicts of index and value or as rows of SciPy sparse matrices: then a
         step takes time for those alone that are not 0. They are not centred, and their unit is the first value other
         than 0; covariances are diagonal. A model whose first x is a dict or a sparse matrix is of this kind anyway.
     transform : "auto" or "none"
@@ -65,7 +65,7 @@ class AutoBypass(Regressor):
     (array([ 3.1, -2. ]), 1000)
     """
 
-    _kernel = auto_bypass.KERNEL
+    _kernel = KERNEL
     _spec_type = AutoBypassSpec
     _spec: AutoBypassSpec
 
@@ -117,7 +117,7 @@ class AutoBypass(Regressor):
     def linear_mixture(self) -> LinearMixture:
         runner = self._runner
         if runner is None:
-            raise NotReadyError("this model believes nothing yet; let it meet its first x.")
+            raise NotReadyError("this model has no belief to return yet; call predict, update or run first.")
         if not self._spec.is_full:
             raise ParameterError("diagonal covariances are not carried many steps ahead; use covariance='full'.")
         n = runner.n_features
@@ -149,7 +149,7 @@ class AutoBypass(Regressor):
         """The intercept, in the units of y: what is expected where every feature is 0."""
         runner = self._runner
         if runner is None:
-            raise NotReadyError("this model has no intercept yet; let it meet its first x.")
+            raise NotReadyError("this model has no intercept yet; call predict, update or run first.")
         return bank_belief.weights(self._spec, runner.row, runner.n_features)[0]
 
     @property

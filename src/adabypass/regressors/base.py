@@ -23,7 +23,7 @@ from adabypass.validation import Floats, check_flag, check_int, check_target
 
 MAX_FEATURES = inputs.MAX_FEATURES
 DENSE = frozenset({np.ndarray, list, tuple, float, int})
-"""Types of features that are certainly not sparse: nothing else has to be asked of these."""
+"""Types of features that are never sparse, so that nothing else has to be checked."""
 
 
 class Weights(NamedTuple):
@@ -87,7 +87,7 @@ class Regressor(Savable):
         Parameters
         ----------
         x : array (n_features,) of finite numbers; a plain number if there is one feature
-            With a covariance that is not full also a dict of index and value, or a row of a sparse matrix of SciPy.
+            Unless the covariance is full, also a dict of index and value, or one row of a SciPy sparse matrix.
         """
         runner = self._runner
         if runner is not None and (type(x) in DENSE or not inputs.may_become_sparse(runner, x)):  # as in most calls
@@ -143,7 +143,7 @@ class Regressor(Savable):
             return runner
         n_features = given.n_features if runner is None else runner.n_features
         if n_features is None:
-            raise NotReadyError("a dict does not say how many features there are; give the model n_features.")
+            raise NotReadyError("cannot infer the number of features from a dict; give the model n_features.")
         if spec.is_sparse:
             check_int(n_features, "n_features", minimum=1, maximum=inputs.max_features(spec))
         return self._new_runner(spec.new_row(n_features), n_features, spec)
@@ -239,7 +239,7 @@ class Regressor(Savable):
         def work(before: Any) -> tuple[Any, None]:
             if before is None:
                 raise NotReadyError(
-                    "this model has no features to add to yet; give it n_features, or let it meet its first x."
+                    "this model has no features yet to add to; give it n_features, or call predict, update or run."
                 )
             spec, most = before.spec, inputs.max_features(before.spec)
             n_features = check_int(before.n_features + more, "the number of features", minimum=1, maximum=most)
@@ -265,7 +265,9 @@ class Regressor(Savable):
         """Belief about the weights: `mean` and `cov`, as read-only copies."""
         runner = self._runner
         if runner is None:
-            raise NotReadyError("this model has no weights yet; give it n_features, or let it meet its first x.")
+            raise NotReadyError(
+                "this model has no weights yet; give it n_features, or call predict, update or run first."
+            )
         layout, row, n = runner.spec.layout, runner.row, runner.n_features
         mean = inputs.moments(runner)[0] if runner.spec.is_sparse else layout.view(row, "mean", n_features=n).copy()
         mean.flags.writeable = False
@@ -299,7 +301,7 @@ class Regressor(Savable):
         return mean, cov
 
     def linear_mixture(self) -> LinearMixture:
-        """Return what is believed about the observations to come, in a form that can be carried many steps ahead."""
+        """Return the belief about future observations, in a form that can be forecast many steps ahead."""
         raise NotImplementedError
 
     @property

@@ -1,4 +1,4 @@
-"""Features as they come in: dense ones, and those that are mostly 0, as dicts or as rows of SciPy's sparse matrices.
+"""Features as users pass them: dense, or mostly 0 and then given as dicts or as rows of SciPy sparse matrices.
 
 What features choose, such as the form of a model that has met none, is found out here without changing anything.
 """
@@ -37,7 +37,7 @@ class SparseRows(NamedTuple):
 
 
 def sparse_row(x: Any) -> SparseRows:
-    """Return one observation's features: a dict of index and value, or a sparse row of SciPy."""
+    """Return one observation's features: a dict of index and value, or a SciPy sparse row."""
     if isinstance(x, Mapping):
         pairs = sorted(((_index(at), value) for at, value in x.items()), key=itemgetter(0))
         indices = np.array([at for at, _ in pairs], dtype=np.intp)
@@ -135,7 +135,7 @@ def _shape(X: Any) -> tuple[int, int]:
 
 
 def _spread(begin: Integers, n: int, n_major: int) -> Integers:
-    """Return which row, or column, each of n numbers is in, if these begin where `begin` says."""
+    """Return the row, or column, of each of n numbers, given the position `begin` at which each row begins."""
     if len(begin) != n_major + 1 or begin[0] != 0 or begin[-1] != n or (np.diff(begin) < 0).any():
         raise ShapeError(
             f"the indptr of a sparse matrix is {shown(begin)}, but must be {n_major + 1} numbers that rise from 0 to "
@@ -145,7 +145,7 @@ def _spread(begin: Integers, n: int, n_major: int) -> Integers:
 
 
 def _begin(row: Integers, n_rows: int) -> Integers:
-    """Return where each row begins among numbers whose rows, in ascending order, are these."""
+    """Return the position of the first number of each row, for numbers sorted by `row`."""
     return np.searchsorted(row, np.arange(n_rows + 1)).astype(np.intp)
 
 
@@ -179,14 +179,16 @@ def _index(at: object) -> int:
     if isinstance(at, bool) or not isinstance(at, int | np.integer) or at < 0:
         raise NotANumberError(f"a feature's index is {shown(at)}, but must be a whole number from 0.")
     if at >= MAX_INDEX:
-        raise ShapeError(f"a feature's index is {shown(at)}, but no model has as many features; at most {MAX_INDEX}.")
+        raise ShapeError(f"a feature's index is {shown(at)}, but the maximum index of a feature is {MAX_INDEX}.")
     return int(at)
 
 
 def check_n_features(rows: SparseRows, n_features: int) -> None:
     """Check that rows have the features of a model, and no others."""
     if rows.n_features not in (None, n_features):
-        raise ShapeError(f"x has {rows.n_features} features, but this model has {n_features}; pass as many.")
+        raise ShapeError(
+            f"x has {rows.n_features} features, but this model has {n_features}; pass {n_features} features."
+        )
     if len(rows.indices) and rows.indices.max() >= n_features:
         raise ShapeError(
             f"x has a feature {rows.indices.max()}, but this model has {n_features}, numbered from 0; build a model "

@@ -1,4 +1,4 @@
-"""The paper's models: passive-aggressive regression, SKF, BYPASS and ADA-BYPASS."""
+"""The paper's models: passive-aggressive regression, SKF, BYPASS and ADA-BYPASS; and BYPASS with exact evidence."""
 
 from collections.abc import Sequence
 from math import isnan
@@ -6,16 +6,26 @@ from math import isnan
 import numpy as np
 
 from adabypass.errors import ParameterError
-from adabypass.kernels import bypass, kalman, passive_aggressive
+from adabypass.kernels import bypass
+from adabypass.kernels.evidence_filter import KERNEL as EVIDENCE_FILTER
+from adabypass.kernels.kalman import KERNEL as KALMAN
+from adabypass.kernels.passive_aggressive import KERNEL as PASSIVE_AGGRESSIVE
 from adabypass.kernels.step import Kernel
+from adabypass.numerics.noise import Family
 from adabypass.reference import bound
 from adabypass.reference import bypass as reference
 from adabypass.reference.linear_gaussian import Weights
 from adabypass.regressors.base import Regressor
-from adabypass.state.covariance import Covariance
 from adabypass.state.linear_mixture import LinearMixture, single
-from adabypass.state.paper import AdaBypassSpec, BypassSpec, PassiveAggressiveSpec, SequentialKalmanSpec, Variant
-from adabypass.state.spec import Spec
+from adabypass.state.paper import (
+    AdaBypassSpec,
+    BypassSpec,
+    EvidenceBypassSpec,
+    PassiveAggressiveSpec,
+    SequentialKalmanSpec,
+    Variant,
+)
+from adabypass.state.spec import Covariance, Spec
 from adabypass.validation import check_features, check_target
 
 
@@ -43,7 +53,7 @@ class PassiveAggressive(Regressor):
     Point(mean=5)
     """
 
-    _kernel = passive_aggressive.KERNEL
+    _kernel = PASSIVE_AGGRESSIVE
     _spec_type = PassiveAggressiveSpec
 
     def __init__(
@@ -84,7 +94,7 @@ class SequentialKalman(Regressor):
     array([0.  , 2.67, 2.87])
     """
 
-    _kernel = kalman.KERNEL
+    _kernel = KALMAN
     _spec_type = SequentialKalmanSpec
 
     def __init__(
@@ -102,7 +112,40 @@ class SequentialKalman(Regressor):
         return single(mean, cov, self.parameters["drift_var"], self.parameters["noise_var"] ** 0.5)
 
 
-class Bypass(Regressor):
+class VariationalBypass(Regressor):
+    """Base class of BYPASS and ADA-BYPASS: the variational bound, and the belief many steps ahead."""
+
+    _spec: BypassSpec
+
+    def lower_bound(self, x: object, y: object) -> float:
+        """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
+
+        Equation (C.34) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
+        nothing is learned.
+        """
+        spec, learned, (mean, cov) = self._spec, self.parameters, self.weights
+        if cov is None:
+            raise ParameterError(
+                "the variational bound needs a full covariance; make the model with covariance='full'."
+            )
+        features, target = check_features(x, len(mean)), check_target(y)
+        if isnan(target):
+            raise ParameterError("y is nan, but the bound is that of an observation; pass a number.")
+        seen = reference.sweep_inputs(Weights(mean, cov), features, target)
+        omega = reference.Omega(*(learned[name] for name in reference.Omega._fields))
+        theta = reference.Theta(*(learned[name] for name in reference.Theta._fields))
+        theta = reference.solve(theta, omega, seen, spec.max_sweeps, spec.tol, spec.corrections)
+        return bound.lower_bound(bound.factors(theta, omega, seen, spec.corrections), omega, seen)
+
+    def linear_mixture(self) -> LinearMixture:
+        """Return the belief of BYPASS: Gaussian noise of the mean and precision that were last inferred."""
+        mean, cov = self._full_weights()
+        learned = self.parameters
+        noise_scale = learned["noise_prec"] ** -0.5
+        return single(mean, cov, 1.0 / learned["drift_prec"], noise_scale, noise_mean=learned["noise_mean"])
+
+
+class Bypass(VariationalBypass):
     """BYPASS, the paper's Algorithm 1: drifting weights, insensitive noise, online variational inference.
 
     Parameters
@@ -153,19 +196,8 @@ class Bypass(Regressor):
         is_corrected = isinstance(spec, BypassSpec) and spec.corrections
         return bypass.CORRECTED_BYPASS if is_corrected else bypass.BYPASS
 
-    def lower_bound(self, x: object, y: object) -> float:
-        """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
 
-        Equation (C.34) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
-        nothing is learned.
-        """
-        return _lower_bound(self, x, y)
-
-    def linear_mixture(self) -> LinearMixture:
-        return _variational(self)
-
-
-class AdaBypass(Regressor):
+class AdaBypass(VariationalBypass):
     """ADA-BYPASS, the paper's Algorithm 2: BYPASS whose hyperparameters move with its errors.
 
     Parameters
@@ -175,7 +207,7 @@ class AdaBypass(Regressor):
     aggressiveness : number from 0
         How far an observation moves them; 0 leaves them where they are.
     omega_min : number above 0
-        The least value each of them may take.
+        Minimum of each of them.
     max_sweeps, tol, n_features
         As in `Bypass`.
     corrections : list of "E1", "E2", "E3", "E4", "E5", "E8"
@@ -222,37 +254,49 @@ class AdaBypass(Regressor):
             return bypass.ADA_BYPASS
         return bypass.EXACT_ADA_BYPASS if spec.is_exact else bypass.CORRECTED_ADA_BYPASS
 
-    def lower_bound(self, x: object, y: object) -> float:
-        """Return the variational lower bound of log p(y) at `x`, after the sweeps that learning it would take.
 
-        Equation (C.34) of docs/equations.md, for study: computed in NumPy, with the hyperparameters as they are, and
-        nothing is learned.
-        """
-        return _lower_bound(self, x, y)
+class EvidenceBypass(Regressor):
+    """The model of BYPASS with a noise scale, its evidence exact: no variational approximation, no inner iteration.
+
+    Parameters
+    ----------
+    drift : number from 0
+        Variance of a step of the weights' random walk, in units of `noise_scale` squared.
+    noise_scale : number above 0
+        Scale of the noise's tails, in the units of y.
+    epsilon : number above 0
+        Half-width of the noise's flat top, in units of `noise_scale`.
+    prior_var : number above 0
+        Variance of the weights before anything is seen.
+    covariance, n_features
+        As of `SequentialKalman`.
+
+    Examples
+    --------
+    >>> model = EvidenceBypass(noise_scale=0.1, epsilon=0.5)
+    >>> trace = model.run([[1.0], [1.0], [1.0]], [3.0, 3.1, 2.9])
+    >>> trace.mean.round(2)
+    array([0.  , 2.93, 3.04])
+    """
+
+    _kernel = EVIDENCE_FILTER
+    _spec_type = EvidenceBypassSpec
+    _spec: EvidenceBypassSpec
+
+    def __init__(
+        self,
+        drift: float = 1e-3,
+        noise_scale: float = 1.0,
+        epsilon: float = 1.25,
+        *,
+        prior_var: float = 1.0,
+        covariance: Covariance = "auto",
+        n_features: int | None = None,
+    ) -> None:
+        super().__init__(EvidenceBypassSpec(drift, noise_scale, epsilon, prior_var, covariance=covariance), n_features)
 
     def linear_mixture(self) -> LinearMixture:
-        return _variational(self)
-
-
-def _lower_bound(model: Bypass | AdaBypass, x: object, y: object) -> float:
-    """Return the bound (C.34) of the step that `y` at `x` would be."""
-    spec, learned, (mean, cov) = model._spec, model.parameters, model.weights
-    assert isinstance(spec, BypassSpec)
-    if cov is None:
-        raise ParameterError("the variational bound needs a full covariance; make the model with covariance='full'.")
-    features, target = check_features(x, len(mean)), check_target(y)
-    if isnan(target):
-        raise ParameterError("y is nan, but the bound is that of an observation; pass a number.")
-    seen = reference.sweep_inputs(Weights(mean, cov), features, target)
-    omega = reference.Omega(*(learned[name] for name in reference.Omega._fields))
-    theta = reference.Theta(*(learned[name] for name in reference.Theta._fields))
-    theta = reference.solve(theta, omega, seen, spec.max_sweeps, spec.tol, spec.corrections)
-    return bound.lower_bound(bound.factors(theta, omega, seen, spec.corrections), omega, seen)
-
-
-def _variational(model: Bypass | AdaBypass) -> LinearMixture:
-    """Return what BYPASS believes: Gaussian noise of the mean and precision that were last inferred."""
-    mean, cov = model._full_weights()
-    learned = model.parameters
-    noise_scale = learned["noise_prec"] ** -0.5
-    return single(mean, cov, 1.0 / learned["drift_prec"], noise_scale, noise_mean=learned["noise_mean"])
+        mean, cov = self._full_weights()
+        spec = self._spec
+        drift_var = spec.drift * spec.noise_scale**2
+        return single(mean, cov, drift_var, spec.noise_scale, family=Family.INSENSITIVE, epsilon=spec.epsilon)

@@ -1,4 +1,4 @@
-"""A model as plain values: what a header says of its kind, its hyperparameters and its row, and the checks of that."""
+"""The part of a header that describes a model: its kind, hyperparameters and row layout; writing and validation."""
 
 import zlib
 from functools import lru_cache
@@ -14,7 +14,7 @@ from adabypass.validation import Floats
 
 
 def describe_spec(spec: Spec, kind: str) -> dict[str, Any]:
-    """Return what a header says of a model before it has seen anything."""
+    """Return the header entries of an untrained model: kind, hyperparameters, checksum of its constants."""
     return {"kind": kind, "hyperparameters": _plain(spec.hyperparameters()), "design": _design(spec)}
 
 

@@ -50,7 +50,7 @@ def pit_histogram(trace: Trace, bins: int = 20, *, skip: int = 0) -> PitHistogra
     Parameters
     ----------
     trace
-        What `run` gave.
+        The trace of a run.
     bins : whole number from 1
     skip : whole number
         How many of the first observations to leave out, as in `Trace.scores`.
@@ -77,7 +77,7 @@ def reliability(trace: Trace, levels: Sequence[float] = LEVELS, *, skip: int = 0
     Parameters
     ----------
     trace
-        What `run` gave.
+        The trace of a run.
     levels : numbers between 0 and 1
     skip : whole number
         How many of the first observations to leave out, as in `Trace.scores`.
@@ -104,7 +104,7 @@ def coverage_over_time(trace: Trace, level: float = 0.9, window: int = 100) -> F
     Parameters
     ----------
     trace
-        What `run` gave.
+        The trace of a run.
     level : number between 0 and 1
     window : whole number from 1
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adabypass.data import Column, ZonedTimes, frames
+from adabypass.data import Column, frames
 from adabypass.data.cells import Array
 from adabypass.data.text import printable
 from adabypass.results.columns import interval_names
@@ -60,14 +60,14 @@ class Contributions(NamedTuple):
     """The times as tables show them, with their zone."""
     time_name: str
     y: Floats
-    """What was observed; nan where nothing was, and ahead."""
+    """The observations; nan where one is missing, and at future times."""
     mean: Floats
-    """Of the forecast ahead; of the past, what structures without lags say when all data are known."""
+    """Mean of the forecast at future times; at past times, the mean of structures without lags, given all data."""
     parts: dict[str, Floats]
     """`level`, `slope` (since the last observation), `season_...`, exogenous columns; `zeros`, where 0 has a
     probability of its own; `other`, what lags, bounds and AutoBypass models add to the forecast."""
     n_ahead: int
-    """How many times, at the end, are ahead."""
+    """Number of future times, which come last."""
 
     def columns(self) -> dict[str, Column]:
         """Return the columns of a table, by name."""
@@ -193,14 +193,6 @@ class Explanation(NamedTuple):
         rows = [f"{share:>6.1%}  {name}" for name, share in list(self.shares.items())[:MAX_SHARES]]
         more = len(self.shares) - len(rows)
         return ["carried by", *rows, *([f"        and {more} more"] if more > 0 else [])]
-
-
-def local_times(column: Column) -> Array:
-    """Return times with a zone as its local time; others as they are."""
-    if not isinstance(column, ZonedTimes):
-        return column
-    local: Array = column.utc + column.offsets
-    return local
 
 
 def _in_words(estimate: Estimate, percent: str = "", sign: str = "") -> str:

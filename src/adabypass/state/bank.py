@@ -16,9 +16,11 @@ from adabypass.state.bank_design import (
     NOISE_MODELS,
     TRANSFORMED_NOISE_MODELS,
     NoiseModel,
+    check_shares,
     families,
     filters,
     n_flexible,
+    shared,
 )
 from adabypass.state.bank_layout import (
     BANK_LAYOUT,
@@ -29,11 +31,9 @@ from adabypass.state.bank_layout import (
     TRANSFORMED,
     TRANSFORMED_LAYOUT,
 )
-from adabypass.state.bank_shares import check_shares, shared
 from adabypass.state.bank_table import Constants, Dimensions, Links, Phase, SeasonSum, Sequences, Setting, entries
-from adabypass.state.covariance import Covariance, check_covariance
 from adabypass.state.layout import LINE, Layout, pack, triangle
-from adabypass.state.spec import Spec
+from adabypass.state.spec import Covariance, Spec, check_covariance
 from adabypass.validation import Floats, check_int, shown
 
 MAX_PERIOD = 100_000
@@ -224,6 +224,19 @@ class AutoBypassSpec(Constants, Sequences, Spec):
     def record_layout(self) -> RecordLayout:
         transformed = self.transformed.record_layout if self.is_transformed else None
         return get_record_layout(self.families, self.n_walks, transformed)
+
+    def record_size(self, row: Floats, n_features: int, y: Floats) -> int:
+        """Return the size of the records of a run over `y`: half of it if no forecast can be of the log or the root.
+
+        These are in a forecast after a warm-up in which all values are positive.
+        """
+        layout, n_left = self.record_layout, 0
+        if not self.is_transformed or self.view(row, "target_unit", n_features)[0] < 0:
+            return layout.n_own
+        if self.layout.scalar(row, "phase") != Phase.SETTLED:
+            n_left = self.n_warm_up - int(self.layout.scalar(row, "n_warm"))
+        first = y[~np.isnan(y)][:n_left]
+        return layout.size if len(first) == n_left and (first > 0).all() else layout.n_own
 
     def start(self) -> dict[str, float]:
         return {}

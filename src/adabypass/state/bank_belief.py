@@ -1,4 +1,4 @@
-"""What the row of AutoBypass's bank says in the user's units: its weights, and a mixture of linear models."""
+"""Weights and linear mixture of an AutoBypass row, in the user's units."""
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def _slopes(spec: AutoBypassSpec, row: Floats, n_features: int) -> tuple[Floats,
 
 
 def linear_mixture(spec: AutoBypassSpec, row: Floats, n_features: int) -> LinearMixture:
-    """Return what every filter believes, in the user's units: for a row that is scaled, with full covariances."""
+    """Return the belief of every filter in the user's units, for a scaled row with full covariances."""
     y_scale, settings = spec.layout.scalar(row, "y_scale"), spec.filters()
     slow, fast, epsilon, level_slope = (
         spec.view(row, f"filter_{name}", n_features).copy() for name in ("slow", "fast", "epsilon", "level_slope")

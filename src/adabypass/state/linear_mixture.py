@@ -1,4 +1,4 @@
-"""What a model believes about the next observations: a mixture of linear models with drifting weights."""
+"""The belief of a model about the next observations: a mixture of linear models with drifting weights."""
 
 from math import isnan
 from typing import Any, NamedTuple
@@ -31,23 +31,23 @@ class LinearMixture(NamedTuple):
     cov: Floats
     """Covariance of the weights after the last observation, (n_components, n_weights, n_weights)."""
     drift: Floats
-    """What a step of time adds to it."""
+    """Covariance that a step of time adds to `cov`."""
     noise_scale: Floats
-    """Scale of the noise where it does not follow the level, (n_components,); nan where a model forecasts a point."""
+    """Noise scale where it does not follow the level, (n_components,); nan where a model forecasts a point."""
     epsilon: Floats
     """Half-width of the noise's flat top in units of that scale; 0 unless the noise is insensitive."""
     family: Integers
     """Family of the noise: `noise.Family`."""
     fading: Floats
-    """Part of the log of `noise_scale` that fades as time passes,"""
+    """Part of the log of `noise_scale` that fades as time passes."""
     fade: Floats
-    """and the share of it that is left a step later."""
+    """Fraction of `fading` that is left one step later."""
     level_slope: Floats
-    """By how much the log of the noise's scale, or the scale, rises with the level of the forecast,"""
+    """Slope of the log of the noise scale, or of the scale itself, in (forecast - level_center) / level_unit."""
     level_center: float
-    """less this,"""
+    """Level of the forecast at which the noise scale is `noise_scale`."""
     level_unit: float
-    """in this unit."""
+    """Unit in which the distance of a forecast from `level_center` is measured."""
     x_center: Floats
     y_center: float
     intercept: bool
@@ -58,9 +58,9 @@ class LinearMixture(NamedTuple):
     differenced: Floats = NO_COMPONENT
     """1 for components whose weights move until they explain each observation, else 0; empty if there are none."""
     feature_size: Floats = NO_COMPONENT
-    """Then, without an intercept: the usual size of each feature,"""
+    """Root mean square of each feature, used by differenced components without an intercept."""
     min_mean_square: float = 0.0
-    """and how small their mean square over it may be, before they move the weights by less."""
+    """Minimum mean square of the features over `feature_size`; below it the weights move by less."""
     season_logs: Floats = NO_SEASON
     """What the season adds to the log of the noise's scale, from this step on, over one period."""
 

@@ -1,15 +1,18 @@
 """Hyperparameters of the paper's models, and of the exact-evidence filter."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from math import inf, isfinite
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
 
 from adabypass.distributions.predictive import Mixture, Normal, Point, Predictive
 from adabypass.errors import ParameterError
 from adabypass.numerics import noise
-from adabypass.numerics.limits import CONVERGENCE_CAP, MAX_PREC, MAX_SLOPE, MIN_PREC
-from adabypass.state.covariance import with_gradient
-from adabypass.state.hyperparameters import check_corrections, check_positive, check_sweeps
+from adabypass.numerics.limits import CONVERGENCE_CAP, MAX_HYPERPARAMETER, MAX_PREC, MAX_SLOPE, MIN_PREC
 from adabypass.state.layout import Field, Layout, scalars, set_diagonal, symmetric_matrices, triangle, vectors
 from adabypass.state.spec import GaussianSpec, Spec
 from adabypass.validation import Floats, shown
@@ -130,7 +133,7 @@ class AdaBypassSpec(BypassSpec):
             self._check_exact()
             object.__setattr__(self, "layout", EXACT_LAYOUT)
         elif self.is_sparse:
-            object.__setattr__(self, "layout", with_gradient(self.layout))
+            object.__setattr__(self, "layout", _with_gradient(self.layout))
         check_positive(self, "aggressiveness", zero=True)
         check_positive(self, "omega_min")
 
@@ -243,3 +246,46 @@ class EvidenceBypassSpec(GaussianSpec):
         if record is None or self.record_layout is None:
             return Normal.unchecked(mean, var)
         return Mixture.from_record(record, self.record_layout, mean, var)
+
+
+def check_positive(spec: Any, name: str, *, zero: bool = False) -> None:
+    """Check that a hyperparameter is a positive number, and store it as a float."""
+    value = getattr(spec, name)
+    domain = f"a number {'from 0' if zero else 'above 0'} up to {MAX_HYPERPARAMETER:g}"
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ParameterError(f"{name} is {shown(value)}, but must be {domain}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = inf
+    if not isfinite(number) or number > MAX_HYPERPARAMETER or number < 0.0 or (number == 0.0 and not zero):
+        raise ParameterError(f"{name} is {shown(value)}, but must be {domain}.")
+    object.__setattr__(spec, name, number)
+
+
+def check_sweeps(max_sweeps: Any) -> None:
+    """Check that `max_sweeps` is a whole number from 1, or None."""
+    is_whole = isinstance(max_sweeps, int | np.integer) and not isinstance(max_sweeps, bool)
+    if max_sweeps is not None and not (is_whole and 1 <= max_sweeps <= CONVERGENCE_CAP):
+        raise ParameterError(
+            f"max_sweeps is {shown(max_sweeps)}, but must be a whole number from 1 to {CONVERGENCE_CAP}, or None to "
+            "run to convergence."
+        )
+
+
+def check_corrections(corrections: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Check the names of errata to correct; return them without duplicates, in order."""
+    choices = f"a list of some of {', '.join(repr(name) for name in known)}, which docs/equations.md explains"
+    if isinstance(corrections, str) or not isinstance(corrections, Iterable):
+        raise ParameterError(f"corrections is {shown(corrections)}, but must be {choices}.")
+    given = list(corrections)
+    for name in given:
+        if not isinstance(name, str) or name not in known:
+            raise ParameterError(f"corrections contains {shown(name)}, but must be {choices}.")
+    return tuple(name for name in known if name in given)
+
+
+@lru_cache(maxsize=8)
+def _with_gradient(layout: Layout) -> Layout:
+    """Return the layout of a row that also has the gradients of ADA-BYPASS: equations (M.14)-(M.16)."""
+    return Layout((*layout.fields, *vectors("var_gradient")))

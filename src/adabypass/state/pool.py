@@ -10,14 +10,27 @@ import numpy as np
 from adabypass.distributions.component import UNBOUNDED
 from adabypass.distributions.mixture import Mixture
 from adabypass.errors import StateError
+from adabypass.numerics.noise import Family
 from adabypass.state import structures as design
 from adabypass.state.bank import AutoBypassSpec
+from adabypass.state.bank_design import NOISE_MODELS
 from adabypass.state.layout import LINE
 from adabypass.state.past import Design
 from adabypass.state.series import Missing, SeriesSpec
 from adabypass.state.structure_forecasts import pooled, read_records, structure_mixture
 from adabypass.state.structure_row import StructureSpec
 from adabypass.validation import Floats
+
+
+class RegressionSpec(AutoBypassSpec):
+    """AutoBypass beside the structures, which know normal noise and logs already: three noise models, of y itself."""
+
+    noise_models = tuple(
+        each for each in NOISE_MODELS if each.family in (Family.FLEXIBLE, Family.MODERATE, Family.HEAVY)
+    )
+
+
+REGRESSION = RegressionSpec(transform="none")
 
 
 class PoolState(NamedTuple):
@@ -64,8 +77,7 @@ class PoolSpec:
         """AutoBypass on each set of lags; missing exogenous values come filled."""
         every = design.regression_lags(self.periods)
         return tuple(
-            SeriesSpec(AutoBypassSpec(), Design(lags), is_judged=False, max_unknown=design.MAX_UNKNOWN)
-            for lags in every
+            SeriesSpec(REGRESSION, Design(lags), is_judged=False, max_unknown=design.MAX_UNKNOWN) for lags in every
         )
 
     @property

@@ -38,7 +38,7 @@ MIN_GAIN = 3.0
 MAX_DEVIATION = 6.0
 """A value counts for no more than this many median absolute deviations: an outlier must not hide a season."""
 MIN_NULL_SHARE, MIN_SHARE = 1e-6, 1e-8
-"""Least shares of the variance that the autoregression and the season leave: both may fit without error."""
+"""Minimum fractions of the variance that the autoregression and the season leave unexplained: both may fit exactly."""
 
 HEAD = ("n_seen", "n_steps", "period", "evidence", "found_at")
 LAYOUT = Layout(

@@ -7,15 +7,21 @@ What a model learns is in its row (`state/layout.py`), which the spec initialise
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Self
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from adabypass.distributions.predictive import Normal, Predictive
 from adabypass.distributions.record import RecordLayout, get_record_layout
+from adabypass.errors import ParameterError
 from adabypass.numerics.limits import MAX_COUNT
 from adabypass.numerics.noise import Family
-from adabypass.state.covariance import MAX_FULL_FEATURES, Covariance, check_covariance, diagonal_layout
-from adabypass.state.layout import Layout, check_count
-from adabypass.validation import Floats
+from adabypass.state.layout import Field, Layout, check_count, vectors
+from adabypass.validation import Floats, shown
+
+Covariance = Literal["auto", "full", "diagonal"]
+
+MAX_FULL_FEATURES = 2000
+"""Maximum number of features with which covariance="auto" means a full one: such a row takes 16 MB."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +118,10 @@ class Spec(ABC):
     def n_record(self) -> int:
         """Size of the record of a forecast, without its mean and variance."""
         return self.record_layout.size if self.record_layout is not None else 0
+
+    def record_size(self, row: Floats, n_features: int, y: Floats) -> int:
+        """Return the size of the records of forecasts that a run over `y` keeps, once the row is this one."""
+        return self.n_record
 
     def predictive(self, mean: Any, var: Any, record: Floats | None = None) -> Predictive:
         """Return the forecast, or the forecasts, from the numbers that the kernel computed.
@@ -210,3 +220,15 @@ class GaussianSpec(Spec):
             dims = self.dims(n_features + more)
             self.layout.view(wide, "var", **dims)[n_features:] -= self.layout.view(wide, "common_var", **dims)
         return wide
+
+
+def check_covariance(value: object) -> None:
+    """Validate the argument `covariance`."""
+    if not isinstance(value, str) or value not in get_args(Covariance):
+        raise ParameterError(f"covariance is {shown(value)}, but must be 'auto', 'full' or 'diagonal'.")
+
+
+@lru_cache(maxsize=8)
+def diagonal_layout(fields: tuple[Field, ...]) -> Layout:
+    """Return the layout of a row with these fields and a diagonal covariance."""
+    return Layout((*fields, *vectors("var"), Field("common_var", lambda **_: (1,))))

@@ -23,7 +23,8 @@ LAYOUT = Layout(
         *vectors("evidence", "square_sum", "dof", size="n_structures"),
         *vectors("horizon_count", "horizon_dof", size="n_horizons"),
         *vectors("horizon_evidence", "horizon_square_sum", size="n_judged"),
-        *vectors("pending_mean", "pending_var", "pending_scale_var", size="n_judged"),
+        *vectors("pending_mean", size="n_judged"),
+        *vectors("pending_var", size="n_pending_vars"),
         *vectors("mean", size="n_means"),
         *vectors("cov", size="n_covs"),
     )
@@ -37,8 +38,9 @@ highest observation, and the log of the lowest that is above 0 (1e300 before the
 with their exogenous values; past values in units, newest first; of each structure its discounted evidence, sum of
 squares and degrees of freedom. Of each horizon the forecasts that were judged and the degrees of freedom, both
 discounted; of each horizon and structure the evidence and the sum of squares, and the forecast that is still to be
-judged: mean and variance (0 if there is none), and the squared scale then. Of each structure the mean of its state, and
-the lower triangle of the covariance, which structures without lags have in common with those of the log.
+judged: its mean, and its variance over the squared scale of the noise, 0 if there is none. Of each structure the mean
+of its state, and the lower triangle of the covariance. Structures without lags have that variance and covariance in
+common with those of the log.
 """
 
 SETTINGS = (
@@ -109,6 +111,12 @@ class StructureSpec:
             end += triangle(int(self.sizes[k])) if owner == k else 0
         return starts, end
 
+    @cached_property
+    def pending_places(self) -> Integers:
+        """Index of each structure's variance in `pending_var`, among those of its horizon."""
+        owners = self.cov_owners
+        return np.searchsorted(np.unique(owners), owners).astype(np.intp)
+
     @property
     def cov_starts(self) -> Integers:
         """Where the covariance of each structure begins in the field `cov`."""
@@ -140,6 +148,7 @@ class StructureSpec:
             "n_structures": len(self.structures),
             "n_horizons": len(self.horizons),
             "n_judged": len(self.horizons) * len(self.structures),
+            "n_pending_vars": len(self.horizons) * len(np.unique(self.cov_owners)),
             "n_means": int(self.sizes.sum()),
             "n_covs": int(self._covs[1]),
         }
@@ -220,6 +229,6 @@ class StructureSpec:
             raise StateError("the row's units are not above 0.")
         if not (self.view(row, "dof") >= 0.0).all():
             raise StateError("the row has degrees of freedom below 0.")
-        for name in ("horizon_count", "horizon_dof", "horizon_square_sum", "pending_var", "pending_scale_var"):
+        for name in ("horizon_count", "horizon_dof", "horizon_square_sum", "pending_var"):
             if not (self.view(row, name) >= 0.0).all():
                 raise StateError(f"the row has a {name} below 0.")

@@ -40,8 +40,9 @@ EVIDENCE_DISCOUNT = 0.994
 """Each log score is multiplied by the first; the sum of those before by the second."""
 POOL_DISCOUNT = 0.99
 """By this where the structures together are weighed against AutoBypass models."""
-HORIZONS = (2, 4, 8, 16, 32)
-"""Steps ahead at which forecasts are judged as well; a new forecast is made when the one before has been judged."""
+HORIZONS = (4, 16)
+"""Steps ahead at which forecasts are judged as well: powers of the first one. A new forecast is made when the one
+before has been judged."""
 HORIZON_PRIOR_DOF = 10.0
 """Weight of the scale one step ahead in that at a horizon, in squared errors seen at the horizon."""
 HORIZON_PRIOR_COUNT = 100.0
@@ -58,8 +59,9 @@ SEASON_FROM = 1.5
 """Number of periods after which a season has a share in the forecast."""
 LAGS_FROM = 5
 """Observations beyond its longest lag after which a regression has a share in the forecast."""
-REGRESSION_LAGS = ((1,), (1, 2), (1, 2, 3, 4, 5, 6))
-"""Lags of the AutoBypass models in the forecast one step ahead; with a season there is one more."""
+REGRESSION_LAGS = ((1,), (1, 2, 3, 4, 5, 6))
+"""Lags of the AutoBypass models in the forecast one step ahead; with a season, seasonal lags take the place of the
+second."""
 REGRESSION_FROM = 5
 """Observations for each of its weights after which such a model has a share in the forecast."""
 MAX_UNKNOWN = 32
@@ -178,6 +180,11 @@ def _seasons(periods: tuple[float, ...]) -> list[str]:
     return [kind for kind in ("none", "full", "smooth", "short") if kind in kinds.values()]
 
 
+def _slopes(season: str) -> tuple[str, ...]:
+    """Return the slopes that structures with a season have."""
+    return {"full": ("none", "steady"), "smooth": ("none",)}.get(season, ("none", "steady", "damped"))
+
+
 def _seasonal_lags(periods: tuple[float, ...]) -> list[int]:
     """Return the periods that a lag can have."""
     return [int(period) for period in sorted(periods) if period == int(period) and period < MAX_LAG]
@@ -185,8 +192,9 @@ def _seasonal_lags(periods: tuple[float, ...]) -> list[int]:
 
 def regression_lags(periods: tuple[float, ...]) -> tuple[tuple[int, ...], ...]:
     """Return the lags of each AutoBypass model of a series with these periods."""
-    seasonal = [(1, 2, s, s + 1) for s in _seasonal_lags(periods)[:1] if s > 2]
-    return (*REGRESSION_LAGS, *seasonal)
+    shortest, longer = REGRESSION_LAGS
+    s = next(iter(_seasonal_lags(periods)), 0)
+    return (shortest, (1, 2, s, s + 1) if s > 2 else longer)
 
 
 def _lag_sets(periods: tuple[float, ...]) -> list[Structure]:
@@ -215,8 +223,8 @@ def structures(periods: tuple[float, ...]) -> tuple[Structure, ...]:
     plain = [
         Structure(False, gain, slope, season)
         for gain in LEVEL_GAINS
-        for slope in ("none", "steady", "damped")
         for season in _seasons(periods)
+        for slope in _slopes(season)
     ]
     plain += _lag_sets(periods)
     return (*plain, *(each._replace(is_log=True) for each in plain))

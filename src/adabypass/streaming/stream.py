@@ -123,7 +123,7 @@ class Stream:
         By default as many as this process has processors.
     on_replay : function, optional
         Called with the answer to each row that was learned since the last checkpoint, when these are learned again
-        after a crash: some of these answers may not have arrived.
+        after a crash, or after an error within the `with` block: some of these answers may not have arrived.
 
     Examples
     --------
@@ -273,8 +273,11 @@ class Stream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:  # answers may not have arrived: without a checkpoint, they are made again
+            self._abandon()
 
     def __len__(self) -> int:
         return self._learner.series.n_series

@@ -20,7 +20,7 @@ static inline vec noise_var(const Bank* bank, ptrdiff_t k)
     return select(shaped, shaped_var, var);
 }
 
-/* The least noise scale that the newest observation lets through, whose last digits are rounded: equation (H.43). */
+/* Minimum noise scale that the newest observation supports, as its last digits are rounded: equation (H.43). */
 static inline double min_scale(const Bank* bank)
 {
     return bank->limits->resolution * fabs(bank->row[LAST_Y]) / bank->row[Y_SCALE];
@@ -87,7 +87,7 @@ typedef struct {
     double rounded;         /* so narrow a noise shows the rounding of y */
     double min_log_scale;       /* of the noise's scale: (H.43) */
     double slope_rate;      /* of the mean squares of slopes */
-    double slow_rate;       /* least rate of the noise's scale */
+    double slow_rate;       /* minimum learning rate of the noise scale */
     bool repeats;           /* whether its value has been repeated for long */
 } Observation;
 
@@ -113,7 +113,7 @@ static inline vec normalised(vec slope, double* mean_square, double rate)
     return slope / root(square + 1e-12);
 }
 
-/* Move what was learned along the evidence's slope by it, of which there is so much information: (H.24). */
+/* Move a learned quantity along the slope of the log evidence, whose information is `information`: (H.24). */
 static inline void learn(
     const Bank* bank, double* value, double* prec, vec slope, vec information, double low, double high)
 {

@@ -246,7 +246,7 @@ static void move_level(Bank* bank, double y)
     *var = *var > least ? *var : least;
 }
 
-/* If observations keep being out of all proportion, widen every filter's noise to what is seen: equation (H.47). */
+/* If outliers persist, widen the noise of every filter to the observed errors: equation (H.47). */
 static void widen_after_shocks(Bank* bank, double y)
 {
     const double* constants = bank->constants;

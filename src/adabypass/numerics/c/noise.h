@@ -8,8 +8,8 @@
 #include "functions.h"
 #include "simd_table.h"
 
-/* `Evidence`, for as many observations as a vector holds. The density of y is mass exp(log_unit)/σ: most of those who
-   ask for many of them want no logarithm. */
+/* `Evidence` for one vector of observations. The density of y is mass exp(log_unit)/σ, in two factors since most callers
+   need no logarithm. */
 typedef struct {
     vec mass, log_unit;
     vec shift;              /* posterior less prior mean of η */

@@ -21,7 +21,7 @@ static Projection project(
 }
 
 /* Add `drift_var` to a covariance's diagonal, then room for the rounding of P - Px (Px)' / D, where one operation rounds
-   by `rounding`; return the least D that it lets through: equation (C.31). */
+   by `rounding`; return the minimum D that it allows: equation (C.31). */
 INLINE double widen(ptrdiff_t n, double drift_var, double rounding, double D, const double* x, double* diagonal)
 {
     ptrdiff_t whole = n / LANES * LANES;

@@ -1,4 +1,4 @@
-"""Drift rates judged many steps ahead: the kernel against its reference, and what it is for."""
+"""Drift rates judged many steps ahead: the kernel of a series against its reference, and what it is for."""
 
 from typing import Any
 

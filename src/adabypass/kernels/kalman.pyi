@@ -1,3 +1,0 @@
-from adabypass.kernels.step import Kernel
-
-KERNEL: Kernel
