@@ -87,6 +87,7 @@ docs: setup  ## Draw the documentation's pictures anew and build the reference o
 	@$(BIN)/adabypass reproduce wind --horizon 36 --out docs/images/wind.png
 	@$(BIN)/adabypass reproduce pairs --out docs/images/pairs.png
 	@$(BIN)/python tools/draw_kafka.py
+	@$(BIN)/python tools/draw_metric_stream.py
 	@$(BIN)/pdoc --docformat numpy --output-directory build/docs adabypass
 	@echo "The reference is in build/docs/index.html"
 

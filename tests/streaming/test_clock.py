@@ -1,7 +1,7 @@
 """Times that are believed, gaps whose steps pass, and rows that are sorted in."""
 
-import itertools
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -99,19 +99,43 @@ def test_a_clock_that_is_wrong_and_changing_is_never_believed() -> None:
     assert all(guard.refusal(10**6 * i, None) for i in range(1, 50))
 
 
-@given(st.lists(st.integers(0, 60), max_size=60), st.integers(1, 30))
-def test_rows_are_released_in_order_each_once_when_they_are_a_span_old(times: list[int], span: int) -> None:
-    window: ReorderWindow[tuple[int, int]] = ReorderWindow(Span(str(span), "--reorder-window"))
-    released: list[tuple[int, int]] = []
-    for i, time in enumerate(times):
-        window.hold(time, (time, i))
-        now = window.release()
-        assert all(max(times[: i + 1]) - each[0] >= span for each in now)
-        assert now == sorted(now)
+ARRIVALS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 60)), max_size=60)
+Seen = tuple[str, int, int]
+
+
+@given(ARRIVALS, st.integers(1, 30))
+def test_rows_are_released_once_each_and_those_of_a_series_in_order_unless_they_are_a_span_late(
+    arrivals: list[tuple[str, int]], span: int
+) -> None:
+    window: ReorderWindow[Seen] = ReorderWindow(Span(str(span), "--reorder-window"))
+    released: list[Seen] = []
+    for i, (key, time) in enumerate(arrivals):
+        now = window.take(key, time, (key, time, i))
+        newest = [max(t for _, t in arrivals[: j + 1]) for j in range(i + 1)]
+        for other, then, _ in now:  # its series is a span ahead of it, or the stream of a row that is not earlier
+            later = [j for j, (k, t) in enumerate(arrivals[: i + 1]) if k == other and t >= then]
+            ahead = max(arrivals[j][1] for j in later) - then
+            assert ahead >= span or any(newest[i] - newest[j] >= span for j in later)
         released += now
         assert len(released) + len(window) == i + 1
-    late = sum(a[0] > b[0] for a, b in itertools.pairwise(released))
-    assert late <= sum(max(times[: i + 1]) - time > span for i, time in enumerate(times))
+        assert sorted(window.held() + released, key=lambda row: row[2]) == [
+            (*row, j) for j, row in enumerate(arrivals[: i + 1])
+        ]
     released += window.release_all()
-    assert sorted(i for _, i in released) == list(range(len(times)))
+    assert sorted(at for _, _, at in released) == list(range(len(arrivals)))
+    for key in "abc":
+        mine = [row for row in released if row[0] == key]
+        for before, after in pairwise(mine):
+            if after[1] < before[1]:  # it came when its place in the order was gone
+                assert after[2] > before[2]
+                assert max(t for _, t in arrivals[: after[2] + 1]) - after[1] >= span
     assert len(window) == 0
+
+
+def test_a_series_that_has_ended_keeps_nothing_back_and_one_that_comes_later_is_sorted() -> None:
+    window: ReorderWindow[str] = ReorderWindow(Span("10", "--reorder-window"))
+    assert window.take("ended", 5, "ended 5") == []
+    assert [window.take("a", time, f"a {time}") for time in range(5, 15)] == [[]] * 10
+    assert window.take("a", 15, "a 15") == ["a 5", "ended 5"]
+    found = [row for time in (3, 1, 2, 13) for row in window.take("later", time, f"later {time}")]
+    assert found == ["later 1", "later 2", "later 3"]

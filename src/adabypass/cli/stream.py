@@ -133,8 +133,8 @@ class StreamOptions(NamedTuple):
     ),
     click.option(
         "--reorder-window", metavar="SPAN",
-        help="Hold rows back until the newest time is this far ahead of theirs, and learn them in order of time: rows "
-        "that come a little late are sorted in. Answers come as much later.",
+        help="Hold rows back until their series, or the stream since they came, is this far ahead, and learn them in "
+        "order of time: rows that come a little late are sorted in. Answers come as much later.",
     ),
 )  # fmt: skip
 @grouped("stream", "Model", options.model_option, options.lag_options, options.period_option, options.support_option)

@@ -146,7 +146,6 @@ class StreamRunner:
             return
         rows, add = self._intake.rows.copy(), self._sink.add
         self._intake.rows.clear()
-        self._counts.new += len(rows)
         positions = None if self._kafka is None else self._kafka.position(self._intake)
         answers = self.stream._learn_rows(rows, positions)
         self._newest += [row.number for row in rows]

@@ -1,5 +1,6 @@
 """The rules of time of a stream: which times are believed, how long rows are held back, how many steps a gap has."""
 
+from collections import deque
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -146,7 +147,9 @@ Held = TypeVar("Held")
 class ReorderWindow(Generic[Held]):
     """Rows that are held back until those that come a little late are sorted in.
 
-    A row is released, in order of time, when the newest time of the stream is a span ahead of it.
+    A row is released, after all earlier ones of its series, when its series is a span ahead of it, or when the newest
+    time of the stream has gone on by a span since it came: a series that has ended keeps nothing back, and one that
+    comes later than all others is sorted as well.
 
     Parameters
     ----------
@@ -161,31 +164,48 @@ class ReorderWindow(Generic[Held]):
     def __init__(self, span: Span) -> None:
         self._span = span
         self.newest: Any = None
-        self._n_seen = 0
-        self._heap: list[tuple[Any, int, Held]] = []
+        self._n_seen = self._n_held = 0
+        self._series: dict[str, list[tuple[Any, int, Held]]] = {}
+        self._newest: dict[str, Any] = {}
+        self._arrived: deque[tuple[Any, str, Any]] = deque()
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return self._n_held
 
-    def hold(self, time: Time, row: Held) -> None:
-        """Take a row; of two of one time the first stays the first."""
-        if self.newest is None or time > self.newest:
-            self.newest = time
+    def take(self, key: str, time: Time, row: Held) -> list[Held]:
+        """Take a row of a series; return the rows that need wait no longer, those of a series in order of time."""
+        self.newest = time if self.newest is None else max(self.newest, time)
+        self._newest[key] = max(time, self._newest.get(key, time))
         self._n_seen += 1
-        heappush(self._heap, (time, self._n_seen, row))
+        self._n_held += 1
+        heappush(self._series.setdefault(key, []), (time, self._n_seen, row))
+        self._arrived.append((self.newest, key, time))
+        span, released = self._span.of(time), self._release(key, self._span.of(time), None)
+        while self.newest - self._arrived[0][0] >= span or self._n_held > MAX_HELD:
+            _, key, last = self._arrived.popleft()
+            released += self._release(key, span, last)
+        return released
 
-    def release(self) -> list[Held]:
-        """Return the rows that need wait no longer, in order of time."""
-        released, heap = [], self._heap
-        span = self._span.of(self.newest)
-        while heap and (self.newest - heap[0][0] >= span or len(heap) > MAX_HELD):
+    def _release(self, key: str, span: Any, last: Any) -> list[Held]:
+        """Return the rows of a series up to a time; if that is None, those that are a span before its newest."""
+        heap, newest, released = self._series.get(key, []), self._newest.get(key), []
+        while heap and (newest - heap[0][0] >= span if last is None else heap[0][0] <= last):
             released.append(heappop(heap)[2])
+        self._n_held -= len(released)
+        if not heap:
+            self._series.pop(key, None)
+            self._newest.pop(key, None)
         return released
 
     def release_all(self) -> list[Held]:
         """Return all rows, in order of time."""
-        return [heappop(self._heap)[2] for _ in range(len(self._heap))]
+        every = sorted(each for heap in self._series.values() for each in heap)
+        self._series.clear()
+        self._newest.clear()
+        self._arrived.clear()
+        self._n_held = 0
+        return [each[2] for each in every]
 
     def held(self) -> list[Held]:
         """Return the rows that wait, in no order."""
-        return [each[2] for each in self._heap]
+        return [each[2] for heap in self._series.values() for each in heap]

@@ -60,7 +60,7 @@ class Counts:
 
     def __init__(self) -> None:
         self.new = 0
-        """Rows that were learned."""
+        """Rows that were new, and are learned."""
         self.steps = 0
         """Steps of gaps that passed without a row."""
         self.late = 0
@@ -146,8 +146,7 @@ class Intake:
         if self._rules.window is None:
             self._accept(self._source.number, found)
         elif found[2] is not None:
-            self._rules.window.hold(found[2], (self._source.number, found))
-            self._accept_all(self._rules.window.release())
+            self._accept_all(self._rules.window.take(found[0][0][0], found[2], (self._source.number, found)))
 
     def release_all(self) -> None:
         """Add the rows that are still held back."""
@@ -172,6 +171,7 @@ class Intake:
         if time is None:
             for key, y in values:
                 self.rows.append(Row(number, key, "", y, exog))
+            self._counts.new += len(values)
             return
         text = as_json(cell)
         for key, y in values:
@@ -187,6 +187,7 @@ class Intake:
                 continue
             series.time, series.cell = time, text
             self.rows.append(Row(number, key, text, y, exog))
+            self._counts.new += 1
 
     def _is_later(self, series: SeriesTime, time: Any, number: int, cell: Any) -> bool:
         """Return whether a row is later than the newest of its series, or was learned before; refuse any other."""
