@@ -87,6 +87,7 @@ docs: setup  ## Draw the documentation's pictures anew and build the reference o
 	@$(BIN)/adabypass reproduce wind --horizon 36 --out docs/images/wind.png
 	@$(BIN)/adabypass reproduce pairs --out docs/images/pairs.png
 	@$(BIN)/python tools/draw_kafka.py
+	@$(BIN)/python tools/draw_metric_stream.py
 	@$(BIN)/pdoc --docformat numpy --output-directory build/docs adabypass
 	@echo "The reference is in build/docs/index.html"
 
@@ -119,7 +120,7 @@ fuzz-sanitized: build/sanitize-site  ## Run fuzz-api, and 10,000 cases of fuzz, 
 fuzz-api: setup  ## Call the public interface at random with hostile arguments: ARGS="--calls 100000 --threads 8 --seed 1"
 	@$(BIN)/python tools/fuzz_api.py $(ARGS)
 
-fuzz: setup  ## Load 100,000 mutated snapshots and journals: ARGS="--cases 100000 --seed 1"
+fuzz: setup  ## Load 100,000 mutated snapshots and stores: ARGS="--cases 100000 --seed 1"
 	@$(BIN)/python tools/fuzz_state.py $(ARGS)
 
 test-crash: setup  ## Kill `adabypass stream` 500 times, fail its writes, fill its disk: no answered row may be lost

@@ -1,20 +1,23 @@
-"""Load mutated snapshots and journals: each must load correctly or be refused with an error of ours.
+"""Load mutated snapshots and stores: each must load correctly or be refused with an error of ours.
 
     .venv/bin/python tools/fuzz_state.py --cases 100000 --seed 1
 
 A mutation is either of bytes (flipped bits, cuts, blocks moved), which the checksum must find, or of content (absurd
 sizes, wrong types, deep JSON, numbers of the row), signed again with a checksum that fits: then what is loaded must be
-harmless, and is asked to forecast. Memory and time of each case are limited.
+harmless, and is asked to forecast. Stores are mutated as a killed stream leaves them, their log and their count too.
+Memory and time of each case are limited.
 """
 
 import argparse
 import random
 import resource
+import shutil
 import signal
 import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +27,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.storage.cases import WITH_EXOG
 from tests.storage.golden import trained
-from tools.fuzz.mutations import mutated_bytes, mutated_journal, mutated_snapshot
+from tools.fuzz.mutations import mutate_store, mutated_bytes, mutated_snapshot
 
-from adabypass import Forecaster, from_bytes
-from adabypass.cli.stream_answers import Answerer
-from adabypass.cli.stream_input import parse_time
-from adabypass.cli.stream_output import AnswerFormat, encode_json
+from adabypass import Forecaster, Stream, from_bytes
 from adabypass.errors import AdabypassError
 from adabypass.regressors import Regressor
-from adabypass.snapshots import container
-from adabypass.storage import folder, journal
-from adabypass.storage.series import StreamPanel
-from adabypass.storage.stream import DurableStream
+from adabypass.streaming import folder
+from adabypass.streaming.view import read_panel
 
 MAX_SECONDS = 20
 """Seconds after which a case hangs."""
@@ -62,27 +60,24 @@ class Fuzzer:
         self.path = path
         self.models = {name: (model.to_bytes(), model) for name, model in trained().items()}
         self.counts: Counter[str] = Counter()
-        self.state = path / "state"
-        saved = self._open()
-        rng = np.random.default_rng(0)
-        for number, y in enumerate(rng.normal(size=N_ROWS).tolist(), 1):
-            if number == N_ROWS // 2:
-                saved.save()
-            self._learn(saved, number, f'"{"ab"[number % 2]}"', y)
-        saved.commit()
-        saved.close()
-        self.snapshot = (self.state / folder.SNAPSHOT).read_bytes()
-        self.journal_name = next(self.state.glob("journal-*")).name
-        self.journal = (self.state / self.journal_name).read_bytes()
-        self.records = self._records()
+        self.state, self.whole = path / "state", path / "whole"
+        work = path / "work"
+        with self._open(work) as stream:
+            for at, y in enumerate(np.random.default_rng(0).normal(size=N_ROWS).tolist()):
+                stream.learn({"k": "ab"[at % 2], "y": y})
+                if at == N_ROWS // 2:
+                    stream.checkpoint()
+                if at == N_ROWS - 1:
+                    shutil.copytree(work, self.whole)
+                    (self.whole / folder.SHARED).unlink()
+            self.expected = self._learn_more(stream)
 
     def case(self, number: int, seed: int) -> None:
         """Run one case."""
         chance = random.Random(f"{seed} {number}")
         kind = chance.choices(
-            ["bytes of a model", "content of a model", "bytes of a journal", "content of a journal",
-             "bytes of a stream", "content of a stream"],
-            [30, 40, 15, 5, 5, 5],
+            ["bytes of a model", "content of a model", "bytes of a store", "content of a store"],
+            [30, 40, 15, 15],
         )[0]  # fmt: skip
         what, _, of = kind.partition(" of a ")
         outcome = getattr(self, f"_{of}")(chance, what == "bytes")
@@ -108,61 +103,33 @@ class Fuzzer:
                 return "loaded, then refused to go on"
         return "loaded"
 
-    def _journal(self, chance: random.Random, only_bytes: bool) -> str:
-        mutated = mutated_bytes(self.journal, chance) if only_bytes else mutated_journal(self.journal, chance)
-        path = self.path / "journal"
-        path.write_bytes(mutated)
-        number, checksum = folder.place_of(container.from_bytes(self.snapshot))
-        if not only_bytes:
-            return self._resume(self.snapshot, mutated)
+    def _store(self, chance: random.Random, only_bytes: bool) -> str:
+        shutil.rmtree(self.state, ignore_errors=True)
+        shutil.copytree(self.whole, self.state)
+        if only_bytes:
+            place = self.state / chance.choice([folder.DATABASE, folder.LOG, folder.LOG, folder.COMMITS])
+            place.write_bytes(mutated_bytes(place.read_bytes(), chance))
+        else:
+            mutate_store(self.state / folder.DATABASE, chance)
+        with suppress(AdabypassError, OSError):
+            read_panel(self.state)
         try:
-            found = journal.read(path, number, checksum)
-        except AdabypassError:
+            with self._open(self.state) as stream:
+                n_learned = stream.n_learned
+                found = self._learn_more(stream)
+        except (AdabypassError, OSError):
             return "refused"
-        records = [record for record, _ in found.records()]
-        if repr(records) != repr(self.records[: found.n_records]) or len(records) != found.n_records:
-            raise WrongError("a journal was read that never was")
-        return "read in part" if found.n_torn else "read"
-
-    def _stream(self, chance: random.Random, only_bytes: bool) -> str:
-        data = mutated_bytes(self.snapshot, chance) if only_bytes else mutated_snapshot(self.snapshot, chance)
-        outcome = self._resume(data, self.journal)
-        if only_bytes and outcome != "refused" and data != self.snapshot:
-            raise WrongError("a stream's snapshot that was changed was loaded")
-        return outcome
-
-    def _resume(self, snapshot: bytes, records: bytes) -> str:
-        for each in self.state.iterdir():
-            each.unlink()
-        (self.state / folder.SNAPSHOT).write_bytes(snapshot)
-        (self.state / self.journal_name).write_bytes(records)
-        try:
-            saved = self._open()
-        except AdabypassError:
-            return "refused"
-        try:
-            for key in list(saved.series.known)[:3] or ['"c"']:
-                for number, y in enumerate(NUMBERS, saved.row + 1):
-                    self._learn(saved, number, key, y)
-        finally:
-            saved.close()
+        if only_bytes and (n_learned != N_ROWS or found != self.expected):
+            raise WrongError("a store that was changed was loaded as it never was")
         return "resumed"
 
-    def _open(self) -> DurableStream:
-        series = StreamPanel(Forecaster(lags=2), 0, false_alarms=0.001)
-        wanted = AnswerFormat(("mean", "interval", "change"), 0.9, (), 0.001, "k", None)
-        answerer = Answerer(wanted, series, encode_json(wanted))
-        columns = {"target": "y", "id": "k", "time": None}
-        return DurableStream(self.state, series, columns, answerer.answer, parse_time, always=False)
+    def _open(self, path: Path) -> Stream:
+        return Stream(path, Forecaster(lags=2), key="k", fields=["mean", "interval", "change"])
 
-    def _learn(self, saved: DurableStream, number: int, key: str, y: float) -> None:
-        if key not in saved.series.known:
-            saved.series.add(key)
-        saved.learn([(number, key, "", y, None)])
-
-    def _records(self) -> list[journal.Record]:
-        number, checksum = folder.place_of(container.from_bytes(self.snapshot))
-        return [record for record, _ in journal.read(self.state / self.journal_name, number, checksum).records()]
+    def _learn_more(self, stream: Stream) -> str:
+        """Learn rows of every series; return the answers."""
+        given = [{"k": key, "y": y} for key in "abc" for y in NUMBERS]
+        return repr([answer.to_dict() for answer in stream.learn(given)])
 
 
 def out_of_time(number: int, frame: object) -> None:

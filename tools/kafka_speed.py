@@ -13,7 +13,6 @@ import tempfile
 from pathlib import Path
 from statistics import median
 from time import process_time
-from typing import Any
 
 import numpy as np
 
@@ -21,54 +20,43 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.kafka.cluster import Cluster
 
 NEVER = "1000000000"
-"""Rows between two snapshots: there is but the one at the end."""
+"""Rows between two checkpoints: there is but the one at the end."""
 WINDOW = 2_000
 """Rows over which time is taken, at least."""
 
 
 def child(report: str, n_first: int, options: list[str]) -> None:
-    """Run the command in this process; report the time of each window after the first rows, and of each snapshot."""
+    """Run the command in this process; report the time of each window after the first rows, and of each checkpoint."""
     from adabypass.cli import commands  # noqa: PLC0415  (not needed by the process that starts this one)
-    from adabypass.cli.stream_loop import StreamRunner  # noqa: PLC0415
+    from adabypass.cli.stream_run import StreamRunner  # noqa: PLC0415
+    from adabypass.streaming.stream import Stream  # noqa: PLC0415
 
     windows: list[float] = []
-    snapshots: list[float] = []
-    flush, save, open_sink = StreamRunner._flush, StreamRunner._save, StreamRunner._open_sink
-    n_rows, begun = 0, (0, 0.0)
-
-    def counting(self: StreamRunner, *arguments: Any) -> Any:
-        sink, answers = open_sink(self, *arguments)
-        add = sink.add
-
-        def counted(answer: Any, row: int, key: str) -> None:
-            nonlocal n_rows
-            n_rows += 1
-            add(answer, row, key)
-
-        sink.add = counted  # type: ignore[method-assign]
-        return sink, answers
+    checkpoints: list[float] = []
+    flush, checkpoint = StreamRunner._flush, Stream._checkpoint
+    begun = (0, 0.0)
 
     def timed_flush(self: StreamRunner) -> None:
         nonlocal begun
-        n_snapshots = len(snapshots)
+        n_checkpoints = len(checkpoints)
         flush(self)
-        now = process_time()
-        if len(snapshots) > n_snapshots:
+        now, n_rows = process_time(), self._counts.new
+        if len(checkpoints) > n_checkpoints:
             begun = n_rows, now
         elif n_rows - begun[0] >= WINDOW:
             if begun[0] >= n_first:
                 windows.append((now - begun[1]) / (n_rows - begun[0]))
             begun = n_rows, now
 
-    def timed_save(self: StreamRunner, state: Any) -> None:
+    def timed_checkpoint(self: Stream) -> None:
         start = process_time()
-        save(self, state)
-        snapshots.append(process_time() - start)
+        checkpoint(self)
+        checkpoints.append(process_time() - start)
 
-    for name, function in (("_open_sink", counting), ("_flush", timed_flush), ("_save", timed_save)):
-        setattr(StreamRunner, name, function)
+    setattr(StreamRunner, "_flush", timed_flush)  # noqa: B010  (mypy lets no method be replaced)
+    setattr(Stream, "_checkpoint", timed_checkpoint)  # noqa: B010
     commands(["stream", *options], standalone_mode=False)
-    Path(report).write_text(json.dumps([windows, snapshots]))
+    Path(report).write_text(json.dumps([windows, checkpoints]))
 
 
 def rows(n_rows: int, n_keys: int) -> list[tuple[int, str]]:
@@ -100,8 +88,8 @@ def measure(n_first: int, n_more: int, n_keys: int, model: str) -> None:
                     [sys.executable, __file__, "--child", report, str(n_first), *chosen],
                     stdin=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True,
                 )  # fmt: skip
-            windows, snapshots = json.loads(report.read_text())
-            saved = f", a snapshot {1e3 * min(snapshots):.0f} ms" if snapshots else ""
+            windows, checkpoints = json.loads(report.read_text())
+            saved = f", a checkpoint {1e3 * checkpoints[-1]:.0f} ms" if checkpoints else ""
             print(
                 f"{model:>5} {n_keys:>7} keys  {way:<24} {1e6 * median(windows):6.1f} µs a row, at best "
                 f"{1e6 * min(windows):.1f} (of {len(windows)}){saved}",

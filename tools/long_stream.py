@@ -22,9 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.checks.regressors import assert_sound
 
-from adabypass import Forecaster
-from adabypass.snapshots.container import Snapshot
-from adabypass.storage import folder
+from adabypass import Forecaster, Panel, load
+from adabypass.streaming.inspection import inspect
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -61,11 +60,11 @@ def send(to: IO[str], n: int) -> None:
     to.close()
 
 
-def check(snapshot: Snapshot) -> None:
+def check(panel: Panel, n: int) -> None:
     """Check the state after all rows, and compare its speed with that of a new one."""
-    forecaster = Forecaster._of(Forecaster(lags=1)._engine, snapshot.arrays["rows"][0].copy())
+    forecaster = panel[panel.ids[0]]
+    assert isinstance(forecaster, Forecaster)
     assert_sound(forecaster.model)
-    n = snapshot.header["n_learned"]
     print(f"the state is of row {n:,}: every number finite, covariance positive semi-definite; {forecaster!r}")
     y = (100.0 + np.random.default_rng(1).normal(size=COMPARED)).tolist()
     new = Forecaster(lags=1)
@@ -89,7 +88,8 @@ def main() -> None:
     arguments, rest = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "state"
-        command = [sys.executable, "-m", "adabypass", "stream", "--state", str(path), "--every", str(arguments.every)]
+        command = [sys.executable, "-m", "adabypass", "stream", "--lags", "1", "--every", str(arguments.every),
+                   "--state", str(path)]  # fmt: skip
         with subprocess.Popen(
             command + rest, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         ) as process:
@@ -98,10 +98,9 @@ def main() -> None:
             threading.Thread(target=send, args=(process.stdin, arguments.rows)).start()
             report(process.pid, process.stdout, arguments.rows, arguments.blocks)
         assert process.returncode == 0, process.returncode
-        found = folder.read(path)
-        assert found is not None
-        assert found.snapshot.header["n_learned"] == found.snapshot.header["row"] == arguments.rows
-        check(found.snapshot)
+        found = inspect(path)
+        assert found["n_learned"] == found["row"] == arguments.rows
+        check(load(path), arguments.rows)
 
 
 def report(pid: int, answers: IO[str], n: int, n_blocks: int) -> None:

@@ -31,7 +31,8 @@ from adabypass.results.changes import Change, ChangeMonitor
 from adabypass.results.explanation import Explanation
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Scores, Trace
-from adabypass.storage import from_bytes, load
+from adabypass.saved import from_bytes, load
+from adabypass.streaming.stream import Stream
 
 __all__ = [
     "AdaBypass",
@@ -57,6 +58,7 @@ __all__ = [
     "Scores",
     "SeasonalNaive",
     "SequentialKalman",
+    "Stream",
     "StudentT",
     "Target",
     "Trace",

@@ -59,6 +59,9 @@ class UnknownNameError(AdabypassError, LookupError):
 class TableError(AdabypassError, ValueError):
     """A file or data frame is not a valid table: ragged, empty, without column names, or of an unknown type."""
 
+    record: str = ""
+    """The text of the record that is wrong, where it is known."""
+
 
 class BadCellError(TableError):
     """A cell of a table has the wrong type for its column."""

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import pytest
 
 import adabypass
-from adabypass.cli import stream_kafka
+from adabypass.streaming.kafka import source
 from tests.kafka.cluster import Cluster
 
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    monkeypatch.setattr(stream_kafka, "ROWS_AT_ONCE", 40)
-    monkeypatch.setattr(stream_kafka, "SECONDS", 0.02)
+    monkeypatch.setattr(source, "ROWS_AT_ONCE", 40)
+    monkeypatch.setattr(source, "SECONDS", 0.02)
     with Cluster(rows=3, one=1, answers=2) as made:
         yield made
 

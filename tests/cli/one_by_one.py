@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from adabypass import Forecaster
-from adabypass.cli.stream_output import AnswerFormat
 from adabypass.results.changes import ChangeMonitor
+from adabypass.streaming.answers import AnswerFormat
 from adabypass.validation import Floats
 
 
@@ -79,13 +79,12 @@ class OneByOne:
         if key not in self.series:
             self.series[key] = Alone(*self._settings)
         passed = [] if wanted.time is None else [time]
-        passed += [] if wanted.key is None else [json.loads(key)]
+        passed += [json.loads(key)] if wanted.keys else []
         values = [*passed, *self.series[key].values(y, exog)]
         return json.dumps(dict(zip(wanted.header(), values, strict=True))) + "\n"
 
-    def bits(self) -> bytes:
-        """Return the bytes of what a snapshot holds of all series."""
-        every = self.series.values()
-        rows = b"".join(row_of(each.forecaster).tobytes() for each in every)
-        interval_starts = b"".join(each.interval_starts.tobytes() for each in every)
-        return rows + interval_starts + "".join(f"{key}\n" for key in self.series).encode()
+    def bits(self) -> dict[str, bytes]:
+        """Return the bytes of what a stream keeps of each series."""
+        return {
+            key: row_of(each.forecaster).tobytes() + each.interval_starts.tobytes() for key, each in self.series.items()
+        }

@@ -3,18 +3,15 @@
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adabypass import AdaBypass, Forecaster, load_dataset
+from adabypass import AdaBypass, Forecaster, Stream, load_dataset
 from adabypass.errors import StateError
-from adabypass.storage import folder, journal
 from tests.cli.in_process import run, stream
-from tests.cli.test_stream_state import MANY, PLAIN, done, killed_after, text
+from tests.cli.test_stream_state import MANY, done, killed_after, text
 
 
 @pytest.fixture
@@ -45,30 +42,31 @@ def test_programs_see_all_of_it(saved: Path) -> None:
     assert found["numbers_not_finite"] == 0
 
 
-def test_a_folder_of_a_stream_is_shown_with_its_journal(tmp_path: Path) -> None:
+def test_a_folder_of_a_stream_is_shown_with_its_newest_rows(tmp_path: Path) -> None:
     killed_after(tmp_path / "s", ["--id", "k", "--time", "t"], text(MANY, 0, 25), 10)
     shown = done(run("inspect", tmp_path / "s"))
-    assert re.search("^series +2$", shown, re.M)
-    assert re.search('^ids +"a", "b"$', shown, re.M)
-    assert "5 rows after the snapshot, up to row 25" in shown
-    assert re.search("^rows learned +25$", shown, re.M)
-    assert re.search("^last row of the input +25$", shown, re.M)
-    found = json.loads(done(run("inspect", tmp_path / "s", "--json")))
-    assert found["journal"] == {
-        "n_records": 5, "last_row": 25, "last_position": None, "last_time": '"24"', "torn_bytes": 0,
-    }  # fmt: skip
+    for label, value in (
+        ("series", "2"), ("ids", "a, b"), ("rows learned", "25"), ("last row of the input", "25"),
+        ("of these since the last checkpoint", "5"),
+    ):  # fmt: skip
+        assert re.search(f"^{label} +{value}$", shown, re.M), label
     before = sorted((each.name, each.read_bytes()) for each in (tmp_path / "s").iterdir())
     run("inspect", tmp_path / "s")
     assert sorted((each.name, each.read_bytes()) for each in (tmp_path / "s").iterdir()) == before
 
 
 def test_a_running_stream_can_be_looked_at(tmp_path: Path) -> None:
-    from adabypass.storage.folder import StateFolder  # noqa: PLC0415
+    with Stream(tmp_path / "s") as running:
+        running.learn([{"y": 1.0}, {"y": 2.0}])
+        assert re.search("^rows learned +2$", done(run("inspect", tmp_path / "s")), re.M)
 
-    done(stream("--state", tmp_path / "s", given="y\n1\n2\n"))
-    running = StateFolder(tmp_path / "s", always=False)
-    assert "rows learned" in done(run("inspect", tmp_path / "s"))
-    running.close()
+
+def test_one_series_of_several_columns_is_shown(tmp_path: Path) -> None:
+    given = "dc,host,y\n" + "eu,a,1\neu,b,5\n" * 30
+    done(stream("--id", "dc,host", "--lags", "1", "--state", tmp_path / "s", given=given))
+    shown = done(run("inspect", tmp_path / "s", "--id", "eu,b"))
+    assert re.search("^rows learned +30$", shown, re.M)
+    assert json.loads(done(run("inspect", tmp_path / "s", "--id", "eu,b", "--json")))["id"] == ["eu", "b"]
 
 
 @pytest.mark.parametrize("content", [b"", b"y\n1\n", b"PK\3\4"])
@@ -88,30 +86,11 @@ def test_a_damaged_file_and_an_empty_folder_are_refused(saved: Path, tmp_path: P
 
 @settings(max_examples=15, deadline=None)
 @given(n=st.integers(0, 60), every=st.sampled_from([1, 7, 1000]))
-def test_rows_learned_are_those_of_snapshot_and_journal(
+def test_rows_learned_are_those_of_checkpoint_and_later(
     n: int, every: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     place = tmp_path_factory.mktemp("state") / "s"
     killed_after(place, ["--id", "k", "--time", "t"], text(MANY, 0, n), every)
     found = json.loads(done(run("inspect", place, "--json")))
     assert (found["n_learned"], found["row"]) == (n, n)
-    assert (found["n_series"], found["ids"]) == (min(n, 2), ['"a"', '"b"'][:n])
-
-
-def test_a_snapshot_that_comes_in_between_is_not_taken_for_an_empty_journal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A running stream takes a snapshot, and deletes the journal before it, after the snapshot before was read."""
-    killed_after(tmp_path / "s", [], text(PLAIN, 0, 20), 1000)
-    real, n_calls = journal.read, 0
-
-    def read(*arguments: Any) -> Any:
-        nonlocal n_calls
-        n_calls += 1
-        if n_calls == 1:
-            done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 30)))
-        return real(*arguments)
-
-    monkeypatch.setattr(folder, "journal", SimpleNamespace(read=read, Journal=journal.Journal))
-    assert json.loads(done(run("inspect", tmp_path / "s", "--json")))["n_learned"] == 30
-    assert n_calls > 2
+    assert (found["n_series"], found["ids"]) == (min(n, 2), ["a", "b"][:n])

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from adabypass import AdaBypass, Bypass, EvidenceBypass, Forecaster, PassiveAggressive, SequentialKalman
-from adabypass.cli.stream_answers import Answerer
-from adabypass.cli.stream_output import DEFAULT_FIELDS, FIELDS, AnswerFormat, encode_json
 from adabypass.distributions import evaluate
-from adabypass.storage import series
-from adabypass.storage.series import StreamPanel
+from adabypass.streaming import cache
+from adabypass.streaming.answers import DEFAULT_FIELDS, FIELDS, AnswerFormat, encode_json
+from adabypass.streaming.cache import SeriesCache
+from adabypass.streaming.forgetting import Forgetting
+from adabypass.streaming.learner import Learner
+from adabypass.streaming.rows import Row
 from tests.cli.in_process import run, stream
 from tests.cli.one_by_one import OneByOne
 from tests.engines import lag_engine
@@ -39,35 +41,25 @@ def together(
     given: list[Given], wanted: AnswerFormat, template: Forecaster, n_exog: int, n_threads: int, most: int
 ) -> Any:
     """Answer rows in batches of several sizes; return the answers, and all that was learned."""
-    false_alarms = wanted.false_alarms if wanted.has_alarms else None
-    learned = StreamPanel(template, n_exog, false_alarms=false_alarms, n_threads=n_threads)
-    answerer, answers, begin = Answerer(wanted, learned, encode_json(wanted)), list[str](), 0
+    forgetting = Forgetting(None, None, has_time=wanted.time is not None)
+    learner = Learner(
+        template, n_exog, wanted, encode_json(wanted), forgetting, max_bytes=1 << 28, n_threads=n_threads
+    )  # fmt: skip
+    answers, begin = list[str](), 0
     for stop in sorted({*(each for each in (1, 2, 8, 301) if each < len(given)), *range(0, len(given), most)}):
-        batch = [(number, *row) for number, row in enumerate(given[begin:stop], begin)]
-        answers += answerer.answer(batch) if batch else []
+        answers += learner.learn([Row(number, *row) for number, row in enumerate(given[begin:stop], begin)])
         begin = stop
-    answers += answerer.answer([(number, *row) for number, row in enumerate(given[begin:], begin)])
-    return answers, b"".join(learned.arrays()[name].tobytes() for name in ("rows", "interval_starts", "keys"))
+    answers += learner.learn([Row(number, *row) for number, row in enumerate(given[begin:], begin)])
+    series = learner.series
+    return answers, {
+        key: series.row(each.slot).tobytes() + series.starts[each.slot].tobytes() for key, each in series.items()
+    }
 
 
-def alone(given: list[Given], wanted: AnswerFormat, template: Forecaster, n_exog: int) -> tuple[list[str], bytes]:
+def alone(given: list[Given], wanted: AnswerFormat, template: Forecaster, n_exog: int) -> Any:
     judge = OneByOne(wanted, template, n_exog)
     answers = [judge.line(key, y, exog, json.loads(time)) for key, time, y, exog in given]
     return answers, judge.bits()
-
-
-@pytest.fixture(autouse=True)
-def ids_are_added_when_a_row_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let series be made as the loop makes them."""
-    learn = StreamPanel.learn
-
-    def adding(self: StreamPanel, given: Any, *others: Any) -> Any:
-        for row in given:
-            if row[1] not in self.known:
-                self.add(row[1])
-        return learn(self, given, *others)
-
-    monkeypatch.setattr(StreamPanel, "learn", adding)
 
 
 @pytest.mark.parametrize("wanted", [USUAL, EVERY], ids=["usual", "every field"])
@@ -112,7 +104,7 @@ def test_how_many_rows_come_together_changes_nothing(
 ) -> None:
     lines = ["t,k,y", *(f"{i},s{i * i % 7},{(i * 37) % 11 + 0.25 if i % 9 else ''}" for i in range(200))]
     whole = stream("--id", "k", *options, given="\n".join(lines) + "\n")
-    monkeypatch.setattr(series, "MAX_ROWS", most)
+    monkeypatch.setattr(cache, "MAX_ROWS", most)
     again = stream("--id", "k", *options, given="\n".join(lines) + "\n")
     assert (whole.code, whole.error) == (0, None)
     assert again == whole
@@ -155,5 +147,5 @@ def test_a_search_without_a_beginning_is_refused() -> None:
 
 def test_rows_of_many_numbers_are_learned_few_at_a_time() -> None:
     names = [f"x{i}" for i in range(10_000)]
-    assert StreamPanel(Forecaster(lags=1), 0).max_rows == 4096
-    assert StreamPanel(Forecaster(exog=names, lags=1), 10_000).max_rows == 104
+    for template, n_exog, most in ((Forecaster(lags=1), 0, 4096), (Forecaster(exog=names, lags=1), 10_000, 104)):
+        assert SeriesCache(template, n_exog, false_alarms=None, max_bytes=1 << 28).max_rows == most

@@ -8,13 +8,16 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
 
-from adabypass.adapters.kafka import Answer, TopicReader, TopicWriter
-from adabypass.adapters.kafka.client import KafkaError
+from adabypass.cli.stream_run import StreamRunner
 from adabypass.errors import BrokerError, StateError, TableError
+from adabypass.streaming.intake import Intake
+from adabypass.streaming.kafka import Answer, TopicReader, TopicWriter
+from adabypass.streaming.kafka.client import KafkaError
 from tests.cli.in_process import run, stream
 from tests.cli.test_forecasting import COMMAND
 from tests.kafka.cluster import Cluster
@@ -132,7 +135,7 @@ def test_a_bad_message_is_named_and_left_out_on_request(what: str, cluster: Clus
     assert len(answers(cluster)) >= 20
     said = done(stream(*chosen, "--on-bad-row", "skip"))
     assert said.count("skipped: kafka://") == 1
-    assert "could not be read, and were skipped: 1." in said
+    assert ("came late, and were left out: 1." if what == "a late row" else "and were skipped: 1.") in said
     whole = expected(90, "--time", "t")
     shifted = {(p, offset + (p == 0 and offset >= 20)): answer for (p, offset), answer in whole.items()}
     assert values(cluster) == shifted
@@ -199,7 +202,7 @@ def test_a_process_whose_group_was_taken_over_stops_and_the_next_start_answers(
     cluster.fail("Produce", KafkaError.INVALID_PRODUCER_EPOCH)
     said = refusal(stream(*options(cluster, tmp_path / "s")), BrokerError)
     assert "another process answers as group adabypass-rows-answers" in said
-    assert "from the journal" in done(stream(*options(cluster, tmp_path / "s")))
+    assert "30 of them since the last checkpoint" in done(stream(*options(cluster, tmp_path / "s")))
     assert values(cluster) == expected(30)
 
 
@@ -236,8 +239,8 @@ def test_a_broker_that_stays_away_ends_the_stream_and_the_next_start_answers(
             nonlocal n_unanswered
             n_unanswered = len(answered)
             cluster.stop()
-            patched.setattr("adabypass.adapters.kafka.writer.PATIENCE", 1.0)
-            patched.setattr("adabypass.adapters.kafka.writer.START_SECONDS", 0.5)
+            patched.setattr("adabypass.streaming.kafka.writer.PATIENCE", 1.0)
+            patched.setattr("adabypass.streaming.kafka.writer.START_SECONDS", 0.5)
             transact(writer, answered)
 
         patched.setattr(TopicWriter, "_transact", stop_first)
@@ -245,7 +248,7 @@ def test_a_broker_that_stays_away_ends_the_stream_and_the_next_start_answers(
     assert "what was learned is kept, and its answers are written at the next start" in said
     cluster.restart()
     assert 0 < n_unanswered <= 40
-    assert f"{n_unanswered} of them from the journal" in done(stream(*options(cluster, tmp_path / "s")))
+    assert f"{n_unanswered} of them since the last checkpoint" in done(stream(*options(cluster, tmp_path / "s")))
     assert values(cluster) == expected(90)
 
 
@@ -263,7 +266,7 @@ def test_a_signal_ends_the_stream_with_all_rows_answered(
     said = child.communicate(timeout=120)[1]
     assert child.returncode == code, said
     assert values(cluster) == expected(90)
-    assert json.loads(run("inspect", tmp_path / "s", "--json").out)["journal"]["n_records"] == 0
+    assert json.loads(run("inspect", tmp_path / "s", "--json").out)["n_since_checkpoint"] == 0
 
 
 def test_inspect_shows_where_reading_goes_on(cluster: Cluster, tmp_path: Path) -> None:
@@ -273,3 +276,77 @@ def test_inspect_shows_where_reading_goes_on(cluster: Cluster, tmp_path: Path) -
     assert "11 of partition 0, 10 of partition 1, 10 of partition 2" in shown
     assert "adabypass-rows-answers" in shown
     assert "last row" not in shown
+
+
+def late_rows(start: int, stop: int) -> list[tuple[int, str]]:
+    """Return rows of two series, many of which come a few steps too late."""
+    order = sorted(range(90), key=lambda i: i + (i * 7) % 5)[start:stop]
+    return [(i % 2, json.dumps({"k": "ab"[i % 2], "t": i, "y": NILE[i]})) for i in order]
+
+
+@pytest.mark.parametrize("cut", [1, 13, 44, 90])
+def test_messages_that_were_held_back_at_a_kill_are_learned_in_their_order(
+    cut: int, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = options(cluster, tmp_path / "s", "--time", "t", "--reorder-window", "5")
+    cluster.write("rows", late_rows(0, cut))
+    with monkeypatch.context() as killed:
+        killed.setattr(Intake, "release_all", lambda intake: None)
+        killed.setattr(StreamRunner, "_finish", lambda runner: 0)
+        done(stream(*chosen))
+    held = 90 - len(cluster.read("answers"))
+    assert held > 0
+    cluster.write("rows", late_rows(cut, 90))
+    said = done(stream(*chosen))
+    assert "late" not in said
+    found = [json.loads(message.value()) for message in cluster.read("answers")]
+    given = "k,t,y\n" + "".join(f"{'ab'[i % 2]},{i},{NILE[i]}\n" for i in range(90))
+    whole = [json.loads(line) for line in stream("--id", "k", "--time", "t", given=given).out.splitlines()]
+    key = itemgetter("k", "t")
+    assert sorted(found, key=key) == sorted(({**each, "t": int(each["t"])} for each in whole), key=key)
+
+
+def test_all_targets_of_a_message_are_answered_in_one_transaction(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adabypass.streaming.kafka.writer.MAX_ANSWERS", 7)
+    sizes, transact = [], TopicWriter._transact
+
+    def counted(writer: TopicWriter, every: Sequence[Answer]) -> None:
+        sizes.append(len(every))
+        transact(writer, every)
+
+    monkeypatch.setattr(TopicWriter, "_transact", counted)
+    values = [(i % 3, json.dumps({"a": {"k": i % 3}, "m": {"x": NILE[i], "y": -NILE[i]}})) for i in range(60)]
+    cluster.write("rows", values)
+    chosen = ["--source", cluster.url("rows"), "--sink", cluster.url("answers"), "--state", tmp_path / "s"]
+    done(stream(*chosen, "--id", "a.k", "--target", "m.x,m.y", "--stop-at-end", "--kafka-config", cluster.settings))
+    assert set(sizes) <= {2, 4, 6, 8}
+    found = cluster.read("answers")
+    assert len(found) == sum(sizes) == 120
+    assert {message.key() for message in found} == {f'[{k}, "m.{name}"]'.encode() for k in range(3) for name in "xy"}
+    assert set(json.loads(found[0].value())) >= {"a.k", "target", "y", "mean"}
+
+
+def test_rows_without_a_flag_are_learned_and_counted_and_not_answered(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.write("rows", [(0, json.dumps({"k": "a", "y": 500.0 if i == 80 else NILE[i]})) for i in range(90)])
+    chosen = options(cluster, tmp_path / "s", "--only", "anomaly", "--lags", "1")
+    done(stream(*chosen))
+    found = [json.loads(message.value()) for message in cluster.read("answers")]
+    assert 500.0 in [each["y"] for each in found]
+    assert len(found) < 10
+    assert all(each["anomaly"] for each in found)
+    assert cluster.committed("adabypass-rows-answers", "rows")[0] == 90
+    assert "resumed after 90 rows" in done(stream(*chosen))
+    assert len(cluster.read("answers")) == len(found)
+
+
+def test_messages_that_cannot_be_read_go_to_a_topic_of_their_own(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.write("rows", [*rows(0, 30), (1, b"y=1"), *rows(30, 60)])
+    chosen = options(cluster, tmp_path / "s", "--on-bad-row", "skip", "--bad-rows", cluster.url("one"))
+    done(stream(*chosen))
+    (letter,) = [json.loads(message.value()) for message in cluster.read("one")]
+    assert (letter["partition"], letter["offset"], letter["record"]) == (1, 10, "y=1")
+    assert "is not JSON" in letter["error"]
+    done(stream(*chosen))
+    assert len(cluster.read("one")) == 1

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adabypass.adapters.kafka import TopicWriter
 from adabypass.errors import BrokerError, ParameterError
+from adabypass.streaming.kafka import TopicWriter
 from tests.cli.in_process import stream
 from tests.kafka.cluster import Cluster
 from tests.kafka.rows import done, options, refusal
@@ -48,7 +48,7 @@ def test_a_topic_that_is_not_there_is_named(cluster: Cluster, tmp_path: Path) ->
 
 
 def test_a_broker_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adabypass.adapters.kafka.client.START_SECONDS", 1.0)
+    monkeypatch.setattr("adabypass.streaming.kafka.client.START_SECONDS", 1.0)
     said = refusal(stream("--source", "kafka://127.0.0.1:9/rows", "--id", "k"), BrokerError)
     assert "kafka://127.0.0.1:9/rows: no broker answered within 1 seconds" in said
     assert "Connection refused" in said or "failed" in said
@@ -64,7 +64,7 @@ def test_answers_behind_an_open_transaction_of_another_producer_are_not_guessed_
 ) -> None:
     """The mock brokers show messages of open transactions; so the writer is told that there is more to come."""
     cluster.write("answers", [(0, b"of someone else")])
-    monkeypatch.setattr("adabypass.adapters.kafka.writer.PATIENCE", 0.5)
+    monkeypatch.setattr("adabypass.streaming.kafka.writer.PATIENCE", 0.5)
     monkeypatch.setattr(TopicWriter, "_newest_ends", lambda self: {0: 5, 1: 0})
     said = refusal(stream(*options(cluster, tmp_path / "s")), BrokerError)
     assert "answers: partition 0 cannot be read up to its end" in said

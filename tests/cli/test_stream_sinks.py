@@ -4,12 +4,14 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import termios
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adabypass.cli import stream_sinks
 from adabypass.errors import LockedError, StateError
+from adabypass.streaming import sinks
+from adabypass.streaming.folder import DATABASE
+from adabypass.streaming.store import Store
 from tests.cli.in_process import stream
 from tests.cli.test_forecasting import COMMAND
 from tests.cli.test_stream_state import DATED, PLAIN, done, killed_after, text
@@ -36,66 +40,40 @@ def whole_answers(folder: Path, ending: str, options: list[str], lines: list[str
     return lines_of(out)
 
 
-def journal_of(folder: Path) -> Path:
-    return next(iter(folder.glob("journal-*")))
-
-
 @settings(max_examples=25, deadline=None)
 @given(at=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7), ending=st.sampled_from(["csv", "jsonl"]))
-def test_a_damaged_journal_never_costs_a_published_answer(
+def test_a_damaged_store_never_costs_a_published_answer(
     at: float, bit: int, ending: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """One bit anywhere: the folder is refused, or its last record is torn and learned again; no answer goes."""
+    """One bit anywhere: the folder is refused, or it goes on; no answer goes."""
     work = tmp_path_factory.mktemp("work")
     out = work / f"answers.{ending}"
     options = [*TIMED, "--out", str(out)]
     killed_after(work / "s", options, text(DATED, 0, 60), 1000)
-    published, journal = out.read_bytes(), journal_of(work / "s")
-    content = bytearray(journal.read_bytes())
+    published, store = out.read_bytes(), work / "s" / DATABASE
+    content = bytearray(store.read_bytes())
     content[int(at * len(content))] ^= 1 << bit
-    journal.write_bytes(content)
+    store.write_bytes(content)
     again = stream(*options, "--state", work / "s", given=text(DATED))
     assert out.read_bytes().startswith(published)
     if again.error is None:
-        assert "torn record" in again.err
         assert lines_of(out) == whole_answers(work, ending, TIMED, DATED)
     else:
         assert isinstance(again.error, StateError)
         assert out.read_bytes() == published
 
 
-def test_damage_is_refused_with_its_place(tmp_path: Path) -> None:
-    killed_after(tmp_path / "s", [], text(PLAIN), 1000)
-    journal = journal_of(tmp_path / "s")
-    content = bytearray(journal.read_bytes())
-    content[24 + 60 * 32 + 20] ^= 1  # within record 61: each is 32 bytes long
-    journal.write_bytes(content)
-    refused = stream("--state", tmp_path / "s", given=text(PLAIN))
-    assert isinstance(refused.error, StateError)
-    assert f"{journal} is damaged: record 61, at byte 1944 of 3864" in str(refused.error)
-    os.truncate(journal, 1944)
-    assert "resumed after 60 rows" in stream("--state", tmp_path / "s", given=text(PLAIN)).err
-
-
-def test_sectors_that_a_power_cut_left_blank_are_a_torn_tail(tmp_path: Path) -> None:
-    killed_after(tmp_path / "s", [], text(PLAIN), 1000)
-    journal = journal_of(tmp_path / "s")
-    content = bytearray(journal.read_bytes())
-    content[1024:2048] = bytes(1024)
-    journal.write_bytes(content)
-    again = stream("--state", tmp_path / "s", given=text(PLAIN))
-    assert "torn record" in again.err
-    assert "resumed after 31 rows" in again.err
-
-
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_answers_ahead_of_a_journal_that_lost_its_end_are_met_again(ending: str, tmp_path: Path) -> None:
-    """A power cut may take rows of the last second from the journal and leave their answers."""
+def test_answers_ahead_of_a_state_that_lost_its_end_are_met_again(ending: str, tmp_path: Path) -> None:
+    """A power cut may take rows of the last second from the store and leave their answers."""
     out = tmp_path / f"answers.{ending}"
     options = [*TIMED, "--out", str(out)]
+    killed_after(tmp_path / "s", options, text(DATED, 0, 30), 1000)
+    shutil.copytree(tmp_path / "s", tmp_path / "before")
     killed_after(tmp_path / "s", options, text(DATED, 0, 60), 1000)
-    published, journal = out.read_bytes(), journal_of(tmp_path / "s")
-    os.truncate(journal, journal.stat().st_size // 2)
+    shutil.rmtree(tmp_path / "s")
+    (tmp_path / "before").rename(tmp_path / "s")
+    published = out.read_bytes()
     with out.open("ab") as file:
         file.write(bytes(5000))  # blocks that were never written
     other = stream(*options, "--state", tmp_path / "s", given=text(DATED, 60))
@@ -213,38 +191,46 @@ def test_the_input_is_not_its_own_output(options: list[str], out: bool, tmp_path
     assert given.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("place", "n_good"),
-    [("journal", n) for n in (0, 1, 1000, 3700)] + [("answers", n) for n in (0, 1, 1000, 4096, 5000, 9000)],
-)
-def test_a_row_without_an_answer_is_not_learned(
-    place: str, n_good: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The disk of the journal, or of standard output, is full after so many bytes."""
+@pytest.mark.parametrize("n_good", [0, 1, 1000, 4096, 5000, 9000])
+def test_a_row_without_an_answer_is_not_learned(n_good: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk of standard output is full after so many bytes."""
     whole = done(stream(given=text(PLAIN))).splitlines()
     file, state, real, n_left = tmp_path / "out", tmp_path / "s", os.write, n_good
     done(stream("--state", state, given=text(PLAIN, 0, 3)))
 
     def write(descriptor: int, content: Any) -> int:
         nonlocal n_left
-        name = os.readlink(f"/proc/self/fd/{descriptor}")
-        is_full = ("journal-" in name) if place == "journal" else name == str(file)
-        if not is_full:
+        if os.readlink(f"/proc/self/fd/{descriptor}") != str(file):
             return real(descriptor, content)
-        if len(content) > 24 and n_left <= 0:
+        if n_left <= 0:
             raise OSError(errno.ENOSPC, "No space left on device")
         n_left -= (n_written := real(descriptor, bytes(content)[: max(n_left, 24)]))
         return n_written
 
     with monkeypatch.context() as patch, file.open("w") as out:
         patch.setattr(os, "write", write)
-        patch.setattr(stream_sinks, "_descriptor", lambda _: out.fileno())
+        patch.setattr(sinks, "_descriptor", lambda _: out.fileno())
         failed = stream("--state", state, given=text(PLAIN))
     assert isinstance(failed.error, OSError)
-    assert ("journal-" if place == "journal" else "standard output") in str(failed.error)
+    assert "standard output" in str(failed.error)
     n_answered = file.read_text().count("\n")
     rest = done(stream("--state", state, given=text(PLAIN))).splitlines()
     assert file.read_text().splitlines()[:n_answered] + rest == whole[3:]
+
+
+def test_a_row_that_cannot_be_kept_is_not_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store's disk is full."""
+    whole = done(stream(given=text(PLAIN))).splitlines()
+    done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 3)))
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(tmp_path / "s"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "append", full)
+        failed = stream("--state", tmp_path / "s", given=text(PLAIN))
+    assert (type(failed.error), failed.out) == (OSError, "")
+    assert done(stream("--state", tmp_path / "s", given=text(PLAIN))).splitlines() == whole[3:]
 
 
 @pytest.mark.parametrize(
@@ -316,3 +302,100 @@ def test_answers_in_a_file_keep_their_ids(tmp_path: Path) -> None:
     assert "a\x1b[31m" in done(stream("--format", "csv", "--id", "k", given=given))
     done(stream("--id", "k", "--out", tmp_path / "answers.csv", given=given))
     assert "a\x1b[31m" in (tmp_path / "answers.csv").read_text()
+
+
+def rotated(out: Path) -> list[str]:
+    """Return the lines of all files into which answers were rotated, and of the newest, each with one header."""
+    files = [*sorted(out.parent.glob(f"{out.stem}.[0-9]*{out.suffix}")), out]
+    every = [lines_of(file) for file in files]
+    return every[0] + [line for lines in every[1:] for line in lines[out.suffix == ".csv" :]]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@settings(max_examples=15, deadline=None)
+@given(cut=st.integers(0, 120), size=st.sampled_from(["300", "1k", "5kB", "1MB"]), every=st.sampled_from([5, 1000]))
+def test_a_file_is_rotated_and_no_answer_is_lost_or_repeated(
+    ending: str, cut: int, size: str, every: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    work = tmp_path_factory.mktemp("work")
+    out = work / f"answers.{ending}"
+    options = [*TIMED, "--out", str(out), "--rotate", size]
+    killed_after(work / "s", options, text(DATED, 0, cut), every)
+    done(stream(*options, "--state", work / "s", given=text(DATED)))
+    assert rotated(out) == whole_answers(work, ending, TIMED, DATED)
+    if size == "300":
+        assert list(work.glob("answers.0*"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize("stage", ["renamed", "begun"])
+def test_a_kill_in_the_middle_of_a_rotation_costs_nothing(
+    ending: str, stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file was moved away, or the new one begun as well, and the state does not know of it yet."""
+    out = tmp_path / f"answers.{ending}"
+    options = [*TIMED, "--out", str(out)]
+    killed_after(tmp_path / "s", options, text(DATED, 0, 60), 40)
+    out.rename(tmp_path / f"answers.000001.{ending}")
+    if stage == "begun":
+        header = lines_of(tmp_path / "answers.000001.csv")[0] + "\n" if ending == "csv" else ""
+        out.write_text(header)
+    done(stream(*options, "--state", tmp_path / "s", given=text(DATED)))
+    assert rotated(out) == whole_answers(tmp_path, ending, TIMED, DATED)
+
+
+@pytest.mark.parametrize("is_moved", [True, False], ids=["by logrotate", "by the stream"])
+def test_sighup_rotates_the_file(is_moved: bool, tmp_path: Path) -> None:
+    out = tmp_path / "answers.jsonl"
+    command = [*COMMAND, "stream", *TIMED, "--state", str(tmp_path / "s"), "--out", str(out)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        process.stdin.write(text(DATED, 0, 60))
+        process.stdin.flush()
+        wait_for(lambda: out.exists() and out.read_text().count("\n") == 60)
+        moved = tmp_path / "answers.000001.jsonl"
+        if is_moved:
+            out.rename(moved)
+        process.send_signal(signal.SIGHUP)
+        wait_for(lambda: moved.exists() and out.exists())
+        process.stdin.write("\n".join(DATED[61:]) + "\n")
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+    assert len(lines_of(moved)) == len(lines_of(out)) == 60
+    assert rotated(out) == whole_answers(tmp_path, "jsonl", TIMED, DATED)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it did not happen")
+
+
+@pytest.mark.parametrize("n_bytes", [500, 2500, 3000])
+def test_a_full_disk_takes_back_whole_records(n_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of a gap belong to the row after them: they are learned with it, or again with it."""
+    given = "t,y\n" + "".join(f"{5 * i},{i % 7}\n" for i in range(60))
+    options = ("--time", "t", "--freq", "1", "--lags", "1")
+    whole = done(stream(*options, given=given)).splitlines()
+    file, n_left, real = tmp_path / "out", n_bytes, os.write
+
+    def write(descriptor: int, content: Any) -> int:
+        nonlocal n_left
+        if os.readlink(f"/proc/self/fd/{descriptor}") != str(file):
+            return real(descriptor, content)
+        n_left -= len(content)
+        if n_left < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(descriptor, content)
+
+    with monkeypatch.context() as patch, file.open("w") as out:
+        patch.setattr(sinks, "PIPE_BUF", 50)
+        patch.setattr(os, "write", write)
+        patch.setattr(sinks, "_descriptor", lambda _: out.fileno())
+        assert isinstance(stream(*options, "--state", tmp_path / "s", given=given).error, OSError)
+    n_answered = file.read_text().count("\n")
+    assert 0 < n_answered < 59
+    rest = done(stream(*options, "--state", tmp_path / "s", given=given)).splitlines()
+    assert file.read_text().splitlines()[:n_answered] + rest == whole

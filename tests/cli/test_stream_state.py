@@ -1,8 +1,6 @@
 """A stream that was stopped goes on as if nothing had happened: no row is lost, none is learned twice."""
 
-import json
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -14,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adabypass import load, load_dataset
+from adabypass import Forecaster, Stream, load, load_dataset
 from adabypass.errors import LockedError, StateError
-from adabypass.storage.folder import SNAPSHOT, StateFolder
+from adabypass.streaming.store import Store
 from tests.cli.in_process import Done, stream
 from tests.cli.test_forecasting import COMMAND
 
@@ -64,52 +62,33 @@ def test_a_stream_in_parts_is_answered_as_one_in_a_piece(name: str, tmp_path: Pa
 
 @every_option
 @settings(max_examples=10, deadline=None)
-@given(cut=st.integers(0, 120), torn=st.integers(0, 60), every=st.sampled_from([1, 13, 1000]))
-def test_a_journal_that_was_torn_is_cut_and_its_rows_are_learned_again(
-    name: str, cut: int, torn: int, every: int, tmp_path_factory: pytest.TempPathFactory
+@given(cut=st.integers(0, 120), every=st.sampled_from([1, 13, 1000]))
+def test_a_stream_that_was_killed_goes_on_as_if_it_had_not_been(
+    name: str, cut: int, every: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The state is taken as it is after a kill: the snapshot of some time before, and a journal without its end."""
     lines, options = OPTIONS[name]
     folder = tmp_path_factory.mktemp("state") / "s"
     whole = done(stream(*options, given=text(lines))).splitlines()
-    killed_after(folder, options, text(lines, 0, cut), every)
-    journal = next(iter(folder.glob("journal-*")))
-    size = max(24, journal.stat().st_size - torn)
-    os.truncate(journal, size)
+    killed = killed_after(folder, options, text(lines, 0, cut), every).splitlines()
     again = stream(*options, "--state", folder, given=text(lines))
-    rest = done(again).splitlines()
-    n_learned = int(found.group(1)) if (found := re.search(r"resumed after (\d+) rows", again.err)) else 0
     is_csv = "csv" in options
-    assert n_learned <= cut
-    assert rest[is_csv:] == whole[is_csv:][n_learned:]
-    whole_records = journal_sizes(folder, options, text(lines, 0, cut), every)
-    assert ("torn record" in again.err) == (size not in whole_records)
+    assert killed + done(again).splitlines()[is_csv:] == whole if cut else done(again).splitlines() == whole
+    assert ("resumed after" in again.err) == (cut > 0)
 
 
-def journal_sizes(folder: Path, options: list[str], given: str, every: int) -> list[int]:
-    """Return the sizes of a journal after each of its records."""
-    again = folder.with_name("again")
-    killed_after(again, options, given, every)
-    content = next(iter(again.glob("journal-*"))).read_bytes()
-    sizes = [24]
-    while sizes[-1] < len(content):
-        sizes.append(sizes[-1] + 8 + int.from_bytes(content[sizes[-1] : sizes[-1] + 4], "little"))
-    return sizes
-
-
-def killed_after(folder: Path, options: list[str], given: str, every: int) -> None:
-    """Leave the folder as a kill would: without the snapshot that is taken at the end."""
+def killed_after(folder: Path, options: list[str], given: str, every: int) -> str:
+    """Leave the folder as a kill would: without the snapshot that is taken at the end; return the answers so far."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("adabypass.cli.stream_loop.StreamRunner._finish", lambda loop: loop._flush())
-        patch.setattr("adabypass.cli.stream_input.ArrivingInput.read1", one_line_at_a_time)
-        done(stream(*options, "--state", folder, "--every", every, given=given))
+        patch.setattr("adabypass.cli.stream_run.StreamRunner._finish", lambda loop: loop._flush())
+        patch.setattr("adabypass.streaming.sources.ArrivingInput.read1", one_line_at_a_time)
+        return done(stream(*options, "--state", folder, "--every", every, given=given))
 
 
 def test_the_folder_says_how_rows_are_recognised(tmp_path: Path) -> None:
     first = stream("--state", tmp_path / "a", given=text(PLAIN, 0, 10))
     assert "a new state. Rows will be recognised by their number in the input." in first.err
     second = stream("--state", tmp_path / "a", given=text(PLAIN, 0, 12))
-    assert "resumed after 10 rows of 1 series, 0 of them from the journal" in second.err
+    assert "resumed after 10 rows of 1 series, 0 of them since the last checkpoint" in second.err
     assert "skipped, by their number in the input: up to row 10." in second.err
     assert "Rows that were learned before, and were skipped: 10." in second.err
     timed = stream("--time", "t", "--state", tmp_path / "b", given=text(DATED, 0, 10))
@@ -118,13 +97,13 @@ def test_the_folder_says_how_rows_are_recognised(tmp_path: Path) -> None:
 
 def test_other_input_is_recognised_and_not_taken_for_learned(tmp_path: Path) -> None:
     done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 100)))
-    before = (tmp_path / "s" / SNAPSHOT).read_bytes()
+    before = load(tmp_path / "s").forecast(1).mean
     for lines in (text(PLAIN, 1, 120), text(PLAIN, 0, 99).replace(PLAIN[80], "1.5", 1) + "5\n6\n"):
         other = stream("--state", tmp_path / "s", given=lines)
         assert isinstance(other.error, StateError)
         assert "is not that from which" in str(other.error)
         assert other.out == ""
-    assert len((tmp_path / "s" / SNAPSHOT).read_bytes()) == len(before)
+    assert load(tmp_path / "s").forecast(1).mean == before
     assert done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 101))).count("\n") == 1
 
 
@@ -157,7 +136,7 @@ def test_other_options_are_refused(changed: list[str], says: str, tmp_path: Path
 
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
     done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 10)))
-    owner = StateFolder(tmp_path / "s", always=False)
+    owner = Stream(tmp_path / "s")
     refused = stream("--state", tmp_path / "s", given=text(PLAIN))
     assert isinstance(refused.error, LockedError)
     assert f"is in use by another process (number {os.getpid()}); stop it first" in str(refused.error)
@@ -192,7 +171,7 @@ def test_a_signal_finishes_the_row_and_saves(number: int, code: int, tmp_path: P
         assert process.wait(timeout=60) == code
     assert answers == done(stream(given=text(PLAIN, 0, 30))).splitlines(keepends=True)
     again = stream("--state", tmp_path / "s", given=text(PLAIN, 0, 31))
-    assert "resumed after 30 rows of 1 series, 0 of them from the journal" in again.err
+    assert "resumed after 30 rows of 1 series, 0 of them since the last checkpoint" in again.err
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
@@ -233,33 +212,27 @@ def test_settings_that_the_first_row_shows_to_be_wrong_leave_an_empty_state(tmp_
     assert "resumed" not in stream("--lags", "0", "--state", tmp_path / "s", given="y\n").err
 
 
-def test_a_stream_s_snapshot_is_no_model(tmp_path: Path) -> None:
-    done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 5)))
-    with pytest.raises(StateError, match="it is the state of a stream; adabypass stream --state resumes it"):
-        load(tmp_path / "s" / SNAPSHOT)
-
-
-@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+@pytest.mark.parametrize("call", ["append", "checkpoint", "flush"])
 def test_a_write_that_fails_leaves_what_was_answered(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows come one at a time; after some calls every further one fails. All that was answered is in the folder."""
-    real: Callable[..., Any] = getattr(os, call)
+    real: Callable[..., Any] = getattr(Store, call)
     for n_good in range(0, 60, 7):
         n_calls = 0
 
-        def fail(*arguments: Any, limit: int = n_good) -> Any:
+        def fail(*arguments: Any, limit: int = n_good, **named: Any) -> Any:
             nonlocal n_calls
             n_calls += 1
             if n_calls > limit:
                 raise OSError(28, "No space left on device")
-            return real(*arguments)
+            return real(*arguments, **named)
 
         folder = tmp_path / f"{n_good}"
         done(stream("--state", folder, given=text(PLAIN, 0, 3)))
         with monkeypatch.context() as patch:
-            patch.setattr("adabypass.cli.stream_input.ArrivingInput.read1", one_line_at_a_time)
-            patch.setattr(os, call, fail)
+            patch.setattr("adabypass.streaming.sources.ArrivingInput.read1", one_line_at_a_time)
+            patch.setattr(Store, call, fail)
             failed = stream("--state", folder, "--every", "4", "--fsync", "always", given=text(PLAIN))
         assert isinstance(failed.error, OSError) or failed.code == 0
         n_answered = 3 + failed.out.count("\n")
@@ -276,14 +249,11 @@ def one_line_at_a_time(self: Any, size: int = -1) -> bytes:
 
 def test_numbers_in_a_state_are_those_of_the_library(tmp_path: Path) -> None:
     """What the folder holds goes on to the same forecasts as `Forecaster` itself."""
-    from adabypass import Forecaster  # noqa: PLC0415
-    from adabypass.storage import folder  # noqa: PLC0415
-
     done(stream("--lags", "1", "--state", tmp_path / "s", given=text(PLAIN, 0, 100)))
-    found = folder.read(tmp_path / "s")
-    assert found is not None
     forecaster = Forecaster(lags=1)
     for y in NILE[:100]:
         forecaster.step(y)
-    assert np.array_equal(found.snapshot.arrays["rows"][0], forecaster.__getstate__()["row"], equal_nan=True)
-    assert json.dumps(found.snapshot.header["settings"]["lags"]) == "[1]"
+    with Stream(tmp_path / "s", Forecaster(lags=1)) as found:
+        assert found.n_learned == 100
+        row = found.series().__getstate__()["row"]
+    assert np.array_equal(row, forecaster.__getstate__()["row"], equal_nan=True)

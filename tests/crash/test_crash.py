@@ -7,17 +7,17 @@ from pathlib import Path
 
 from tests.crash.trials import CASES
 
-N_KILLS, N_FAULTS, N_FULL = 10, 8, 4
+N_KILLS, N_FAULTS, N_FULL, N_TWICE, N_ROWS = 10, 3, 2, 2, 60
 
 
 def test_whatever_ends_a_stream_no_answered_row_is_lost_and_none_learned_twice() -> None:
     """In a process of its own: this one may have threads, and a copy of such a process may wait for ever."""
-    counts = ["--kills", str(N_KILLS), "--faults", str(N_FAULTS), "--full-disks", str(N_FULL)]
+    counts = ["--kills", N_KILLS, "--faults", N_FAULTS, "--full-disks", N_FULL, "--two-writers", N_TWICE]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.crash", *counts],
+        [sys.executable, "-m", "tests.crash", *map(str, counts), "--rows", str(N_ROWS)],
         cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"'killed': {N_KILLS}" in done.stdout
     assert len(re.findall("injected: ", done.stdout)) == len(CASES)
-    assert re.search(r"full disk: .*'full': [1-9]", done.stdout)
+    assert re.search(r"two writers: .*'refused': [1-9]", done.stdout)

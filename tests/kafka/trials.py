@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adabypass import Forecaster
-from adabypass.cli.stream_answers import Answerer
-from adabypass.cli.stream_input import parse_time
-from adabypass.cli.stream_output import AnswerFormat, encode_json
-from adabypass.storage.positions import Positions
-from adabypass.storage.series import StreamPanel
-from adabypass.storage.stream import DurableStream
+from adabypass.streaming.answers import AnswerFormat
+from adabypass.streaming.folder import DATABASE
+from adabypass.streaming.store import Store, StoreReader
+from adabypass.streaming.stream import Stream
+from adabypass.streaming.view import learned
 from tests.cli.one_by_one import OneByOne, row_of
 from tests.kafka.cluster import Cluster, origins
 
@@ -28,8 +27,8 @@ N_PARTITIONS, N_SERIES = 3, 7
 ROWS_AT_ONCE = 25
 """Rows of a transaction: few, so that there are many instants at which a kill leaves something unfinished."""
 EVERY = 110
-"""Rows between two snapshots."""
-STAGES = ("learned", "journaled", "begun", "produced", "committed", "saved")
+"""Rows between two checkpoints."""
+STAGES = ("learned", "kept", "begun", "produced", "committed", "saved")
 """Between which two steps a child kills itself: see `kill_at`."""
 
 
@@ -43,9 +42,8 @@ class Kill(NamedTuple):
 
 def kill_at(kill: Kill) -> None:
     """Let this process be killed at a stage of the protocol."""
-    from adabypass.adapters.kafka import TopicWriter, writer  # noqa: PLC0415
-    from adabypass.adapters.kafka.client import Producer  # noqa: PLC0415  (imported by children only)
-    from adabypass.storage.journal import Journal  # noqa: PLC0415
+    from adabypass.streaming.kafka import TopicWriter, writer  # noqa: PLC0415
+    from adabypass.streaming.kafka.client import Producer  # noqa: PLC0415  (imported by children only)
 
     count = 0
 
@@ -80,22 +78,23 @@ def kill_at(kill: Kill) -> None:
         setattr(writer, "Producer", Flushed)  # noqa: B010  (mypy knows no such name of that module)
         return
     owner, name, before = {
-        "learned": (Journal, "commit", True),
-        "journaled": (Journal, "commit", False),
+        "learned": (Store, "append", True),
+        "kept": (Store, "append", False),
         "begun": (TopicWriter, "_produce", False),
         "committed": (TopicWriter, "_transact", False),
-        "saved": (DurableStream, "save", False),
+        "saved": (Stream, "_checkpoint", False),
     }[kill.stage]
     wrap(owner, name, before=before)
 
 
 def run_child(options: list[str], errors: str, kill: Kill | None) -> None:
     """Run the command in this process, which ends with its exit code."""
-    from adabypass.cli import run, stream_kafka  # noqa: PLC0415  (loaded by the server of children)
+    from adabypass.cli import run  # noqa: PLC0415  (loaded by the server of children)
+    from adabypass.streaming.kafka import source  # noqa: PLC0415
 
     os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
     sys.stderr = os.fdopen(2, "w", closefd=False)
-    stream_kafka.ROWS_AT_ONCE, stream_kafka.SECONDS = ROWS_AT_ONCE, 0.02
+    source.ROWS_AT_ONCE, source.SECONDS = ROWS_AT_ONCE, 0.02
     if kill is not None:
         kill_at(kill)
     sys.argv = ["adabypass", "stream", *options]
@@ -178,24 +177,24 @@ class Trial:
 
     def _learned(self) -> dict[int, int]:
         """Load a copy of the state, as a restart would; check each series; return the next offset by partition."""
-        copy, positions = self.folder / "copy", Positions()
+        copy = self.folder / "copy"
         shutil.rmtree(copy, ignore_errors=True)
-        if self.state.exists():
-            shutil.copytree(self.state, copy)
-        columns = {"target": "y", "id": "k", "time": None}
-        series = StreamPanel(self._template, 0)
-        answerer = Answerer(self._wanted, series, encode_json(self._wanted))
-        saved = DurableStream(copy, series, columns, answerer.answer, parse_time, None, positions, always=False)
-        rows = series.arrays()["rows"]
-        found = {json.loads(key): row.tobytes() for key, row in zip(series.known, rows, strict=True)}
-        assert saved.n_learned == sum(positions.following.values()), "a row was learned twice, or not at all"
-        saved.close()
+        if not (self.state / DATABASE).exists():
+            return {}
+        shutil.copytree(self.state, copy)
+        with StoreReader(copy) as store:
+            learner = learned(store)
+            series, found = learner.series, dict[str, bytes]()
+            for key in [key for key, _, _ in series.known()]:
+                found[json.loads(key)] = series.row(series[key].slot).tobytes()
+        following = {} if learner.positions is None else {each[0]: each[1] for each in learner.positions["partitions"]}
+        assert learner.n_learned == sum(following.values()), "a row was learned twice, or not at all"
         expected = {}
         for place, (key, row) in self._rows.items():
-            if place[1] < positions.following.get(place[0], 0):
+            if place[1] < following.get(place[0], 0):
                 expected[key] = row
         assert found == expected, "the state differs from that of its rows, each learned once"
-        return positions.following
+        return following
 
     def finish(self) -> None:
         """Run to the end: then every row is learned and answered, exactly once."""

@@ -23,8 +23,8 @@ from adabypass import (
     load_dataset,
 )
 from adabypass.errors import AdabypassError, StateError
+from adabypass.saved import SAVED
 from adabypass.snapshots import container
-from adabypass.storage.models import SAVED
 from tests.storage.cases import EVERY, learn, stream
 
 every_kind = pytest.mark.parametrize("name", EVERY)

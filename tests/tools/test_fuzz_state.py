@@ -1,4 +1,4 @@
-"""Mutated snapshots and journals load correctly or are refused: a short version of `make fuzz`."""
+"""Mutated snapshots and stores load correctly or are refused: a short version of `make fuzz`."""
 
 import random
 import re

@@ -1,16 +1,18 @@
-"""Mutations of snapshots and journals: of their bytes, and of their content with a checksum that fits again."""
+"""Mutations of snapshots and stores: of their bytes, and of their content with a checksum that fits again."""
 
 import json
 import random
+import sqlite3
 import struct
 import zlib
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from adabypass.snapshots import container
-from adabypass.storage import journal
+from adabypass.streaming.store import SavedSeries
 
 SIZES: list[Any] = [0, 1, -1, 2**31, 2**48 - 1, 2**48, 2**63, 2**64, 10**30, 1.5, True, None, "8", []]
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 0.5, 20.0, 21.0, 1e9, -1e9, 1e300, -1e300, 5e-324, np.inf, -np.inf, np.nan, 2.0**53]
@@ -68,34 +70,95 @@ def mutated_snapshot(data: bytes, chance: random.Random) -> bytes:
         return b"".join(container.encode(snapshot.header, arrays))
 
 
-def mutated_journal(data: bytes, chance: random.Random) -> bytes:
-    """Return a journal whose records are others, with checksums that fit."""
-    place, checksum = journal.START.size, None
-    out = bytearray(data[:place])
-    while place < len(data):
-        length, given = journal.FRAME.unpack_from(data, place)
-        content = data[place + 8 : place + 8 + length]
-        place += 8 + length
-        if checksum is None:
-            checksum = given  # of the first record, which stays: the checksum before it is not known here
-            out += journal.FRAME.pack(length, given) + content
-            continue
-        if chance.random() < 0.2:
-            content = _changed_record(content, chance)
-        checksum = zlib.crc32(content, checksum)
-        out += journal.FRAME.pack(len(content), checksum) + content
-    return bytes(out)
+def mutate_store(place: Path, chance: random.Random) -> None:
+    """Change the content of a store, with checksums that fit."""
+    connection = sqlite3.connect(place, isolation_level=None)
+    try:
+        table = chance.choice(["memory", "memory", "series", "inputs", "meta", "schema"])
+        if table == "schema":
+            _change_schema(connection, chance)
+        elif table == "meta":
+            _change_meta(connection, chance)
+        elif table == "inputs":
+            number, data, positions = connection.execute("SELECT number, data, positions FROM inputs").fetchone()
+            data = chance.choice([_changed_batch(data, chance), *([positions, None, 5] * (chance.random() < 0.1))])
+            positions = chance.choice([positions, "[]", "{", '{"positions": [[[]]]}', b"x", "x" * 10_000])
+            checksum = 0 if not isinstance(data, bytes) else _batch_checksum(number, data, positions)
+            values = (data, positions, checksum, number)
+            connection.execute("UPDATE inputs SET data = ?, positions = ?, checksum = ? WHERE number = ?", values)
+        else:
+            _change_series(connection, table, chance)
+    finally:
+        connection.close()
 
 
-def _changed_record(content: bytes, chance: random.Random) -> bytes:
+def _change_schema(connection: sqlite3.Connection, chance: random.Random) -> None:
+    statements = [
+        "CREATE TRIGGER t AFTER INSERT ON inputs BEGIN DELETE FROM series; END", "CREATE VIEW v AS SELECT 1",
+        "DROP TABLE inputs", "ALTER TABLE series RENAME TO other", "CREATE INDEX i ON series (time)",
+        f"PRAGMA user_version = {chance.choice([0, 1, 2**31 - 1])}", "PRAGMA application_id = 7",
+        "DELETE FROM memory", "DELETE FROM series", "DELETE FROM inputs", "DELETE FROM meta",
+        "ALTER TABLE memory ADD COLUMN x", "PRAGMA journal_mode = DELETE",
+    ]  # fmt: skip
+    connection.execute(chance.choice(statements)).fetchall()
+
+
+def _change_meta(connection: sqlite3.Connection, chance: random.Random) -> None:
+    name = chance.choice(["settings", "progress"])
+    (text,) = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    if chance.random() < 0.1:
+        text = text.replace(chance.choice(["null", "1", "0", "["]), "[" * chance.choice([10, 17, 50_000]), 1)
+    else:
+        value = json.loads(text)
+        for _ in range(chance.choice([1, 1, 3])):
+            _change_value(value, chance)
+        text = json.dumps(value)
+    encoded = text.encode("utf-8", "surrogatepass")
+    try:
+        connection.execute("UPDATE meta SET value = ?, checksum = ? WHERE name = ?", (text, zlib.crc32(encoded), name))
+    except UnicodeEncodeError:  # a value that no file can hold
+        return
+
+
+def _change_series(connection: sqlite3.Connection, table: str, chance: random.Random) -> None:
+    select = (
+        "SELECT series.number, key, time, n_rows, newest, row, monitor FROM series JOIN memory "
+        "ON memory.number = series.number ORDER BY random() LIMIT 1"
+    )
+    saved = SavedSeries(*connection.execute(select).fetchone())
+    if table == "memory":
+        arrays = {"row": np.frombuffer(saved.row, "<f8").copy()}
+        if saved.monitor is not None and chance.random() < 0.3:
+            arrays = {"monitor": np.frombuffer(saved.monitor, "<f8").copy()}
+        _change_numbers(arrays, chance)
+        cut = chance.choice([None, None, None, None, -8, -3, 0, 8])
+        changes: Any = {name: array.tobytes()[:cut] for name, array in arrays.items()}
+    else:
+        column = chance.choice(["key", "time", "n_rows", "newest"])
+        texts = ["", "null", '"b"', "[" * 100_000, '"\\ud800"', "1e400", '"2014-01-01"', "NaN", "x" * 100_000]
+        wholes = [0, -1, 2**31, 2**62, -(2**62)]
+        changes = {column: chance.choice(texts if column in ("key", "time") else wholes)}
+    saved = saved._replace(**changes)
+    connection.execute("INSERT OR REPLACE INTO series VALUES (?, ?, ?, ?, ?)", saved[:5])
+    values = (saved.number, saved.row, saved.monitor, saved.checksum)
+    connection.execute("INSERT OR REPLACE INTO memory VALUES (?, ?, ?, ?)", values)
+
+
+def _changed_batch(data: bytes, chance: random.Random) -> bytes:
     match chance.randrange(4):
         case 0:
-            return content[: chance.randrange(len(content) + 1)]
+            return mutated_bytes(data, chance)
         case 1:
-            return content[:-8] + struct.pack("<d", chance.choice(NUMBERS))
+            return data[:-8] + struct.pack("<d", chance.choice(NUMBERS))
         case 2:
-            return journal.FIXED.pack(chance.choice([0, 5, 2**63]), chance.choice([0, 3, 2**31]), 0) + content[16:]
-    return content + chance.randbytes(chance.choice([1, 8, 800]))
+            sizes = [chance.choice([0, 1, 5, 2**31, 2**32 - 1]) for _ in range(4)]
+            return struct.pack("<IIII", *sizes) + data[16:]
+    return data + chance.randbytes(chance.choice([1, 8, 800]))
+
+
+def _batch_checksum(number: int, data: bytes, positions: Any) -> int:
+    text = positions if isinstance(positions, bytes) else (positions or "").encode()
+    return zlib.crc32(text, zlib.crc32(data, number))
 
 
 def _change_numbers(arrays: dict[str, Any], chance: random.Random) -> None:

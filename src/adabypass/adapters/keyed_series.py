@@ -10,7 +10,7 @@ import numpy as np
 from adabypass.data.grid import MAX_GAP
 from adabypass.forecasting import Forecaster
 from adabypass.results.columns import column_names
-from adabypass.storage import from_bytes
+from adabypass.saved import from_bytes
 from adabypass.validation import Floats, Integers
 
 

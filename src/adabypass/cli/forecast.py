@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 import numpy as np
+from click.core import ParameterSource
 from rich.table import Table
 
 from adabypass.cli import options, outputs, terminal
@@ -15,10 +16,16 @@ from adabypass.data.text import printable
 from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.results.forecast import Forecast
+from adabypass.streaming.view import forecast_folder
 
 
 @click.command(short_help="Forecast the next values of every series in a file.")
-@options.file_argument
+@click.argument("file", type=click.Path(allow_dash=True, dir_okay=False), required=False)
+@click.option(
+    "--state", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+    help="Forecast the series that adabypass stream --state DIR has learned, instead of those of a file; the stream "
+    "may be running. --id is then the id of one series.",
+)  # fmt: skip
 @options.csv_options
 @options.column_options
 @options.lag_options
@@ -36,13 +43,14 @@ from adabypass.results.forecast import Forecast
 @options.support_option
 @outputs.plot_option("the first series and its forecast")
 @outputs.out_option("the forecasts", "printed")
+@click.pass_context
 def forecast(
-    file: str, sep: str | None, decimal: Decimal, target: str, time: str | None, key: str | None, exog: Any,
-    calendar: Any, freq: str | None, lags: Any, seasonal_lags: Any, difference: int, missing: str, horizon: int,
-    levels: tuple[float, ...], quantiles: tuple[float, ...], model: str, period: int | None, support: Any,
-    plot: Path | None, out: str | None,
+    ctx: click.Context, file: str | None, state: Path | None, sep: str | None, decimal: Decimal, target: str,
+    time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None, lags: Any, seasonal_lags: Any,
+    difference: int, missing: str, horizon: int, levels: tuple[float, ...], quantiles: tuple[float, ...], model: str,
+    period: int | None, support: Any, plot: Path | None, out: str | None,
 ) -> int:  # fmt: skip
-    """Forecast the next values of every series in FILE.
+    """Forecast the next values of every series in FILE, or of those that a stream has learned.
 
     FILE is .csv, .tsv or .jsonl (each also with .gz) or .parquet, or - for standard input, CSV or JSON lines. Blank
     cells of the target are missing observations. With --exog, rows at the end whose target is blank hold the values
@@ -50,6 +58,12 @@ def forecast(
     """
     if out in (None, outputs.STANDARD):
         outputs.check_stdout()
+    if state is not None:
+        _check_alone(ctx, file)
+        _write(_columns_of(state, horizon, key, levels, quantiles), out)
+        return 0
+    if file is None:
+        raise click.UsageError("name a FILE, or the folder of a stream with --state.")
     if period is not None and model != "snaive" and not options.is_automatic(model, lags, seasonal_lags, difference):
         raise click.UsageError(
             "--period is for --model snaive, and for --model auto without lags; leave it out, or name "
@@ -68,16 +82,38 @@ def forecast(
         found = forecast_series(
             panel, horizon, template, levels, quantiles, progress=advance, remedy=options.FILL_MISSING
         )
-    if out is None and sys.stdout.isatty():
-        terminal.console().print(_table(found.columns))
-    else:
-        outputs.write_columns(found.columns, out or outputs.STANDARD)
-    if out not in (None, outputs.STANDARD):
-        terminal.note(f"{len(next(iter(found.columns.values())))} forecasts are in {out}")
+    _write(found.columns, out)
     if plot is not None:
         _draw(*found.first, plot)
         terminal.note(f"the picture is in {plot}")
     return options.report(found.failures)
+
+
+def _check_alone(ctx: click.Context, file: str | None) -> None:
+    """Refuse what does not go with --state, whose settings are in the folder."""
+    if file is not None:
+        raise click.UsageError("--state forecasts the series of its folder; leave FILE out.")
+    for name in ctx.params.keys() - {"file", "state", "horizon", "key", "levels", "quantiles", "out"}:
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name.replace('_', '-')} does not go with --state, whose settings are in DIR.")
+
+
+def _columns_of(
+    state: Path, horizon: int, id: str | None, levels: tuple[float, ...], quantiles: tuple[float, ...]
+) -> dict[str, Any]:
+    """Return the forecasts of the series in a folder as columns."""
+    name, found = forecast_folder(state, horizon, id, levels, quantiles)
+    ids = np.repeat(np.array(found.ids, object), horizon)
+    return {name: ids, "step": np.tile(np.arange(1, horizon + 1), len(found)), **found.columns()}
+
+
+def _write(columns: dict[str, Any], out: str | None) -> None:
+    if out is None and sys.stdout.isatty():
+        terminal.console().print(_table(columns))
+    else:
+        outputs.write_columns(columns, out or outputs.STANDARD)
+    if out not in (None, outputs.STANDARD):
+        terminal.note(f"{len(next(iter(columns.values())))} forecasts are in {out}")
 
 
 def _table(columns: dict[str, Any]) -> Table:

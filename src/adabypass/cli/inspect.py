@@ -9,7 +9,10 @@ import click
 
 from adabypass.cli import outputs
 from adabypass.data.text import printable
-from adabypass.storage.inspection import inspect as inspect_file
+from adabypass.forecasting import Forecaster
+from adabypass.forecasting.structure_engine import StructureEngine
+from adabypass.streaming.inspection import inspect as inspect_path
+from adabypass.streaming.inspection import inspect_series
 
 LABELS = {
     "file": "file",
@@ -21,6 +24,8 @@ LABELS = {
     "feature_names": "names of features",
     "n_learned": "rows learned",
     "row": "last row of the input",
+    "n_since_checkpoint": "of these since the last checkpoint",
+    "positions": "positions in the source",
     "n_series": "series",
     "ids": "ids",
     "lags": "lags",
@@ -28,20 +33,28 @@ LABELS = {
     "bytes": "size in bytes",
 }
 """What people are shown, in this order, and what it is called."""
+SERIES_LABELS = {"id": "id", "n_rows": "rows learned", "time": "newest time", "rows_since": "rows of the stream since"}
 MAX_TEXT_LENGTH = 100
 """Characters of a value that people are shown."""
 
 
 @click.command(short_help="Show what is in a saved model or in the folder of a stream.")
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--id", "id", metavar="ID",
+    help="Show one series of a stream, with what carries its forecast. Parts of an id have commas between them.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON, for programs.")
-def inspect(file: Path, as_json: bool) -> None:
-    """Show what is in FILE: a model that was saved with save(), or the folder of adabypass stream --state.
+def inspect(file: Path, id: str | None, as_json: bool) -> None:
+    """Show what is in FILE: a model that was saved with save(), or the folder of a stream, which may be running.
 
     The checksum is checked. Nothing in the file is executed, and nothing is changed.
     """
     outputs.check_stdout()
-    found = inspect_file(file)
+    if id is not None:
+        _show_series(file, id, as_json)
+        return
+    found = inspect_path(file)
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
@@ -49,26 +62,40 @@ def inspect(file: Path, as_json: bool) -> None:
         sys.stdout.write(f"{printable(line)}\n")
 
 
+def _show_series(file: Path, id: str, as_json: bool) -> None:
+    found = inspect_series(file, id)
+    forecaster: Forecaster = found.pop("forecaster")
+    if as_json:
+        click.echo(json.dumps(found | {"is_ready": forecaster.is_ready, "n_seen": forecaster.n_seen}, indent=2))
+        return
+    shown = {label: found[name] for name, label in SERIES_LABELS.items() if found[name] is not None}
+    rest = [f"{forecaster!r}"]
+    if forecaster.is_ready and isinstance(forecaster._engine, StructureEngine):
+        rest = str(forecaster.explain()).splitlines()
+    elif forecaster.is_ready:
+        rest += ["next steps", *repr(forecaster.forecast(3)).splitlines()] if not forecaster._n_exog() else []
+    for line in [*_aligned(shown), "", *rest]:
+        click.echo(printable(line))
+
+
 def lines(found: dict[str, Any]) -> list[str]:
     """Return what people are shown."""
     engine = found.get("engine")
     found = found | ({name: engine[name] for name in engine if name != "kind"} if isinstance(engine, dict) else {})
     shown = {label: found[name] for name, label in LABELS.items() if found.get(name) not in (None, [])}
-    if found.get("positions") is not None:
+    positions = found.get("positions")
+    if isinstance(positions, dict) and "partitions" in positions:
         shown.pop(LABELS["row"], None)
-        shown["next offsets"] = [f"{offset} of partition {partition}" for partition, offset in found["positions"]]
+        shown[LABELS["positions"]] = [f"{offset} of partition {each}" for each, offset, _ in positions["partitions"]]
     for name, value in _settings(found).items():
         shown.setdefault(name, value)
     if not found["is_readable"]:
         shown["format"] = f"{found.get('format')}, which this version does not read"
-    if "journal" in found:
-        journal = found["journal"]
-        torn = f", and {journal['torn_bytes']} bytes of a torn record" if journal["torn_bytes"] else ""
-        last = f", up to row {journal['last_row']}" if found.get("positions") is None else ""
-        if journal["last_position"] is not None:
-            last = ", up to partition {}, offset {}".format(*journal["last_position"])
-        shown["journal"] = f"{journal['n_records']} rows after the snapshot{last}{torn}"
     shown["checksum"] = "fits"
+    return _aligned(shown)
+
+
+def _aligned(shown: dict[str, Any]) -> list[str]:
     width = max(map(len, shown))
     return [f"{label:<{width}}  {_short(value)}" for label, value in shown.items()]
 
@@ -81,10 +108,17 @@ def _settings(found: dict[str, Any]) -> dict[str, Any]:
     hyperparameters = (model if isinstance(model, dict) else found).get("hyperparameters")
     named: dict[str, Any] = {"model": model["kind"]} if isinstance(model, dict) and "kind" in model else {}
     named |= hyperparameters if isinstance(hyperparameters, dict) else {}
-    extra = ("topic", "group", "partitions", "target", "id", "time", "lags", "period", "difference", "missing", "exog")
-    return named | {name: whole[name] for name in extra if whole.get(name) is not None}
+    extra = (
+        "topic", "group", "partitions", "target", "id", "time", "inputs", "lags", "period", "difference", "missing",
+        "exog",
+    )  # fmt: skip
+    return named | {name: whole[name] for name in extra if whole.get(name) not in (None, [])}
 
 
 def _short(value: Any) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
     return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 3]}..."
+
+
+def _text(value: Any) -> str:
+    return "/".join(map(str, value)) if isinstance(value, tuple) else str(value)

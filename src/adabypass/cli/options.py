@@ -238,10 +238,10 @@ def lag_options(command: Command, default: str = "level, trend, season and lags,
 
 def columns(target: str, time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None) -> Columns:
     """Return which columns mean what."""
-    return Columns(target, time, key, tuple(exog), tuple(calendar), _freq(freq))
+    return Columns(target, time, key, tuple(exog), tuple(calendar), as_freq(freq))
 
 
-def _freq(freq: str | None) -> Any:
+def as_freq(freq: str | None) -> Any:
     """Return a frequency that looks like a number as one."""
     try:
         return None if freq is None else float(freq) if "." in freq else int(freq)

@@ -1,177 +1,27 @@
 """Rows from a topic of Kafka, and answers to another: `adabypass stream --source kafka://... --sink kafka://...`."""
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from adabypass.adapters.kafka import Answer, Topic, TopicReader, TopicWriter
-from adabypass.adapters.kafka.client import OWN
 from adabypass.cli import terminal
-from adabypass.cli.stream_input import StopSignals
-from adabypass.data.rows import OnAbsent, OnBadRow, parse_object
-from adabypass.data.table import no_such_column
-from adabypass.errors import ParameterError, TableError
-from adabypass.snapshots.header import Header
-from adabypass.storage.positions import Positions, offsets_by_partition, pack, unpack
+from adabypass.data.times import parse_time
+from adabypass.errors import TableError
+from adabypass.streaming.clock import ReorderWindow
+from adabypass.streaming.intake import Intake
+from adabypass.streaming.kafka import Topic, TopicReader, TopicWriter
+from adabypass.streaming.kafka.client import read_config
+from adabypass.streaming.kafka.positions import Positions
+from adabypass.streaming.kafka.sink import TopicBadRows, TopicSink
+from adabypass.streaming.kafka.source import MessageSource
+from adabypass.streaming.sources import StopSignals
+from adabypass.streaming.stream import Stream
 
 if TYPE_CHECKING:
     from adabypass.cli.stream import StreamOptions
-
-ROWS_AT_ONCE = 10_000
-SECONDS = 0.1
-"""Number of rows, and seconds, after which the rows that came are answered in one transaction."""
-
-
-class MessageRows:
-    """Rows of a topic: every message is one JSON object.
-
-    Parameters
-    ----------
-    reader : TopicReader
-    answer : function
-        Writes out all answers, before more messages are waited for.
-    stop : StopSignals
-    on_bad_row : function
-        What is done about a message that is no row.
-    ends : bool
-        Whether the rows end where the topic ends now.
-
-    Attributes
-    ----------
-    row : int
-        The position of the message that was read last.
-    place : MessagePlace
-        What errors about its cells call it.
-    """
-
-    def __init__(
-        self, reader: TopicReader, answer: Callable[[], None], stop: StopSignals, on_bad_row: OnBadRow, *, ends: bool
-    ) -> None:
-        self._reader, self._answer, self._stop, self._on_bad_row = reader, answer, stop, on_bad_row
-        self._ends = ends
-        self.row = 0
-        self.place = MessagePlace(self)
-
-    @property
-    def source(self) -> str:
-        """What errors call the message that was read last."""
-        partition, offset = unpack(self.row)
-        return f"{self._reader.topic}, partition {partition}, offset {offset}"
-
-    def header_again(self) -> TableError | None:
-        """Return None: messages have no header."""
-        return None
-
-    def select(self, names: Sequence[str], on_absent: OnAbsent | None = None) -> Iterator[list[Any]]:
-        """Yield the cells of these fields, for each message; `on_absent` as of `JsonRows.select`."""
-        while True:
-            messages = self._reader.read(ROWS_AT_ONCE, SECONDS)
-            for message in messages:
-                self.row = pack(message.partition, message.offset)
-                try:
-                    cells = self._cells(message.value, names, on_absent)
-                except TableError as error:
-                    self._on_bad_row(error)
-                else:
-                    yield cells
-            self._answer()
-            self._stop.check()
-            if self._ends and self._reader.has_reached_end:
-                return
-
-    def _cells(self, value: bytes | None, names: Sequence[str], on_absent: OnAbsent | None) -> list[Any]:
-        try:
-            text = (value or b"").decode()
-        except UnicodeDecodeError:
-            raise TableError(f"{self.source} is not UTF-8 text.") from None
-        row = parse_object(text, self.source)
-        try:
-            return [row[name] for name in names]
-        except KeyError as missing:
-            what = f"{self.source}: {no_such_column(missing.args[0], list(row))}"
-            if on_absent is None:
-                raise TableError(what) from None
-            on_absent(what)
-            return [row.get(name) for name in names]
-
-
-class MessagePlace:
-    """Where the message that was read last is, for errors about its cells."""
-
-    row = line = 0  # the source says which message it is
-
-    def __init__(self, rows: MessageRows) -> None:
-        self._rows = rows
-
-    @property
-    def source(self) -> str:
-        """What errors call the message."""
-        return self._rows.source
-
-    def is_header_again(self) -> bool:
-        """Return False: messages have no header."""
-        return False
-
-
-class TopicSink:
-    """Answers to a topic: rows that were learned again get none if they have one.
-
-    Parameters
-    ----------
-    writer : TopicWriter
-    reader : TopicReader
-        Of the rows; the offsets of its group follow the answers.
-    """
-
-    n_unanswered = 0
-
-    def __init__(self, writer: TopicWriter, reader: TopicReader) -> None:
-        self._writer, self._reader = writer, reader
-        self._waiting: list[Answer] = []
-
-    def add(self, answer: str, row: int, key: str) -> None:
-        """Add the answer to a row."""
-        partition, offset = unpack(row)
-        if not self._writer.is_answered(partition, offset):
-            self._waiting.append(Answer(answer.rstrip("\n").encode(), message_key(key), partition, offset))
-
-    def resume(self, header: Header | None) -> None:
-        """Find out which rows are answered."""
-        ends = None if header is None else offsets_by_partition(header, "answers_ends")
-        self._writer.resume(ends or {}, self._reader.committed())
-
-    def flush(self) -> None:
-        """Write out all answers."""
-        if self._waiting:
-            self._writer.write(self._waiting)
-            self._reader.commit({answer.partition: answer.offset + 1 for answer in self._waiting})
-            self._waiting.clear()
-
-    def sync(self) -> dict[str, Any]:
-        """Write out all answers; return where the topic ends then."""
-        self.flush()
-        return {"answers_ends": [[*each] for each in self._writer.ends().items()]}
-
-    def finish(self) -> None:
-        """Write out all answers, the last ones."""
-        self.flush()
-
-    def abandon(self) -> None:
-        """Drop the answers that wait: if their rows are in the journal, they are made again at the next start."""
-        self._waiting.clear()
-
-
-@lru_cache(maxsize=100_000)
-def message_key(key: str) -> bytes | None:
-    """Return the key of an answer: the id of its series, text as it is, other values as JSON; None without ids."""
-    if not key:
-        return None
-    value = json.loads(key)
-    return (value if isinstance(value, str) else key).encode("utf-8", "surrogatepass")
 
 
 class KafkaStream:
@@ -192,13 +42,15 @@ class KafkaStream:
         group = choices.group or f"adabypass-{source.name}" + ("" if sink is None else f"-{sink.name}")
         config = {} if choices.kafka_config is None else read_config(choices.kafka_config)
         self._reader = TopicReader(source, group, config, choices.partitions, terminal.note)
-        self.positions = Positions()
+        self._positions = Positions()
+        self._window: ReorderWindow[Any] | None = None
         self.settings = {
             "topic": source.name,
             "group": group,
             "partitions": choices.partitions and [*choices.partitions],
         }
         """What must be the same whenever the stream is resumed."""
+        self._followed: dict[int, int] = {}
         self._writer: TopicWriter | None = None
         try:
             self._check_partitions()
@@ -215,7 +67,7 @@ class KafkaStream:
     def start(self) -> None:
         """Go to the next row of each partition, once the positions are known."""
         answered = {} if self._writer is None else self._writer.answered_up_to()
-        ahead = {each: end for each, end in answered.items() if end > self.positions.following.get(each, 0)}
+        ahead = {each: end for each, end in answered.items() if end > self._positions.following.get(each, 0)}
         if ahead:
             partition, end = next(iter(ahead.items()))
             terminal.note(
@@ -223,11 +75,48 @@ class KafkaStream:
                 f"{partition} up to offset {end - 1}: they are learned now, and not answered again. (To have them "
                 "answered again, choose another --group.)"
             )
-        self._reader.start(self.positions.following, skip_lost=self._choices.on_bad_row != "fail")
+        self._reader.start(self._positions.following, skip_lost=self._choices.on_bad_row != "fail")
 
-    def rows(self, answer: Callable[[], None], stop: StopSignals, on_bad_row: OnBadRow) -> MessageRows:
-        """Return the rows of the topic."""
-        return MessageRows(self._reader, answer, stop, on_bad_row, ends=self._choices.stop_at_end)
+    def source(
+        self, answer: Callable[[], None], stop: StopSignals, on_bad: Callable[[TableError, int], None]
+    ) -> MessageSource:
+        """Return the messages of the topic."""
+        return MessageSource(
+            self._reader, answer, stop, on_bad, self._positions, ends=self._choices.stop_at_end
+        )  # fmt: skip
+
+    def restore(self, positions: Any, window: ReorderWindow[Any] | None) -> None:
+        """Take over what the state has of the positions; None if it is new."""
+        self._window = window
+        if positions is not None:
+            self._positions.restore(positions["partitions"])
+            if window is not None and positions["newest"] is not None:
+                window.newest = parse_time(positions["newest"])
+
+    def position(self, intake: Intake) -> dict[str, Any]:
+        """Return what the state is to keep of the positions: rows that are held back must be read again."""
+        newest = None if self._window is None else self._window.newest
+        return {
+            "partitions": self._positions.describe(intake.held()),
+            "newest": newest.isoformat() if isinstance(newest, datetime) else newest,
+        }
+
+    def refuse(self, number: int) -> None:
+        """Note that reading ends with a message, which the next start is to find again."""
+        self._positions.refuse(number)
+
+    def was_read(self, number: int) -> bool:
+        """Return whether a message was read before the stream was resumed."""
+        return self._positions.was_read(number)
+
+    def follow(self, stream: Stream) -> None:
+        """Let the offsets of the group follow the answers, for those who watch them."""
+        positions = stream._learner.positions
+        if self.sink is not None and positions is not None:
+            offsets = {partition: first for partition, first, _ in positions["partitions"]}
+            if offsets != self._followed:
+                self._reader.commit(offsets)
+                self._followed = offsets
 
     def close(self) -> None:
         """Leave the brokers."""
@@ -238,25 +127,13 @@ class KafkaStream:
     def _check_partitions(self) -> None:
         """Refuse one series whose rows come from several partitions, between which there is no order."""
         reader = self._reader
-        if self._choices.key is None and len(reader.partitions) > 1:
+        if not self._choices.key and len(reader.partitions) > 1:
             raise click.UsageError(
                 f"{reader.topic} has {reader.n_partitions} partitions, between which rows have no order; name the "
                 "field of series with --id, or one partition with --partitions."
             )
 
 
-def read_config(path: Path) -> dict[str, str]:
-    """Return the settings in a file of lines NAME=VALUE; lines that begin with # are comments."""
-    found = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        name, equals, value = (part.strip() for part in line.partition("="))
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if not equals or not name:
-            raise ParameterError(
-                f"{path}: line {number} is not a setting; write NAME=VALUE, as in security.protocol=SSL."
-            )
-        if name in OWN:
-            raise ParameterError(f"{path}: line {number} sets {name}, which adabypass sets itself; delete the line.")
-        found[name] = value
-    return found
+def bad_rows_topic(address: str, config: Path | None) -> TopicBadRows:
+    """Return a topic for records that could not be read."""
+    return TopicBadRows(Topic.parse(address), {} if config is None else read_config(config))

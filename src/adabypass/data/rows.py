@@ -48,6 +48,8 @@ class CsvRows:
         The number of the row that was read last, counted from 1 below the header, and of the line on which it ends.
     last_filled : int
         The number of the last row that was not an empty line.
+    record : str
+        The line that was read last, as it came, if `max_lines` is given.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class CsvRows:
         on_bad_row: OnBadRow | None = None,
     ) -> None:
         self.source, self.row, self.last_filled = source, -1, 0  # the header is row 0
+        self.record = ""
         self._on_bad_row = on_bad_row or _raise
         self._newest: list[str] = []
         self._selected: Sequence[str] = ()
@@ -90,13 +93,13 @@ class CsvRows:
                         self.row += 1
                         self._newest = cells
                         wrong = self._wrong_width(len(cells))
-                        self._on_bad_row(self.header_again() or wrong)
+                        self._on_bad_row(self._with_record(self.header_again() or wrong))
                     elif len(self.names) == 1:
                         self.row += 1
                         yield [""]
                 return
             except csv.Error as error:  # the reader goes on with the line after it
-                self._on_bad_row(self._bad_line(error))
+                self._on_bad_row(self._with_record(self._bad_line(error)))
                 self.row += 1
 
     def select(self, names: Sequence[str], on_absent: OnAbsent | None = None) -> Iterator[Sequence[Any]]:
@@ -140,6 +143,10 @@ class CsvRows:
         self._choose = self._chooser()
         return TableError(f"{where}{'' if is_same else ', with other columns or another order'} (line {self.line}).")
 
+    def _with_record(self, error: TableError) -> TableError:
+        error.record = self.record
+        return error
+
     def _wrong_width(self, n_cells: int) -> TableError:
         return TableError(
             f"{self.source}: row {self.row} has {n_cells} cell{'s' * (n_cells != 1)}, but the header has "
@@ -168,6 +175,7 @@ class CsvRows:
                 )
             if not first and '"' in line:
                 first, row = number, self.row
+            self.record = line
             yield line
 
     def _bad_line(self, error: csv.Error) -> TableError:
@@ -194,10 +202,12 @@ class JsonRows:
     ----------
     row, line : int
         The number of the row that was read last, counted from 1, and of its line.
+    record : str
+        That line.
     """
 
     def __init__(self, lines: Iterable[str], source: str, on_bad_row: OnBadRow | None = None) -> None:
-        self.source, self.row, self.line = source, 0, 0
+        self.source, self.row, self.line, self.record = source, 0, 0, ""
         self._on_bad_row = on_bad_row or _raise
         self._source_lines = lines
 
@@ -207,9 +217,11 @@ class JsonRows:
             self.line += 1
             if line.strip():
                 self.row += 1
+                self.record = line
                 try:
                     found = parse_object(line, f"{self.source}: line {self.line}")
                 except TableError as error:
+                    error.record = line
                     self._on_bad_row(error)
                 else:
                     yield found
@@ -224,21 +236,23 @@ class JsonRows:
             What is done about a row that leaves a column out: its cell is None then. By default the row is none. The
             first row must have all columns.
         """
-        is_first = True
+        is_first, choose = True, chooser(names)
         for row in self:
-            absent = next((name for name in names if name not in row), None)
-            if absent is None:
-                yield [row[name] for name in names]
-            else:
-                what = f"{self.source}: row {self.row}: {no_such_column(absent, list(row))}"
+            try:
+                cells = choose(row)
+            except KeyError as absent:
+                what = f"{self.source}: row {self.row}: {no_such_column(absent.args[0], list(row))}"
                 if is_first:
-                    raise UnknownNameError(what)
+                    raise UnknownNameError(what) from None
                 if on_absent is None:
-                    self._on_bad_row(TableError(f"{what} Write null where a value is missing."))
-                else:
-                    on_absent(what)
-                    yield [row.get(name) for name in names]
+                    error = TableError(f"{what} Write null where a value is missing.")
+                    error.record = self.record
+                    self._on_bad_row(error)
+                    continue
+                on_absent(what)
+                cells = choose_present(row, names)
             is_first = False
+            yield cells
 
     def is_header_again(self) -> bool:
         """Return False: JSON lines have no header."""
@@ -247,6 +261,41 @@ class JsonRows:
     def header_again(self) -> TableError | None:
         """Return None: JSON lines have no header."""
         return None
+
+
+def chooser(names: Sequence[str]) -> Callable[[dict[str, Any]], list[Any]]:
+    """Return the function that picks the values of these names out of an object; it raises a KeyError of an absent one.
+
+    A name with dots that is no key of the object leads into objects within it: metrics.cpu to {"metrics": {"cpu": 5}}.
+    """
+    if any("." in name for name in names):
+        return lambda row: [_nested(row, name, name) for name in names]
+    return lambda row: [row[name] for name in names]
+
+
+def choose_present(row: dict[str, Any], names: Sequence[str]) -> list[Any]:
+    """Return the values of these names, None where one is absent."""
+    found = []
+    for name in names:
+        try:
+            found.append(_nested(row, name, name))
+        except KeyError:
+            found.append(None)
+    return found
+
+
+def _nested(row: dict[str, Any], name: str, whole: str) -> Any:
+    """Return the value of a name; the keys that it leads through may hold dots themselves."""
+    if name in row:
+        return row[name]
+    at = name.find(".")
+    while at >= 0:
+        inner = row.get(name[:at])
+        if isinstance(inner, dict):
+            with suppress(KeyError):
+                return _nested(inner, name[at + 1 :], whole)
+        at = name.find(".", at + 1)
+    raise KeyError(whole)
 
 
 def parse_object(text: str, where: str) -> dict[str, Any]:
@@ -343,6 +392,7 @@ def _text_lines(file: BinaryIO, source: str, on_bad_row: OnBadRow) -> Iterator[s
             if "\0" in line or not line.isascii():
                 error = _bad_text(line, number, source)
                 if error is not None:
+                    error.record = line.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
                     on_bad_row(error)
                     continue
             yield line

@@ -44,6 +44,10 @@ class Header:
             self._refuse(key, value, "named values")
         return value
 
+    def named_values(self) -> dict[str, Any]:
+        """Return all values by name."""
+        return dict(self._values)
+
     def text(self, key: str) -> str:
         """Return a text."""
         value = self.value(key)
