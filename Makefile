@@ -13,7 +13,7 @@ BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-b
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
+.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -69,6 +69,9 @@ bench: setup  ## Measure speed beside other libraries: some five minutes; ARGS="
 bench-accuracy: setup  ## Measure accuracy beside other libraries, on every stream: some ten minutes
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py bench)
 	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
+
+bench-changes: setup  ## Count false alarms, and measure how soon changes are found, beside River: some twenty minutes; ARGS="--docs"
+	@$(BIN)/python -W ignore -m benchmarks.changes $(ARGS)
 
 bench-forecast: setup  ## Measure forecasts many steps ahead beside other libraries; theirs are kept in build/: ARGS="--docs"
 	@for each in $$($(BIN)/python tools/requirements.py bench); do \

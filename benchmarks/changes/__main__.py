@@ -215,7 +215,8 @@ def draw(curves: dict[str, dict[str, Floats]], path: Path) -> None:
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("found, %")
     axes[3].set_ylabel("found, %")
-    figure.supxlabel("rows since the jump", fontsize=10)
+    for ax in axes[3:]:
+        ax.set_xlabel("rows since the jump")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -224,9 +225,9 @@ def draw(curves: dict[str, dict[str, Floats]], path: Path) -> None:
 
 @click.command()
 @click.option("--series", "n_series", default=2000, show_default=True, help="New series of each kind.")
-@click.option("--old", "n_old", default=400, show_default=True, help="Those of them that reach row 1,000.")
-@click.option("--long", "n_long", default=4, show_default=True, help="Series of 100,000 rows of each kind.")
-@click.option("--jumps", "n_jumps", default=200, show_default=True, help="Series with a jump of each kind.")
+@click.option("--old", "n_old", default=200, show_default=True, help="Those of them that reach row 1,000.")
+@click.option("--long", "n_long", default=1, show_default=True, help="Series of 100,000 rows of each kind.")
+@click.option("--jumps", "n_jumps", default=40, show_default=True, help="Series with a jump of each kind.")
 @click.option("--out", default="build/changes", show_default=True, type=click.Path(path_type=Path))
 @click.option("--docs", is_flag=True, help="Write the picture to docs/images too.")
 def main(n_series: int, n_old: int, n_long: int, n_jumps: int, out: Path, docs: bool) -> None:
