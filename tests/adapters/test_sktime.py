@@ -17,6 +17,7 @@ from sktime.utils.estimator_checks import check_estimator
 from adabypass import Forecaster
 from adabypass.adapters.sktime import AutoBypassForecaster
 from adabypass.errors import MissingExtraError, ParameterError
+from tests.hourly import PAST, rmse
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -33,6 +34,18 @@ def test_it_passes_sktime_s_checks() -> None:
     results = check_estimator(AutoBypassForecaster, verbose=False)
     assert len(results) > 1000
     assert {name: result for name, result in results.items() if result != "PASSED"} == {}
+
+
+def test_a_day_is_found_and_forecast_as_by_the_forecaster() -> None:
+    own = Forecaster()
+    own.learn(PAST)
+    forecaster = AutoBypassForecaster()
+    forecaster.fit(pd.Series(PAST[:900]))
+    forecaster.update(pd.Series(PAST[900:], index=range(900, 1200)))
+    means = forecaster.predict(list(range(1, 25)))
+    assert forecaster.forecaster_.period == own.period == (24,)
+    assert means.tolist() == own.forecast(24).mean.tolist()
+    assert rmse(means) < 3.0
 
 
 @pytest.mark.parametrize("is_exog", [False, True])

@@ -11,6 +11,7 @@ import pytest
 from adabypass import Forecaster
 from adabypass.adapters.statsforecast import AutoBypass
 from adabypass.errors import NotReadyError, ParameterError
+from tests.hourly import PAST, rmse
 
 RNG = np.random.default_rng(0)
 N, SEASON = 96, 12
@@ -39,6 +40,17 @@ def test_by_itself_it_is_the_automatic_forecaster() -> None:
         assert fitted.forecaster_ is not None
         assert fitted.forecaster_.period == period
     assert AutoBypass().fit(Y).predict(5)["mean"].tolist() == own.forecast(5).mean.tolist()
+
+
+def test_a_day_is_found_and_forecast_as_by_the_forecaster() -> None:
+    own = Forecaster()
+    own.learn(PAST)
+    fitted = AutoBypass().fit(PAST)
+    assert fitted.forecaster_ is not None
+    assert fitted.forecaster_.period == own.period == (24,)
+    means = fitted.predict(24)["mean"]
+    assert means.tolist() == own.forecast(24).mean.tolist()
+    assert rmse(means) < 3.0
 
 
 @pytest.mark.parametrize("is_exog", [False, True])

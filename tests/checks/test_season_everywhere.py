@@ -9,19 +9,7 @@ from river import time_series
 from adabypass import Forecaster, Panel, compare, evaluate, forecast
 from adabypass.adapters.river import AutoBypassForecaster
 from tests.cli.in_process import stream
-
-T = np.arange(1224)
-Y = (
-    50
-    + 20 * np.sin(2 * np.pi * T / 24)
-    + 10 * np.cos(4 * np.pi * T / 24)
-    + 3 * np.random.default_rng(0).normal(size=1224)
-)
-PAST, FUTURE = Y[:1200], Y[1200:]
-
-
-def rmse(means: object) -> float:
-    return float(np.sqrt(np.mean((np.asarray(means) - FUTURE) ** 2)))
+from tests.hourly import PAST, T, Y, rmse
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from adabypass.adapters.spark.session import PROVIDER, ROCKSDB
 from adabypass.errors import ParameterError
 from tests.adapters.spark import query
 from tests.adapters.spark.arrivals import N_KEYS, arrivals
+from tests.hourly import PAST, rmse
 
 ARRIVED = arrivals()
 PATIENCE = 600.0
@@ -58,6 +59,19 @@ def test_answers_equal_those_of_a_forecaster(spark: Any, tmp_path: Path) -> None
                     *forecast.interval(0.9),
                 ]
                 assert found_before.tolist() == expected
+
+
+def test_a_day_is_found_and_forecast_as_by_the_forecaster(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    rows = pd.DataFrame({"key": "a", "t": range(len(PAST)), "y": PAST})
+    rows.to_parquet(tmp_path / "in" / "0.parquet")
+    source = spark.readStream.schema("key string, t long, y double").parquet(str(tmp_path / "in"))
+    found = answers(forecast_stream(source, "key", "t", "y", horizon=24), tmp_path).sort_values("step")
+    own = Forecaster()
+    own.learn(PAST)
+    assert own.period == (24,)
+    assert found["mean"].tolist() == own.forecast(24).mean.tolist()
+    assert rmse(found["mean"]) < 3.0
 
 
 @pytest.mark.parametrize("horizon", [None, 2])

@@ -61,8 +61,8 @@ def forecast_stream(
     forget_after : timedelta, optional
         Forget a key that had no row for so long, by the clock of the cluster. By default none is forgotten.
     **forecaster
-        Arguments of `Forecaster`: `lags=2`, say, or `period=24`. A period is never searched in a stream: without one,
-        an automatic forecaster has those that `freq` suggests.
+        Arguments of `Forecaster`: `lags=2`, say, or `period=24`. Without a period the automatic forecaster has those
+        that `freq` suggests; without `freq` too, it finds its season as rows come in.
 
     Returns
     -------
