@@ -25,8 +25,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.storage.cases import WITH_EXOG
-from tests.storage.golden import trained
+from tests.snapshots.cases import WITH_EXOG
+from tests.snapshots.golden import trained
 from tools.fuzz.mutations import mutate_store, mutated_bytes, mutated_snapshot
 
 from adabypass import Forecaster, Stream, from_bytes

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.storage import golden
+from tests.snapshots import golden
 
 from adabypass.snapshots.versions import FORMAT
 

@@ -16,9 +16,9 @@ from adabypass.adapters.keyed_series import KeyedForecaster, KeyedState, Rows
 from adabypass.errors import StateError
 from adabypass.snapshots import versions
 from adabypass.snapshots.container import Snapshot, encode, from_bytes
-from tests.storage.cases import stream
-from tests.storage.golden import FOLDER, N_AFTER
-from tests.storage.test_golden import ANOTHER_MACHINE
+from tests.snapshots.cases import stream
+from tests.snapshots.golden import FOLDER, N_AFTER
+from tests.snapshots.test_golden import ANOTHER_MACHINE
 
 RNG = np.random.default_rng(4)
 N = 40

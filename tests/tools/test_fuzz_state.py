@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tools.fuzz.mutations import mutated_bytes
 
-from tests.storage.golden import trained
+from tests.snapshots.golden import trained
 
 N_CASES = 2_000
 

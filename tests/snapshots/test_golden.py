@@ -9,8 +9,8 @@ from pytest import approx
 
 from adabypass import from_bytes, load
 from adabypass.snapshots.versions import FORMAT, OLDEST_FORMAT
-from tests.storage.cases import EVERY
-from tests.storage.golden import FOLDER, continued, file_name, resumed
+from tests.snapshots.cases import EVERY
+from tests.snapshots.golden import FOLDER, continued, file_name, resumed
 
 NAMES = {file_name(name): name for name in EVERY}
 FILES = sorted(FOLDER.glob("format-*/*.safetensors"))
@@ -44,11 +44,11 @@ def test_a_golden_file_saved_again_and_continued_equals_an_uninterrupted_run(pat
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("format-*/stream")), ids=lambda path: path.parent.name)
 def test_the_folder_of_a_stream_is_resumed_as_it_was(path: Path, tmp_path: Path) -> None:
-    """A snapshot and a journal of an earlier version: the rows of both are known, and the answers go on."""
+    """A checkpoint and a log of an earlier version: the rows of both are known, and the answers go on."""
     expected = json.loads((path.parent / "answers.json").read_text())["stream"]
     found = resumed(Path(shutil.copytree(path, tmp_path / "stream")))
     assert len(found) == len(expected) == 20
-    for each, answer in zip(map(json.loads, found), map(json.loads, expected), strict=True):
+    for each, answer in zip(found, expected, strict=True):
         assert list(each) == list(answer)
         for name, value in answer.items():
             assert each[name] == (approx(value, rel=ANOTHER_MACHINE) if isinstance(value, float) else value)

@@ -25,7 +25,7 @@ from adabypass import (
 from adabypass.errors import AdabypassError, StateError
 from adabypass.saved import SAVED
 from adabypass.snapshots import container
-from tests.storage.cases import EVERY, learn, stream
+from tests.snapshots.cases import EVERY, learn, stream
 
 every_kind = pytest.mark.parametrize("name", EVERY)
 
