@@ -29,8 +29,10 @@ cdef double MIN_DOF = limits.MIN_DOF
 cdef double FAR_FROM_ZERO = 6.0     # mean of a root over its sd beyond which its sign is certain, up to rounding
 cdef double MAX_D = limits.MAX_DISTANCE
 cdef double MIN_V = limits.MIN_SIGNAL
-cdef double FLOODED = 1e8       # signal over noise variance beyond which the noise's shape does not affect the cdf
-cdef double HIDDEN = 1e30       # the same for the log density, however far out
+# Ratio of signal to noise variance beyond which the noise's shape does not affect the cdf, and the log density,
+# however far out.
+cdef double NOISE_NEGLIGIBLE_RATIO = 1e8
+cdef double DENSITY_NEGLIGIBLE_RATIO = 1e30
 
 
 # Gaussian noise.
@@ -69,7 +71,7 @@ cdef double _insensitive_var(const Noise* noise, double epsilon) noexcept nogil:
 
 cdef double _insensitive_log_density(const Noise* noise, const Component* part, double y) noexcept nogil:
     cdef double scale = part.noise_scale, d, v
-    if part.signal_var > HIDDEN * scale * scale:
+    if part.signal_var > DENSITY_NEGLIGIBLE_RATIO * scale * scale:
         return _gaussian_log_density(noise, part, y)
     d = smaller(larger((y - part.mean) / scale, -MAX_D), MAX_D)
     v = smaller(larger(part.signal_var / scale / scale, MIN_V), 1.0 / MIN_V)
@@ -108,7 +110,8 @@ cdef bint is_normal(const Component* part) noexcept nogil:
     cdef double scale = part.noise_scale
     if noise.normals.n == 1:
         return True
-    return part.signal_var > FLOODED * scale * scale * noise.var(noise, part.epsilon)   # whose product may be 0
+    # multiplied, not divided: the variance may be 0
+    return part.signal_var > NOISE_NEGLIGIBLE_RATIO * scale * scale * noise.var(noise, part.epsilon)
 
 
 cdef double part_sd(const Component* part, double noise_var) noexcept nogil:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv, betaln, log_ndtr, ndtr, ndtri, psi, stdtr, stdtrit
+from scipy.special import betaincinv, betaln, ndtr, ndtri, psi, stdtr, stdtrit
 
 from adabypass.distributions.base import (
     MAX_DEVIATE,
@@ -150,10 +150,6 @@ class Normal(LocationScale):
         z = self._standardise(y)
         with np.errstate(over="ignore"):
             return plain(np.maximum(-0.5 * z * z - np.log(self.sd * SQRT_2PI), -MAX_VALUE))
-
-    def logcdf(self, y: Number) -> Any:
-        """Return the log of the cumulative distribution function at `y`."""
-        return plain(np.maximum(log_ndtr(self._standardise(y)), -MAX_VALUE))
 
     def crps(self, y: Number) -> Any:
         """Return the continuous ranked probability score at `y`: smaller is better, in the units of y."""

@@ -11,8 +11,6 @@ from adabypass.state.structure_forecasts import StructureForecasts, structure_mi
 from adabypass.state.structure_row import LAYOUT, SETTINGS, StructureSpec
 from adabypass.validation import Floats
 
-N_RESPONSE = 60
-"""Steps at least over which it is judged whether a regression on lags explodes."""
 MAX_DEVIATION = 10.0
 """Standard deviations of a structure's forecast within which its paths stay."""
 
@@ -113,7 +111,8 @@ def _initial(spec: StructureSpec, row: Floats, k: int, n: int, rng: np.random.Ge
 def _stabilise(state: Floats, past: Floats, lags: tuple[int, ...], is_difference: bool) -> None:
     """Damp lag weights under which the series would explode, about its recent mean: equations (K.9) and (K.10)."""
     weights = state[:, -len(lags) :]
-    factor = damping(weights, lags, max(N_RESPONSE, 2 * lags[-1]))
+    n_steps = max(design.MIN_IMPULSE_STEPS, design.IMPULSE_STEPS_PER_LAG * lags[-1])
+    factor = damping(weights, lags, n_steps)
     recent = (-np.diff(past, axis=1) if is_difference else past).mean(axis=1)
     state[:, 0] += np.sum(weights * (1.0 - factor), axis=1) * recent
     state[:, -len(lags) :] = weights * factor

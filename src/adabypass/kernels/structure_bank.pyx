@@ -1,8 +1,8 @@
 """All structures on one row: units, observations, shares, and evidence many steps ahead.
 
 Equations (N.1), (N.10), (N.11), (N.23) and (N.17)-(N.22). Forecasts h steps ahead are made at every multiple of h
-steps, and judged when their time has come: a structure costs a horizon about one forecast every h steps. Only
-regressions on lags are carried ahead step by step.
+steps, and judged when their time has come: to judge a structure h steps ahead takes about one forecast every h steps.
+Only regressions on lags are carried ahead step by step.
 """
 
 from libc.math cimport M_PI, M_SQRT2, NAN, cos, exp, fabs, fmod, isnan, lgamma, log, log1p, log2, sin, sqrt
@@ -402,7 +402,7 @@ cdef void structure_shares(const StructureBank* bank, const double* evidence, do
 
 
 cdef void forget(StructureBank* bank) noexcept nogil:
-    """Know nothing of any horizon."""
+    """Clear the evidence and the pending forecasts of every horizon."""
     cdef Py_ssize_t n = bank.horizons.n * bank.n_structures
     memset(bank.horizons.count, 0, bank.horizons.n * sizeof(double))
     memset(bank.horizons.dof, 0, bank.horizons.n * sizeof(double))

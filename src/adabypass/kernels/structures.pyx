@@ -29,9 +29,8 @@ cdef double MIN_SCALE_VAR = design.MIN_SCALE_VAR
 cdef double BOUND = MAX_RESPONSE
 cdef double RANGES_BEYOND = design.RANGES_BEYOND
 cdef double MAX_LAG_SPREAD = design.MAX_LAG_SPREAD
-cdef enum:
-    MIN_RESPONSE = 60     # an impulse is followed for at least this many steps,
-    RESPONSE_LAGS = 6       # and for this many times the longest lag
+cdef Py_ssize_t MIN_IMPULSE_STEPS = design.MIN_IMPULSE_STEPS
+cdef Py_ssize_t IMPULSE_STEPS_PER_LAG = design.IMPULSE_STEPS_PER_LAG
 
 cdef struct Unknown:
     # Values that lie ahead and are reached by lags; a value's slot is its position modulo the number of slots.
@@ -215,7 +214,7 @@ cdef void learn_cov(StructuralFilter* f, const double* cov_x, double var) noexce
 
 cdef Py_ssize_t ahead_size(Py_ssize_t n, Py_ssize_t longest) noexcept nogil:
     """Count the numbers of scratch for states of up to n numbers and lags up to `longest`."""
-    return n * (n + 1) // 2 + 4 * n + longest * (longest + n + 4 + RESPONSE_LAGS) + MIN_RESPONSE
+    return n * (n + 1) // 2 + 4 * n + longest * (longest + n + 4 + IMPULSE_STEPS_PER_LAG) + MIN_IMPULSE_STEPS
 
 
 cdef inline double bounded(double value) noexcept nogil:
@@ -224,7 +223,7 @@ cdef inline double bounded(double value) noexcept nogil:
 
 cdef void _stabilise(const StructuralFilter* f, const double* values, double* mean, double* response) noexcept nogil:
     """Damp lag weights under which the series would explode, about its recent mean: equations (K.9) and (K.10)."""
-    cdef Py_ssize_t i, n_steps = max(MIN_RESPONSE, RESPONSE_LAGS * f.lags[f.n_lags - 1])
+    cdef Py_ssize_t i, n_steps = max(MIN_IMPULSE_STEPS, IMPULSE_STEPS_PER_LAG * f.lags[f.n_lags - 1])
     cdef double growth, early, weight, recent = 0.0, size = 0.0
     cdef double* weights = mean + f.n - f.n_lags
     for i in range(f.n_lags):

@@ -93,6 +93,8 @@ MANY_HARMONICS, FEW_HARMONICS, LONG_PERIOD = 8, 4, 48
 SMOOTH_HARMONICS = 2
 """Those of a smooth season."""
 MAX_LAGS = 6
+MIN_IMPULSE_STEPS, IMPULSE_STEPS_PER_LAG = 60, 6
+"""An impulse in a regression on lags is followed for at least this many steps, and this many times the longest lag."""
 
 
 class Structure(NamedTuple):

@@ -121,7 +121,7 @@ static inline EvidenceLanes evidence_of_flexible(
     return seen;
 }
 
-#define LOST 1e-20      /* a share that no digit of the sum shows */
+#define NEGLIGIBLE_SHARE 1e-20      /* a share that no digit of the sum shows */
 #define FLAT 0.05       /* fall of the log density over an interval, below which a short series is exact */
 
 /* The standard normal on [near, far], near + far >= 0. */
@@ -157,7 +157,7 @@ static inline Geometry geometry(vec distance, vec s, vec epsilon)
     at.damping = exponential(-2.0 * (distance * inverse) * (epsilon * inverse));
     vec cut = select(at.beyond, at.right_at, smaller(at.near, zero));
     at.density = exponential(-0.5 * cut * cut);
-    at.has_far = less(fill(LOST), at.damping);
+    at.has_far = less(fill(NEGLIGIBLE_SHARE), at.damping);
     at.narrow = less(at.width * (larger(at.near, zero) + 0.5 * at.width), fill(FLAT));
     at.s = s;
     return at;
