@@ -92,7 +92,7 @@ def test_missing_exogenous_values_are_filled(missing: str) -> None:
         Forecaster().run(y, x)
 
 
-CLOSURE = 0.07
+CLOSURE = 0.08
 """By how many standard deviations a quantile of moments may be off: they take each component for a Student's t, and
 paths have the structures' shares of the last step."""
 

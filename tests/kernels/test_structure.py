@@ -26,6 +26,8 @@ def series(draw: st.DrawFn) -> tuple[StructureSpec, np.ndarray, np.ndarray]:
     spec = StructureSpec(draw(st.sampled_from(PERIODS)), draw(st.integers(0, 2)))
     n = draw(st.integers(design.N_START, 40))
     y = draw(st.sampled_from([0.0, 30.0])) + rng.normal(size=n).cumsum() * draw(st.sampled_from([0.3, 2.0]))
+    for at in draw(st.lists(st.integers(0, n - 1), max_size=3)):  # gross errors, or changes where they are neighbours
+        y[at] += rng.choice([30.0, -20.0])
     if draw(st.booleans()):
         y[design.N_START + 1 :: 7] = np.nan
     return spec, y, rng.normal(size=(n, spec.n_exog))
@@ -44,7 +46,7 @@ class Judge:
         self.exog_center = start.mean(axis=0)
         self.exog_unit = np.abs(start - self.exog_center).mean(axis=0)
         self.beliefs = [reference.prior(each, spec.n_waves(each), spec.n_exog) for each in spec.structures]
-        self.evidence = np.zeros(len(spec.structures))
+        self.evidence, self.n_shocks = np.zeros(len(spec.structures)), np.zeros(len(spec.structures), int)
         self.values: dict[bool, list[float]] = {False: [], True: []}
         self.n_missing = self.n_steps = 0
         for each, known in zip(y, exog, strict=True):
@@ -69,7 +71,13 @@ class Judge:
             expected = reference.forecast(belief, x, past[0] if structure.difference else 0.0, dynamics[2])
             z, slope = self.in_units(y, structure.is_log)
             scores[k] = reference.log_density(belief, expected, z) + slope
-            self.beliefs[k] = reference.update(belief, x, expected, z)
+            if structure.shock != "follows":
+                following = self.beliefs[self.spec.structures.index(structure._replace(shock="follows"))]
+                self.beliefs[k], self.n_shocks[k] = reference.update_with_shocks(
+                    structure, belief, following, self.n_shocks[k], x, expected, z
+                )
+            else:
+                self.beliefs[k] = reference.update(belief, x, expected, z)
         if not np.isnan(y) and len(self.values[False]) >= design.N_UNCOUNTED:
             self.evidence = sharing.add_log_scores(
                 self.evidence, scores, design.EVIDENCE_DISCOUNT, design.EVIDENCE_POWER
@@ -125,8 +133,23 @@ def test_the_kernel_matches_the_reference(given_series: tuple[StructureSpec, np.
     np.testing.assert_allclose(dof[kept], [judge.beliefs[k].dof for k in kept], **ROUNDING)
     squares = spec.view(runner.row, "square_sum")[kept]
     np.testing.assert_allclose(squares, [judge.beliefs[k].square_sum for k in kept], **ROUNDING)
+    assert spec.view(runner.row, "n_shocks")[kept].tolist() == judge.n_shocks[kept].tolist()
     evidence = spec.view(runner.row, "evidence")[kept]
     np.testing.assert_allclose(evidence - evidence.max(), judge.evidence[kept] - judge.evidence[kept].max(), **ROUNDING)
+
+
+@settings(max_examples=40, deadline=None)
+@given(series(), st.floats(-40.0, 40.0))
+def test_lags_have_no_share_while_the_newest_value_is_doubted(
+    given_series: tuple[StructureSpec, np.ndarray, np.ndarray], newest: float
+) -> None:
+    spec, y, exog = given_series
+    y[-1] = y[~np.isnan(y)][-1] + newest
+    runner, judge = trained(spec, y, exog), Judge(spec, y, exog)
+    is_awake = [judge.is_positive or not each.is_log for each in spec.structures]
+    evidence = np.where(is_awake, judge.evidence, np.nan)
+    of_lags = sum(share for share, each in zip(runner.shares_ahead(1), spec.structures, strict=True) if each.lags)
+    assert (of_lags == 0.0) == reference.is_doubted(spec.structures, evidence, judge.n_shocks)
 
 
 @settings(max_examples=25, deadline=None)

@@ -8,11 +8,12 @@ from scipy.integrate import quad
 from scipy.stats import invgamma, norm
 
 from adabypass.reference import structure as reference
+from adabypass.state import structures as design
 from adabypass.state.structures import Structure, harmonics, structures
 
 ROUNDING: dict[str, Any] = dict(rtol=1e-8, atol=1e-9)  # some hundred double-precision operations
 PERIODS = (4,)
-LINEAR = [each for each in structures(PERIODS) if not each.is_log and not each.lags]
+LINEAR = [each for each in structures(PERIODS) if not (each.is_log or each.lags or each.shock != "follows")]
 WAVES = harmonics(PERIODS)
 
 
@@ -100,3 +101,64 @@ def test_a_regression_with_known_weights_has_the_variance_of_its_impulse_respons
             patch.setattr(f"adabypass.reference.structure.design.{name}", value)
         _, var = reference.ahead(structure, belief, np.empty((6, 0)), np.empty((6, 0)), np.array([1.0, 0.5, 2.0]))
     np.testing.assert_allclose(var, variances, rtol=1e-12)
+
+
+def moved(errors: list[float], shock: str, gain: float = 1.0, dof: float = 20.0) -> tuple[list[float], list[int]]:
+    """Return the levels of a structure after each value, from a level of 0, and its counts of gross errors."""
+    structure = Structure(False, gain=gain, shock=shock)
+    transition, steps, noise_var = reference.dynamics(structure, 0, 0)
+    belief = following = reference.Belief(np.zeros(1), np.ones((1, 1)), dof, dof)
+    levels, counts, n_shocks = [], [], 0
+    for value in errors:
+        belief, following = (reference.advance(each, transition, steps) for each in (belief, following))
+        expected = [reference.forecast(each, np.ones(1), 0.0, noise_var) for each in (belief, following)]
+        following = reference.update(following, np.ones(1), expected[1], value)
+        if shock == "follows":
+            belief = following
+        else:
+            belief, n_shocks = reference.update_with_shocks(
+                structure, belief, following, n_shocks, np.ones(1), expected[0], value
+            )
+        levels.append(float(belief.mean[0]))
+        counts.append(n_shocks)
+    return levels, counts
+
+
+def test_one_gross_error_moves_no_robust_structure() -> None:
+    levels, counts = moved([0.1, -0.2, 50.0, 0.1], "ignores")
+    assert levels[2] == levels[1]
+    assert abs(levels[3]) < 0.5
+    assert counts == [0, 0, 1, 0]
+
+
+def test_a_jumping_structure_moves_by_all_of_a_gross_error() -> None:
+    levels, counts = moved([0.1, -0.2, 50.0, 50.2], "jumps", gain=0.05)
+    assert levels[2] == pytest.approx(50.0)
+    assert levels[3] == pytest.approx(50.0, abs=0.5)
+    assert counts == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize(("shock", "values", "level"), [("ignores", [50.0, 51.0], 51.0), ("jumps", [50.0, 0.2], 0.1)])
+def test_after_a_second_gross_error_it_believes_what_its_following_twin_does(
+    shock: str, values: list[float], level: float
+) -> None:
+    before = [0.1] * 30
+    gain = {"ignores": 1.0, "jumps": 0.01}[shock]
+    levels, counts = moved([*before, *values], shock, gain)
+    assert levels[-1] == pytest.approx(level, abs=3.0)
+    assert levels[-1] == moved([*before, *values], "follows", gain)[0][-1]
+    assert counts[-2:] == [1, 0]
+
+
+@pytest.mark.parametrize("shock", ["ignores", "jumps"])
+def test_no_error_is_gross_while_the_scale_is_hardly_known(shock: str) -> None:
+    assert moved([50.0], shock, dof=design.MIN_SHOCK_DOF - 0.1)[1] == [0]
+    assert moved([50.0], shock, dof=design.MIN_SHOCK_DOF)[1] == [1]
+
+
+def test_the_likeliest_structure_that_doubts_says_whether_a_value_is_doubted() -> None:
+    all_three = [Structure(False, gain=0.2, shock=shock) for shock in ("follows", "ignores", "jumps")]
+    assert reference.is_doubted(all_three, np.array([0.0, -1.0, -2.0]), np.array([0, 1, 0]))
+    assert not reference.is_doubted(all_three, np.array([0.0, -2.0, -1.0]), np.array([0, 1, 0]))
+    assert reference.is_doubted(all_three, np.array([0.0, -2.0, np.nan]), np.array([0, 1, 0]))
+    assert not reference.is_doubted(all_three[:1], np.zeros(1), np.zeros(1, int))

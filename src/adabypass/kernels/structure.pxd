@@ -8,7 +8,7 @@ from adabypass.kernels.structures cimport StructuralFilter
 
 
 cdef enum:
-    N_FIELDS = 16
+    N_FIELDS = 17
 
 
 cdef class StructureRunner(Runner):

@@ -10,8 +10,8 @@ from adabypass.kernels.runner cimport Runner
 from adabypass.kernels.step cimport saturate
 from adabypass.kernels.structure_bank cimport (
     CENTER, HIGHEST, IS_SCALED, LOG_CENTER, LOG_UNIT, LOWEST, N_FIRST, N_SEEN, N_STEPS, StructureBank, Table, UNIT,
-    describe as describe_bank, evidence_ahead, fill_season, has_share, in_units, is_counted, keep_near, limits_of,
-    observe, scale_ahead, structure_shares, zero_share,
+    describe as describe_bank, evidence_ahead, fill_season, find_doubt, has_share, in_units, is_counted, keep_near,
+    limits_of, observe, scale_ahead, structure_shares, zero_share,
 )
 from adabypass.kernels.structures cimport Future, StructuralFilter, ahead_size, forecast_ahead
 from adabypass.numerics.special cimport larger
@@ -24,7 +24,7 @@ cnp.import_array()
 
 FIELDS = (      # of the row, besides its scalars, in the order in which `bind` points at them
     "start", "values", "log_values", "exog_center", "exog_unit", "horizon_count", "horizon_dof", "horizon_evidence",
-    "horizon_square_sum", "pending_mean", "pending_var", "mean", "cov", "evidence", "square_sum", "dof",
+    "horizon_square_sum", "pending_mean", "pending_var", "mean", "cov", "evidence", "square_sum", "dof", "n_shocks",
 )
 assert len(FIELDS) == N_FIELDS
 
@@ -84,8 +84,10 @@ cdef class StructureRunner(Runner):
             bank.filters[<Py_ssize_t>k].n = sizes[k]
             bank.filters[<Py_ssize_t>k].owner, bank.filters[<Py_ssize_t>k].pending_at = owners[k], places[k]
             bank.filters[<Py_ssize_t>k].twin = 0
-            if owners[k] != k:
-                bank.filters[<Py_ssize_t>owners[k]].twin = k
+            bank.filters[<Py_ssize_t>k].following = spec.structures.index(spec.structures[k]._replace(shock="follows"))
+            newest = np.flatnonzero(owners[:k] == owners[k])
+            if len(newest):
+                bank.filters[<Py_ssize_t>newest[-1]].twin = k
         self.bind(self.head)
 
     def __dealloc__(self):
@@ -118,7 +120,9 @@ cdef class StructureRunner(Runner):
             f = bank.filters + k
             f.mean, f.cov = mean, cov + cov_starts[k]
             f.evidence, f.square_sum, f.dof = row + starts[13] + k, row + starts[14] + k, row + starts[15] + k
+            f.n_shocks = row + starts[16] + k
             mean += f.n
+        find_doubt(bank)
 
     cdef int _set(self, StructuralFilter* f, Py_ssize_t k) except -1:
         """Read the settings of a structure."""
@@ -132,7 +136,7 @@ cdef class StructureRunner(Runner):
             of["noise_var"], of["damping"], of["level_var"], of["slope_var"]
         )
         f.season_var, f.lag_var, f.exog_var = of["season_var"], of["lag_var"], of["exog_var"]
-        f.lags, f.lag_prior = &lags[k, 0], &priors[k, 0]
+        f.lags, f.lag_prior, f.shock = &lags[k, 0], &priors[k, 0], int(of["shock"])
         return 0
 
     @property

@@ -37,6 +37,7 @@ cdef struct StructureBank:
     double* log_values
     double* exog_center
     double* exog_unit
+    bint is_doubted             # whether the newest value may be a gross error, so that lags have no share
     Horizons horizons
     double* pending_mean        # (n_horizons, n_structures)
     double* pending_var         # (n_horizons, n_pending)
@@ -72,6 +73,7 @@ cdef bint is_counted(const StructureBank* bank) noexcept nogil
 cdef double observe(StructureBank* bank, double y, const double* exog) noexcept nogil
 cdef Limits limits_of(const StructureBank* bank, const StructuralFilter* f) noexcept nogil
 cdef void fill_season(const StructureBank* bank, double t, double* out) noexcept nogil
+cdef void find_doubt(StructureBank* bank) noexcept nogil
 cdef bint has_share(const StructureBank* bank, const StructuralFilter* f) noexcept nogil
 cdef void structure_shares(const StructureBank* bank, const double* evidence, double* out) noexcept nogil
 cdef void evidence_ahead(const StructureBank* bank, Py_ssize_t step, double* out) noexcept nogil

@@ -1,6 +1,6 @@
 """All structures on one row: units, observations, shares, and evidence many steps ahead.
 
-Equations (N.1), (N.10), (N.11), (N.23) and (N.17)-(N.22). Forecasts h steps ahead are made at every multiple of h
+Equations (N.1), (N.10), (N.11), (N.17)-(N.23) and (N.45). Forecasts h steps ahead are made at every multiple of h
 steps, and judged when their time has come: to judge a structure h steps ahead takes about one forecast every h steps.
 Only regressions on lags are carried ahead step by step.
 """
@@ -13,8 +13,8 @@ from adabypass.kernels.shares cimport (
 )
 from adabypass.kernels.step cimport saturate
 from adabypass.kernels.structures cimport (
-    Future, Limits, StructuralFilter, Surprise, advance, advance_mean, exog_part, expect, fill_regressors, forecast,
-    forecast_ahead, forecast_step, learn_cov, learn_mean, reset, scale_var, step_mean,
+    FOLLOWS, Future, Limits, StructuralFilter, Surprise, advance, advance_mean, exog_part, expect, fill_regressors,
+    forecast, forecast_ahead, forecast_step, learn_cov, learn_mean, learn_with_shocks, reset, scale_var, step_mean,
 )
 from adabypass.numerics.special cimport larger, smaller
 
@@ -262,6 +262,7 @@ cdef void _move(StructureBank* bank, double y, const double* exog, double t) noe
     cdef StructuralFilter* twin
     cdef Surprise found
     cdef bint is_seen = not isnan(y)
+    cdef double value
     cdef double log_jacobian
     if is_seen:
         z = (y - head[CENTER]) / head[UNIT]
@@ -281,9 +282,10 @@ cdef void _move(StructureBank* bank, double y, const double* exog, double t) noe
         f = bank.filters + k
         if f.owner < k:         # its twin has moved it
             continue
-        twin = bank.filters + f.twin if f.twin else NULL
         advance(f)
-        if twin != NULL:
+        twin = f
+        while twin.twin:
+            twin = bank.filters + twin.twin
             advance_mean(twin, twin.mean)
         if not is_seen or not is_awake(bank, f):
             continue
@@ -292,10 +294,18 @@ cdef void _move(StructureBank* bank, double y, const double* exog, double t) noe
         forecast(f, bank.x, values, bank.cov_x, &found)
         learn_mean(f, bank.cov_x, log_z if f.is_log else z, &found)
         bank.scores[k] = found.log_density
-        if twin != NULL and is_awake(bank, twin):
-            found.mean = expect(twin, bank.x, NULL)
-            learn_mean(twin, bank.cov_x, log_z, &found)
-            bank.scores[f.twin] = found.log_density
+        twin = f
+        while twin.twin:
+            i = twin.twin
+            twin = bank.filters + i
+            if not is_awake(bank, twin):
+                continue
+            found.mean, value = expect(twin, bank.x, NULL), log_z if twin.is_log else z
+            if twin.shock != FOLLOWS:
+                learn_with_shocks(twin, bank.filters + twin.following, bank.cov_x, value, &found)
+            else:
+                learn_mean(twin, bank.cov_x, value, &found)
+            bank.scores[i] = found.log_density
         learn_cov(f, bank.cov_x, found.var)
     if is_seen:
         log_jacobian = log_z * head[LOG_UNIT] + head[LOG_CENTER] + log(head[LOG_UNIT] / head[UNIT])
@@ -312,6 +322,7 @@ cdef void _move(StructureBank* bank, double y, const double* exog, double t) noe
         head[N_MISSING] += 1.0
         _mean_values(bank, &z, &log_z)
     _push(bank, z, log_z)
+    find_doubt(bank)
     look_ahead(bank, t)
 
 
@@ -390,7 +401,18 @@ cdef bint has_share(const StructureBank* bank, const StructuralFilter* f) noexce
         return False
     if f.n_season > 0 and bank.head[N_STEPS] < SEASON_FROM * bank.first_period:
         return False
-    return f.n_lags == 0 or bank.head[N_SEEN] >= f.n_values + LAGS_FROM
+    return f.n_lags == 0 or (bank.head[N_SEEN] >= f.n_values + LAGS_FROM and not bank.is_doubted)
+
+
+cdef void find_doubt(StructureBank* bank) noexcept nogil:
+    """Find out whether the newest value is a gross error to the likeliest structure that doubts any: (N.45)."""
+    cdef Py_ssize_t k, best = -1
+    for k in range(bank.n_structures):
+        if bank.filters[k].shock != FOLLOWS and is_awake(bank, bank.filters + k) and (
+            best < 0 or bank.filters[k].evidence[0] > bank.filters[best].evidence[0]
+        ):
+            best = k
+    bank.is_doubted = best >= 0 and bank.filters[best].n_shocks[0] > 0.0
 
 
 cdef void structure_shares(const StructureBank* bank, const double* evidence, double* out) noexcept nogil:
@@ -460,7 +482,7 @@ cdef void _judge_horizon(StructureBank* bank, Py_ssize_t j, double z, double log
 
 cdef void look_ahead(StructureBank* bank, double t) noexcept nogil:
     """Forecast as far ahead as the longest horizon that begins after time t; these are judged when they have come."""
-    cdef Py_ssize_t h, j, k, n_begun = 0
+    cdef Py_ssize_t h, i, j, k, n_begun = 0
     cdef StructuralFilter* f
     cdef Future future
     while n_begun < bank.horizons.n and fmod(t + 1.0, <double>horizon_steps(RATIO, n_begun)) == 0.0:
@@ -480,8 +502,10 @@ cdef void look_ahead(StructureBank* bank, double t) noexcept nogil:
         for j in range(n_begun):
             if f.owner == k:
                 _begin(bank, f, j, k)
-                if f.twin:
-                    _begin_twin(bank, bank.filters + f.twin, j)
+                i = f.twin
+                while i:
+                    _begin_twin(bank, i, j)
+                    i = bank.filters[i].twin
 
 
 cdef void _begin(StructureBank* bank, const StructuralFilter* f, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
@@ -502,12 +526,13 @@ cdef void _begin(StructureBank* bank, const StructuralFilter* f, Py_ssize_t j, P
         )
 
 
-cdef void _begin_twin(const StructureBank* bank, const StructuralFilter* f, Py_ssize_t j) noexcept nogil:
-    """Remember the forecast of a structure of the log, whose twin `_begin` has just done: only the mean differs."""
+cdef void _begin_twin(const StructureBank* bank, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
+    """Remember the forecast of a structure whose first twin `_begin` has just done: only the mean differs."""
+    cdef const StructuralFilter* f = bank.filters + k
     cdef Limits limits
     if has_share(bank, f):
         limits = limits_of(bank, f)
-        bank.pending_mean[j * bank.n_structures + bank.filters[f.owner].twin] = step_mean(f, bank.x, &limits)
+        bank.pending_mean[j * bank.n_structures + k] = step_mean(f, bank.x, &limits)
 
 
 cdef inline double _row_ahead(const StructureBank* bank, Py_ssize_t step, Py_ssize_t* row) noexcept nogil:

@@ -1,9 +1,16 @@
 # One structure: its filter on its part of a row, and its forecasts many steps ahead.
 
+cdef enum:
+    # As in SHOCKS of state/structure_row.py.
+    FOLLOWS
+    IGNORES
+    JUMPS
+
 cdef struct StructuralFilter:
     bint is_log
     bint has_slope
     bint is_difference
+    int shock                   # what it does at a gross error: FOLLOWS, IGNORES or JUMPS
     Py_ssize_t n                # numbers of the state: level, slope, season, exogenous columns, lags
     Py_ssize_t season_at        # where its waves begin among those of all
     Py_ssize_t n_season         # 0 if it has none
@@ -21,11 +28,13 @@ cdef struct StructuralFilter:
     const double* lag_prior
     double* mean                # state in the row: mean, and lower triangle of the covariance,
     double* cov
-    Py_ssize_t owner            # the covariance's: this structure, or its twin of the series itself
+    Py_ssize_t owner            # the covariance's: this structure, or the first of its twins
     Py_ssize_t pending_at       # where its variance is among the pending ones of a horizon
-    Py_ssize_t twin             # index of the structure of the log that has the same covariance; 0 if there is none
+    Py_ssize_t twin             # index of the next structure that has the same covariance; 0 if there is none
+    Py_ssize_t following        # the twin that learns gross errors as any other value: this structure, if it does
     double* square_sum
     double* dof
+    double* n_shocks            # gross errors since the last value that was none
     double* evidence
 
 cdef struct Surprise:
@@ -67,6 +76,9 @@ cdef void forecast(
 ) noexcept nogil
 cdef double expect(const StructuralFilter* f, const double* x, const double* values) noexcept nogil
 cdef void learn_mean(StructuralFilter* f, const double* cov_x, double z, Surprise* out) noexcept nogil
+cdef void learn_with_shocks(
+    StructuralFilter* f, const StructuralFilter* following, const double* cov_x, double z, Surprise* out
+) noexcept nogil
 cdef void learn_cov(StructuralFilter* f, const double* cov_x, double var) noexcept nogil
 cdef double step_mean(
     const StructuralFilter* f, const double* x, const Limits* limits

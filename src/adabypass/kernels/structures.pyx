@@ -1,9 +1,9 @@
 """One structure: its filter on its part of a row, and its forecasts many steps ahead.
 
-Equations (N.1)-(N.9), (N.12) and (N.13). A structure without lags is linear in its state, so that its moments many
-steps ahead are exact. The lags of a regression reach values that lie ahead: their covariance, and that with the state,
-are carried along to first order. That cannot explode where the weights do not. Products of two unknowns, which equation
-(K.7) in multistep.pyx counts, can: the two propagations differ in mathematics, and stay two.
+Equations (N.1)-(N.9), (N.12), (N.13) and (N.42)-(N.44). A structure without lags is linear in its state, so that its
+moments many steps ahead are exact. The lags of a regression reach values that lie ahead: their covariance, and that
+with the state, are carried along to first order. That cannot explode where the weights do not. Products of two
+unknowns, which equation (K.7) in multistep.pyx counts, can: the two propagations differ in mathematics, and stay two.
 """
 
 from libc.math cimport M_PI, fabs, lgamma, log, log1p
@@ -29,6 +29,8 @@ cdef double MIN_SCALE_VAR = design.MIN_SCALE_VAR
 cdef double BOUND = MAX_RESPONSE
 cdef double RANGES_BEYOND = design.RANGES_BEYOND
 cdef double MAX_LAG_SPREAD = design.MAX_LAG_SPREAD
+cdef double GROSS_ERROR = design.GROSS_ERROR
+cdef double MIN_SHOCK_DOF = design.MIN_SHOCK_DOF
 cdef Py_ssize_t MIN_IMPULSE_STEPS = design.MIN_IMPULSE_STEPS
 cdef Py_ssize_t IMPULSE_STEPS_PER_LAG = design.IMPULSE_STEPS_PER_LAG
 
@@ -54,7 +56,7 @@ cdef void reset(StructuralFilter* f) noexcept nogil:
     for i in range(f.n_lags):
         f.mean[f.n - f.n_lags + i] = f.lag_prior[i]
     f.square_sum[0] = f.dof[0] = PRIOR_DOF
-    f.evidence[0] = 0.0
+    f.evidence[0] = f.n_shocks[0] = 0.0
     _reset_cov(f, f.cov)
 
 
@@ -188,15 +190,44 @@ cdef void learn_mean(StructuralFilter* f, const double* cov_x, double z, Surpris
     """Score the value z, then condition all but the covariance on it: equations (N.6), (N.7) and (N.9)."""
     cdef Py_ssize_t i
     cdef double error = z - out.mean, dof = f.dof[0], scale = scale_var(f), square = error * error / out.var
+    _score(f, square, scale, dof, out)
+    for i in range(f.n):
+        f.mean[i] += cov_x[i] / out.var * error  # (N.7)
+    f.square_sum[0] = SCALE_DISCOUNT * dof * scale + smaller(square, MAX_SURPRISE * scale)  # (N.9)
+    f.dof[0] = SCALE_DISCOUNT * dof + 1.0
+
+
+cdef void learn_with_shocks(
+    StructuralFilter* f, const StructuralFilter* following, const double* cov_x, double z, Surprise* out
+) noexcept nogil:
+    """Score the value z, and condition all but the covariance on it unless it is a gross error: (N.42)-(N.44).
+
+    After a second one in succession the structure believes what its following twin does.
+    """
+    cdef double error = z - out.mean, dof = f.dof[0], scale = scale_var(f), square = error * error / out.var
+    if dof < MIN_SHOCK_DOF or square <= GROSS_ERROR * GROSS_ERROR * scale:
+        f.n_shocks[0] = 0.0
+        learn_mean(f, cov_x, z, out)
+        return
+    _score(f, square, scale, dof, out)
+    f.n_shocks[0] += 1.0
+    if f.n_shocks[0] == 1.0 and f.shock == JUMPS:
+        f.mean[0] += error                                                  # (N.43)
+    elif f.n_shocks[0] > 1.0:                                               # (N.44)
+        f.n_shocks[0] = 0.0
+        memcpy(f.mean, following.mean, f.n * sizeof(double))
+        f.square_sum[0], f.dof[0] = following.square_sum[0], following.dof[0]
+
+
+cdef inline void _score(
+    const StructuralFilter* f, double square, double scale, double dof, Surprise* out
+) noexcept nogil:
+    """Write the log density of a value whose squared error is `square` variances: equation (N.6)."""
     if dof != out.dof:
         out.dof, out.constant = dof, lgamma(0.5 * (dof + 1.0)) - lgamma(0.5 * dof)
     out.log_density = (
         out.constant - 0.5 * log(dof * M_PI * scale * out.var) - 0.5 * (dof + 1.0) * log1p(square / (dof * scale))
     )  # (N.6)
-    for i in range(f.n):
-        f.mean[i] += cov_x[i] / out.var * error  # (N.7)
-    f.square_sum[0] = SCALE_DISCOUNT * dof * scale + smaller(square, MAX_SURPRISE * scale)  # (N.9)
-    f.dof[0] = SCALE_DISCOUNT * dof + 1.0
 
 
 cdef void learn_cov(StructuralFilter* f, const double* cov_x, double var) noexcept nogil:

@@ -1,5 +1,9 @@
-"""Structures: equations (N.1)-(N.9), (N.12) and (N.13), one structure at a time, with every covariance in full."""
+"""Structures, one at a time, with every covariance in full.
 
+Equations (N.1)-(N.9), (N.12), (N.13) and (N.42)-(N.45).
+"""
+
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -7,7 +11,7 @@ import numpy as np
 from adabypass.reference import shares
 from adabypass.state import structures as design
 from adabypass.state.structures import Harmonic, Structure
-from adabypass.validation import Floats
+from adabypass.validation import Floats, Integers
 
 
 class Belief(NamedTuple):
@@ -108,6 +112,36 @@ def update(belief: Belief, x: Floats, expected: Expected, z: float) -> Belief:
         square_sum=design.SCALE_DISCOUNT * belief.square_sum + square,  # (N.9)
         dof=design.SCALE_DISCOUNT * belief.dof + 1,
     )
+
+
+def update_with_shocks(
+    structure: Structure, belief: Belief, following: Belief, n_shocks: int, x: Floats, expected: Expected, z: float
+) -> tuple[Belief, int]:
+    """Condition the belief of a robust or jumping structure on z, and count gross errors in succession.
+
+    Parameters
+    ----------
+    following : Belief
+        Of the twin that learns gross errors as any other value, after it has learned z.
+    n_shocks : int
+        Gross errors since the last value that was none, before z.
+    """
+    learned, error, scale = update(belief, x, expected, z), z - expected.mean, belief.square_sum / belief.dof
+    if belief.dof < design.MIN_SHOCK_DOF or error**2 <= design.GROSS_ERROR**2 * scale * expected.var:
+        return learned, 0
+    if n_shocks > 0:
+        return following._replace(cov=learned.cov), 0  # (N.44)
+    jump = error * (np.arange(len(x)) == 0) * (structure.shock == "jumps")
+    return belief._replace(mean=belief.mean + jump, cov=learned.cov), 1  # (N.42), (N.43)
+
+
+def is_doubted(structures: Sequence[Structure], evidence: Floats, n_shocks: Integers) -> bool:
+    """Return whether the newest value is a gross error to the likeliest structure that doubts any.
+
+    The evidence of a structure that is asleep is nan.
+    """
+    doubts = np.array([each.shock != "follows" for each in structures]) & ~np.isnan(evidence)
+    return bool(doubts.any() and n_shocks[np.argmax(np.where(doubts, evidence, -np.inf))] > 0)  # (N.45)
 
 
 def limits(lowest: float, highest: float) -> tuple[float, float]:

@@ -110,6 +110,7 @@ class SeasonSpec:
     def slots(self, period: int) -> Integers:
         """Return the place of each structure of this period among those of a record."""
         place = {_role(each): k for k, each in enumerate(self.widest.structures.structures)}
+        assert len(place) == len(self.widest.structures.structures)
         return np.array([place[_role(each)] for each in self.pool(period).structures.structures], dtype=np.intp)
 
     def current(self, row: Floats) -> tuple[PoolSpec, Floats]:
@@ -154,7 +155,7 @@ class SeasonSpec:
 def _role(structure: Structure) -> tuple[Any, ...]:
     """Return what makes a structure the same one under another period."""
     season = "none" if structure.difference else structure.season  # differences have the season where there is one
-    return (*structure[:3], season, len(structure.lags), structure.difference)
+    return structure._replace(season=season, lags=(), lag_prior=()), len(structure.lags)
 
 
 Spec = PoolSpec | SeasonSpec

@@ -21,6 +21,7 @@ LAYOUT = Layout(
         *vectors("values", "log_values", size="longest"),
         *vectors("exog_center", "exog_unit", "exog_mean", "exog_last", "exog_count", size="n_exog"),
         *vectors("evidence", "square_sum", "dof", size="n_structures"),
+        *vectors("n_shocks", size="n_structures"),
         *vectors("horizon_count", "horizon_dof", size="n_horizons"),
         *vectors("horizon_evidence", "horizon_square_sum", size="n_judged"),
         *vectors("pending_mean", size="n_judged"),
@@ -34,21 +35,23 @@ LAYOUT = Layout(
 Observations seen; steps of time, the missing ones included; observations in `start`, from which units are set; values
 that lags can reach; missing ones since the last that was seen; whether units are known; whether every observation was
 above 0. Center and unit of the series and of its log; zeros, and observations, each discounted. The lowest and the
-highest observation, and the log of the lowest that is above 0 (1e300 before there is one). The first observations
-with their exogenous values; past values in units, newest first; of each structure its discounted evidence, sum of
-squares and degrees of freedom. Of each horizon the forecasts that were judged and the degrees of freedom, both
-discounted; of each horizon and structure the evidence and the sum of squares, and the forecast that is still to be
-judged: its mean, and its variance over the squared scale of the noise, 0 if there is none. Of each structure the mean
-of its state, and the lower triangle of the covariance. Structures without lags have that variance and covariance in
-common with those of the log.
+highest observation, and the log of the lowest that is above 0 (1e300 before there is one). The first observations with
+their exogenous values; past values in units, newest first; of each structure its discounted evidence, sum of squares
+and degrees of freedom, and the gross errors since the last value that was none. Of each horizon the forecasts that
+were judged and the degrees of freedom, both discounted; of each horizon and structure the evidence and the sum of
+squares, and the forecast that is still to be judged: its mean, and its variance over the squared scale of the noise, 0
+if there is none. Of each structure the mean of its state, and the lower triangle of the covariance. Structures without
+lags have that variance and covariance in common with those of the log, and with their robust and jumping twins.
 """
 
 SETTINGS = (
     "is_log", "noise_var", "has_slope", "damping", "season_at", "n_season", "n_lags", "is_difference", "n_values",
-    "level_var", "slope_var", "season_var", "lag_var", "exog_var",
+    "level_var", "slope_var", "season_var", "lag_var", "exog_var", "shock",
 )  # fmt: skip
 """What compiled code reads of each structure, in this order; variances are of a step."""
 N_SETTINGS = len(SETTINGS)
+SHOCKS = ("follows", "ignores", "jumps")
+"""What structures do at a gross error, in the order of the numbers that compiled code knows them by."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +98,14 @@ class StructureSpec:
 
     @cached_property
     def cov_owners(self) -> Integers:
-        """Index of the structure whose covariance each has: its own, or that of the series itself for one of the log.
+        """Index of the structure whose covariance each has: its own, or that of the first of its twins.
 
-        Without lags, what is regressed on does not depend on the values, so that both are the same.
+        Without lags, what is regressed on does not depend on the values, so that structures of the log, and those that
+        differ in what they do at gross errors, have the same.
         """
-        half = len(self.structures) // 2
-        return np.array([k if k < half or each.lags else k - half for k, each in enumerate(self.structures)], np.intp)
+        plain = [each._replace(is_log=False, shock="follows") for each in self.structures]
+        owners = [k if each.lags else plain.index(each) for k, each in enumerate(plain)]
+        return np.array(owners, np.intp)
 
     @cached_property
     def _covs(self) -> tuple[Integers, int]:
@@ -197,7 +202,7 @@ class StructureSpec:
             float(self.n_waves(each)), float(len(each.lags)), float(each.difference), float(each.n_values),
             level, max(slope, least * design.SLOPE_PRIOR_VAR),
             least * design.SEASON_PRIOR_VAR if each.lags else design.SEASON_STEP**2,
-            design.LAG_WEIGHT_VAR, design.EXOG_STEP_VAR,
+            design.LAG_WEIGHT_VAR, design.EXOG_STEP_VAR, float(SHOCKS.index(each.shock)),
         )  # fmt: skip
 
     @cached_property

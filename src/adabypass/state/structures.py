@@ -77,6 +77,13 @@ MIN_LOG_DOF = 5.0
 proportion."""
 MAX_ZERO_SHARE = 0.999
 """Largest probability of an exact 0: then the mean lies within the central interval of 99.9 %."""
+GROSS_ERROR = 5.0
+"""Standard deviations beyond which an error is gross."""
+MIN_SHOCK_DOF = 8.0
+"""Degrees of freedom of the scale of the noise from which on an error can be gross."""
+MIN_ROBUST_GAIN, MAX_JUMPING_GAIN = 0.2, 0.5
+"""A level of a smaller gain hardly moves with one value, and one of a larger gain by nearly all of it: they have no
+robust twin, and no jumping one."""
 FARTHEST = 1e6
 """A value this many units from the first one starts the forecaster anew."""
 MAX_OBSERVATION = 1e290
@@ -113,6 +120,8 @@ class Structure(NamedTuple):
     """Expected weights of the lags, before anything is learned."""
     difference: bool = False
     """Whether the lags are those of the differences."""
+    shock: str = "follows"
+    """What it does at a gross error: it "follows" as at any other, "ignores" it, or "jumps" by all of it."""
 
     @property
     def n_values(self) -> int:
@@ -130,7 +139,11 @@ class Structure(NamedTuple):
         if self.lags:
             name = f"lags {', '.join(map(str, self.lags))}" + " of differences" * self.difference
         else:
-            name = "level" + f" and {self.slope} slope" * (self.slope != "none")
+            name = (
+                {"ignores": "robust ", "jumps": "jumping "}.get(self.shock, "")
+                + "level"
+                + f" and {self.slope} slope" * (self.slope != "none")
+            )
         season = {"none": "", "full": " with season"}.get(self.season, f" with {self.season} season")
         return name + season + " of the log" * self.is_log
 
@@ -228,5 +241,8 @@ def structures(periods: tuple[float, ...]) -> tuple[Structure, ...]:
         for season in _seasons(periods)
         for slope in _slopes(season)
     ]
+    doubled = [each for each in plain if each.slope != "damped"]
+    plain += [each._replace(shock="ignores") for each in doubled if each.gain >= MIN_ROBUST_GAIN]
+    plain += [each._replace(shock="jumps") for each in doubled if each.gain <= MAX_JUMPING_GAIN]
     plain += _lag_sets(periods)
     return (*plain, *(each._replace(is_log=True) for each in plain))
