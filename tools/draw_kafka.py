@@ -12,8 +12,8 @@ import matplotlib.pyplot as plt
 
 INK, PALE, KAFKA, PROCESS, DISK, FAILURE = "#22303c", "#6b7a86", "#e3ecf7", "#fdf3dc", "#e4f2e5", "#b3261e"
 FAILURES = [
-    ("A", "The process is killed", "nothing; rows since the snapshot are learned again from the journal"),
-    ("B", "Power cut", "the same: the journal is flushed to the disk before each transaction"),
+    ("A", "The process is killed", "nothing; rows since the last checkpoint are learned again"),
+    ("B", "Power cut", "the same: the folder is flushed to the disk before each transaction of Kafka"),
     ("C", "A broker is away", "a pause; beyond 45 s the process stops with an error, and a restart goes on"),
     ("D", "The disk is lost", "rows that the topic still has are learned again, and not answered again"),
     ("E", "The process hangs, another takes over", "nothing: Kafka refuses what the first one still sends"),
@@ -96,8 +96,8 @@ def draw(path: str) -> None:
 
     box(axes, 28, 21.7, 54, 13.8, DISK, "--state DIR", "on a local disk: all that must survive")
     for x, title, text in (
-        (30, "journal", "rows since the snapshot:\npartition, offset, id, values"),
-        (55, "snapshot", "all models; the next offset of each\npartition; where the answers ended"),
+        (30, "rows since the checkpoint", "id, time, values;\nthe next offset of each partition"),
+        (55, "series, as of the checkpoint", "a model of each;\nwhere the answers ended"),
     ):
         axes.text(x, 27.6, title, fontsize=8.5, weight="bold", color=INK, va="center")
         axes.text(x, 24.5, text, fontsize=7.5, color=INK, va="center", linespacing=1.3)
@@ -105,11 +105,11 @@ def draw(path: str) -> None:
     arrow(axes, (30.5, 57), (40.5, 57))
     step(axes, 32.2, 60.2, "1", "rows")
     arrow(axes, (46, 44.6), (40, 36.0))
-    step(axes, 21.0, 40.4, "2", "append to the journal,\nflush to the disk")
+    step(axes, 21.0, 40.4, "2", "commit the rows,\nflush to the disk")
     arrow(axes, (69.5, 57), (79.5, 57))
     step(axes, 71.0, 60.2, "3", "answers")
     arrow(axes, (62, 44.6), (67, 36.0))
-    step(axes, 68.0, 41.0, "4", "a snapshot every\n10,000 rows")
+    step(axes, 68.0, 41.0, "4", "a checkpoint:\nseries that changed")
     arrow(axes, (95, 44.6), (82.5, 30), bend=-0.25)
     step(axes, 94.6, 34.0, "5", "after a restart:\nwhich rows are\nanswered?")
 

@@ -2,7 +2,7 @@
 
 The mock brokers of librdkafka run in another process: what is measured is the stream, not a broker. The time of the
 processor is taken for every few thousand rows, once all series are there; shown are the median of these, and the best,
-which a machine that is busy with other work disturbs least. Snapshots are shown by themselves.
+which a machine that is busy with other work disturbs least. Checkpoints are shown by themselves.
 """
 
 import argparse

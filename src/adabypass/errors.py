@@ -37,7 +37,7 @@ class ConcurrentUseError(AdabypassError, RuntimeError):
 
 
 class StateError(AdabypassError, ValueError):
-    """A saved model or journal is damaged, or has a format or kind that this version cannot read."""
+    """A saved model or the store of a stream is damaged, or has a format or kind that this version cannot read."""
 
 
 class LockedError(AdabypassError, OSError):

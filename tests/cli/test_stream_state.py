@@ -77,7 +77,7 @@ def test_a_stream_that_was_killed_goes_on_as_if_it_had_not_been(
 
 
 def killed_after(folder: Path, options: list[str], given: str, every: int) -> str:
-    """Leave the folder as a kill would: without the snapshot that is taken at the end; return the answers so far."""
+    """Leave the folder as a kill would: without the checkpoint that is made at the end; return the answers so far."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("adabypass.cli.stream_run.StreamRunner._finish", lambda loop: loop._flush())
         patch.setattr("adabypass.streaming.sources.ArrivingInput.read1", one_line_at_a_time)
@@ -182,7 +182,7 @@ def test_a_file_of_answers_gets_each_answer_once(ending: str, torn: int, tmp_pat
     out = tmp_path / f"answers.{ending}"
     killed_after(tmp_path / "s", [*options[:-2], "--out", str(out)], text(DATED, 0, 70), 25)
     os.truncate(out, max(out.stat().st_size - torn, 0))
-    if torn > 100:  # more is gone than the journal can bring back
+    if torn > 100:  # more is gone than the store can bring back
         content = out.read_bytes()
         refused = stream(*options, "--state", tmp_path / "s", "--out", out, given=text(DATED))
         assert isinstance(refused.error, StateError)
@@ -192,7 +192,7 @@ def test_a_file_of_answers_gets_each_answer_once(ending: str, torn: int, tmp_pat
     found, whole = (path.read_text().splitlines() for path in (out, tmp_path / f"whole.{ending}"))
     if torn < 100:
         assert found == whole
-    else:  # more is gone than the journal can bring back
+    else:  # more is gone than the store can bring back
         assert found[-70:] == whole[-70:]
         assert set(found) < set(whole)
 

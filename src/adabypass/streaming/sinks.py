@@ -56,7 +56,7 @@ class Sink(Protocol):
 
 
 class StandardOutput:
-    """Answers as text on standard output; they wait for `flush`, since an answer comes after its record in the journal.
+    """Answers as text on standard output; they wait for `flush`, since an answer comes after its row is in the store.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class StandardOutput:
         self.flush()
 
     def abandon(self) -> None:
-        """Drop the answers that wait: their rows are not in the journal."""
+        """Drop the answers that wait: their rows are not in the store."""
         self._waiting.clear()
 
 

@@ -28,7 +28,7 @@ LOGGER.addHandler(logging.NullHandler())
 START_SECONDS = 10.0
 """How long a broker may take to answer a question."""
 MAX_PAUSE_MS = 86_400_000
-"""How long reading may pause: a snapshot of many series takes minutes."""
+"""How long reading may pause: a checkpoint of many series takes minutes."""
 WAITING = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE, KafkaError._TIMED_OUT)
 """Errors after which the client connects again by itself."""
 OWN = frozenset(
