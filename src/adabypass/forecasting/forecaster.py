@@ -16,13 +16,12 @@ from adabypass.forecasting.settings import Method, check_method, check_missing, 
 from adabypass.forecasting.state import check_snapshot, describe
 from adabypass.forecasting.structure_engine import StructureEngine
 from adabypass.forecasting.structure_settings import StructureSettings, check_period, check_support
-from adabypass.kernels.runner import RunGuard
 from adabypass.regressors import AutoBypass, Regressor
+from adabypass.regressors.guarded import Guarded
 from adabypass.results.explanation import Explanation
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
-from adabypass.snapshots.savable import Savable
 from adabypass.state.series import Missing
 from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target
 
@@ -30,7 +29,7 @@ MAX_HORIZON = 100_000
 MAX_PATHS = 10_000_000
 
 
-class Forecaster(Savable):
+class Forecaster(Guarded):
     """Forecasts a series from its own past values, and from what else is known.
 
     `Forecaster()` needs no choices. It is a pool of filters, each with a structure of its own: a level that moves more
@@ -84,15 +83,6 @@ class Forecaster(Savable):
 
     _engine: SeriesEngine
     """How series are forecast."""
-    _runner: Any
-    """The row and what moves it; None until something was seen."""
-    _guard: RunGuard
-    """Replaces the runner."""
-
-    def __new__(cls, *_: Any, **__: Any) -> Self:
-        forecaster = super().__new__(cls)
-        forecaster._guard, forecaster._runner = RunGuard(), None
-        return forecaster
 
     def __init__(
         self,
