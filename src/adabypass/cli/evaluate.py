@@ -38,7 +38,7 @@ MAX_TABLES = 10
 @options.file_argument
 @options.csv_options
 @options.column_options
-@options.lag_options
+@options.file_lag_options
 @options.horizon_option
 @options.period_option
 @options.support_option
@@ -63,7 +63,7 @@ MAX_TABLES = 10
 @outputs.out_option("the scores", "printed")
 def evaluate(
     file: str, sep: str | None, decimal: Decimal, target: str, time: str | None, key: str | None, exog: Any,
-    calendar: Any, freq: str | None, lags: Any, seasonal_lags: Any, difference: int, missing: str, horizon: int,
+    calendar: Any, freq: str | None, lags: Any, seasonal_lags: Any, difference: int, missing: str | None, horizon: int,
     period: int | None, support: Any, models: Any, every: int | None, loss: str, skip: int, plot: Path | None,
     out: str | None,
 ) -> int:  # fmt: skip
@@ -83,7 +83,7 @@ def evaluate(
         period=period, support=support,
     )  # fmt: skip
     panel = SeriesTable(
-        read_table(file, sep=sep, decimal=decimal), options.columns(target, time, key, exog, calendar, freq)
+        read_table(file, sep=sep, decimal=decimal), options.columns(target, time, key, exog, calendar, freq, missing)
     )
     check_id(panel)
 
@@ -106,7 +106,8 @@ def evaluate(
         first = found.evaluations[found.lines[0].name]
         _draw(first.trace(horizon), plot)
         terminal.note(f"the picture is in {plot}")
-    for each in too_few(found):
+    learners = [] if name in options.BASELINES else [make(name)]
+    for each in [*panel.absent_rows(learners, options.KEEP_LAST), *too_few(found)]:
         terminal.complain(each)
     return options.report(failures)
 

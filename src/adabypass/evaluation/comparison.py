@@ -19,7 +19,7 @@ from adabypass.forecasting.structure_settings import check_period
 from adabypass.panel.batch import Failure
 from adabypass.panel.columns import TARGET
 from adabypass.panel.forecasts import check_on_error, report, warn
-from adabypass.panel.pipeline import FILL_MISSING, as_forecaster, map_series
+from adabypass.panel.pipeline import FILL_MISSING, KEEP_LAST, as_forecaster, map_series
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.results.trace import Scores
@@ -163,10 +163,10 @@ def compare(
     forecasters : list of forecasters or models, or a mapping of names to them, optional
         In a list each goes by what makes it, as in "Forecaster(lags=2)", or by the name of its class, numbered where it
         comes again. The others are compared with the first. A new `Forecaster()` if None.
-    target, time, id, exog, calendar, freq, missing, support, horizon, every, skip, on_error, n_threads
+    target, time, id, exog, calendar, freq, horizon, every, skip, on_error, n_threads
         As in `evaluate`. Scores are those of the farthest step. Only observations that all have forecast are scored.
-    period : number of steps, or several, optional
-        As in `evaluate`: the season of `SeasonalNaive`, and of the forecasters that are given no period of their own.
+    missing, period, support : optional
+        As in `evaluate`, for those of the forecasters that have a use for them; `period` for `SeasonalNaive` too.
     loss : "log", "crps", "squared" or "absolute"
         What the differences are of.
     baselines : bool
@@ -196,19 +196,18 @@ def compare(
     check_period(period)
     plan = Plan.checked(horizon, every, skip)
     given = _named([Forecaster()] if forecasters is None else forecasters)
-    contest = {name: as_forecaster(each, missing=missing, support=support) for name, each in given.items()}
-    panel = series_table(data, target, time, id, exog, calendar, freq)
+    settings = {"missing": missing, "period": period, "support": support}
+    contest = _with_settings({name: as_forecaster(each) for name, each in given.items()}, settings, baselines)
+    panel = series_table(data, target, time, id, exog, calendar, freq, missing)
 
     def contest_of(series: Series) -> Contest:
         season = season_of(series.frequency) if period is None else whole_season(check_period(period))
         return with_baselines(contest, series.y, season) if baselines else contest
 
-    found, failures = compare_series(
-        panel, contest_of, plan, loss, period=period, n_threads=n_threads, progress=progress
-    )  # fmt: skip
+    found, failures = compare_series(panel, contest_of, plan, loss, n_threads=n_threads, progress=progress)
     if failures:
         report(failures, len(panel), on_error)
-    warn(too_few(found))
+    warn([*panel.absent_rows(contest.values(), KEEP_LAST), *too_few(found)])
     return found
 
 
@@ -218,7 +217,6 @@ def compare_series(
     plan: Plan,
     loss: str,
     *,
-    period: Period | None = None,
     n_threads: int | None = None,
     progress: Callable[[int], None] | None = None,
     remedy: str = FILL_MISSING,
@@ -238,7 +236,7 @@ def compare_series(
 
     def work(series: Series, keep: bool = len(panel) == 1) -> tuple[list[Line], Parts]:
         found = {
-            name: forecasts_of(series, each, plan._replace(skip=0), advance, period, remedy)
+            name: forecasts_of(series, each, plan._replace(skip=0), advance, remedy)
             for name, each in contest_of(series).items()
         }
         found = _aligned(found, plan.skip)
@@ -290,6 +288,29 @@ def _lines(found: dict[str, SeriesForecasts], loss: str, n: int, progress: Calla
         if progress is not None:
             progress(n)
     return lines
+
+
+def _with_settings(contest: Contest, settings: Mapping[str, Any], baselines: bool) -> Contest:
+    """Return forecasters with these settings, where they have a use for them and were not given any.
+
+    Parameters
+    ----------
+    contest : forecasters by name
+    settings : mapping
+        What is None is left open.
+    baselines : bool
+        Whether a baseline is added that has a use for a period.
+    """
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    for name, value in chosen.items():
+        if not any(each._takes(name) for each in contest.values()) and not (baselines and name == "period"):
+            raise ParameterError(
+                f"{name} is {shown(value)}, but none of the forecasters has a use for it; leave it out."
+            )
+    return {
+        key: each._with_settings({name: value for name, value in chosen.items() if each._takes(name)})
+        for key, each in contest.items()
+    }
 
 
 def _aligned(found: dict[str, SeriesForecasts], skip: int) -> dict[str, SeriesForecasts]:

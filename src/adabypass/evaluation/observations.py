@@ -9,6 +9,7 @@ from adabypass.errors import ParameterError
 from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.series import SeriesTable
+from adabypass.state.series import Missing
 
 TAKEN = {
     "model", "step", "n_origins", "n_scored", "n_skipped", "n_left_out", "rmse", "mad", "mae", "crps",
@@ -25,12 +26,13 @@ def series_table(
     exog: Any,
     calendar: str | Sequence[str],
     freq: Freq | None,
+    missing: Missing | None,
 ) -> SeriesTable:
     """Return the series of a data frame, or the only one of an array with its exogenous values beside it."""
     cycles = as_names(calendar, "calendar")
     if isinstance(data, Mapping) or hasattr(data, "columns"):
         names = () if exog is None else as_names(exog, "exog")
-        panel = SeriesTable(from_frame(data), Columns(target, time, id, names, cycles, freq))
+        panel = SeriesTable(from_frame(data), Columns(target, time, id, names, cycles, freq, missing))
         check_id(panel)
         return panel
     if cycles:

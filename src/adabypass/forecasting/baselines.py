@@ -1,12 +1,13 @@
 """Baselines: forecasts that any other must beat, with the same interface as `Forecaster`."""
 
+from collections.abc import Mapping
 from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from adabypass.distributions.normal import StudentT
-from adabypass.errors import NotEnoughDataError, NotReadyError, StateError
+from adabypass.errors import NotEnoughDataError, NotReadyError, ParameterError, StateError
 from adabypass.forecasting.forecaster import MAX_HORIZON, MAX_PATHS
 from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.forecasting.random_walks import LAYOUT, MIN_DOF, N_SEEN, Walks
@@ -81,6 +82,17 @@ class Baseline(Savable):
     def _learns_cycles(self) -> bool:
         """Whether cycles of the calendar are periods of its season."""
         return False
+
+    def _with_settings(self, given: Mapping[str, Any]) -> Self:
+        """Return this baseline: it takes no settings, and has no use for exogenous values."""
+        for name in given:
+            if not self._takes(name) or (name == "period" and given[name] != self.period):
+                raise ParameterError(f"{name} is {given[name]!r}, but is not for {self!r}; leave it out.")
+        return self
+
+    def _takes(self, setting: str) -> bool:
+        """Return whether it has a use for "missing", "period" or "support"."""
+        return setting == "missing" or (setting == "period" and self.period > 1)
 
     def _with_period(self, period: Any, cycles: Any = ()) -> Self:
         """Return a copy: the period of a baseline is never another one's to choose."""

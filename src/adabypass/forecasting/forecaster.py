@@ -1,6 +1,6 @@
 """Forecasts of a series from its own past: missing values, exogenous columns, many steps ahead."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -198,16 +198,27 @@ class Forecaster(Guarded):
         engine = self._engine.with_period(check_period(period), cycles)
         return self.copy() if engine is self._engine else self._of(engine)
 
+    def _with_settings(self, given: Mapping[str, Any]) -> Self:
+        """Return a forecaster with further settings, where it was given none of its own; refuse others than its own."""
+        engine = self._engine.with_settings(given) if given else self._engine
+        if engine is self._engine or engine.describe() == self._engine.describe():
+            return self
+        if self.n_seen:
+            names = " and ".join(given)
+            raise ParameterError(f"the forecaster has learned already, without {names}; pass {names} to Forecaster.")
+        return self._of(engine)
+
+    def _takes(self, setting: str) -> bool:
+        """Return whether it has a use for "missing", "period" or "support"."""
+        return setting == "missing" or self._engine.learns_cycles
+
     @property
     def label(self) -> str:
         """What makes this forecaster, in short: what tables call it."""
         return self._engine.label
 
     def __repr__(self) -> str:
-        model = self.model
-        parts = [] if model is None else [repr(model)]
-        parts += [f"{name}={value}" for name, value in self._engine.options().items()]
-        return f"Forecaster({', '.join(parts if model is not None else [*parts, f'n_seen={self.n_seen}'])})"
+        return self._engine.written(self.n_seen)
 
     def predict(self, exog: object = None) -> Predictive:
         """Forecast the next observation.

@@ -12,7 +12,7 @@ from adabypass.errors import ParameterError, SeriesWarning
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.panel.batch import Failure
 from adabypass.panel.columns import TARGET, Columns, as_names
-from adabypass.panel.pipeline import as_forecaster, forecast_series
+from adabypass.panel.pipeline import KEEP_LAST, as_forecaster, forecast_series
 from adabypass.panel.series import SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.state.series import Missing
@@ -64,11 +64,12 @@ def forecast(
         on lags. Public holidays are a column.
     freq : number, timedelta or text such as "month": time between observations, the most common one if not given
     missing : "raise", "mean" or "last", optional
-        What becomes of a missing value of `exog`: an error, which is the default, the column's mean so far, or its last
-        value. A forecaster that is given has a setting of its own instead.
+        What becomes of a missing value of `exog`: an error, the column's mean so far, or its last value. By default a
+        blank cell is an error, and a row that is absent before those to come has the values of the row before, with a
+        `SeriesWarning` that counts such rows: the target is missing there, so that nothing is learned of them.
     period, support : optional
-        As of `Forecaster`, where none is given: steps of the season, if the times do not say them, and bounds of every
-        forecast.
+        As of `Forecaster`: steps of the season, if the times do not say them, and bounds of every forecast. As
+        `missing`, they fill what the forecaster was not given; one that was given another value is refused.
     levels : number between 0 and 1, or several: probabilities of the intervals
     quantiles : number between 0 and 1, or several: probabilities of quantiles, besides the median
     on_error : "warn" or "raise"
@@ -99,11 +100,13 @@ def forecast(
     check_on_error(on_error)
     check_function(progress, "progress")
     table = from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
-    panel = SeriesTable(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
+    names = as_names(exog, "exog"), as_names(calendar, "calendar")
+    panel = SeriesTable(table, Columns(target, time, id, *names, freq, missing))
     template = as_forecaster(forecaster, missing=missing, period=period, support=support)
     found = forecast_series(panel, horizon, template, levels, quantiles, n_threads=n_threads, progress=progress)
     if found.failures:
         report(found.failures, len(panel), on_error)
+    warn(panel.absent_rows([template], KEEP_LAST))
     return table.like(found.columns)
 
 
@@ -123,7 +126,7 @@ def report(failures: list[Failure], n: int, on_error: Literal["warn", "raise"]) 
 
 
 def warn(reasons: list[str]) -> None:
-    """Warn the caller of `evaluate` or `compare` about results that mean little, if there are any."""
+    """Warn the caller about results that mean little, or rest on an assumption, if there are any."""
     if reasons:
         warnings.warn(_listed(reasons), SeriesWarning, stacklevel=3)
 

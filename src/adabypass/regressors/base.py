@@ -1,6 +1,6 @@
 """What every model has in common."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -310,9 +310,12 @@ class Regressor(Guarded):
         return ReadOnly({name: runner.spec.layout.scalar(runner.row, name) for name in runner.spec.learned})
 
     def __repr__(self) -> str:
-        given = [f"{name}={_short(value)}" for name, value in self._spec.changed().items()]
-        known = [] if self.n_features is None else [f"n_features={self.n_features}", f"n_seen={self.n_seen}"]
-        return f"{type(self).__name__}({', '.join(given + known)})"
+        known = {} if self.n_features is None else {"n_features": self.n_features, "n_seen": self.n_seen}
+        return self._written(self._spec.changed() | known)
+
+    def _written(self, given: Mapping[str, Any]) -> str:
+        """Return the call that makes such a model, given these arguments."""
+        return f"{type(self).__name__}({', '.join(f'{name}={_short(value)}' for name, value in given.items())})"
 
     def _kernel_of(self, spec: Spec) -> Kernel:
         """Return the kernel of a model with these hyperparameters."""
