@@ -11,6 +11,7 @@ from adabypass import Forecaster, Naive, explain, forecast
 from adabypass.errors import NotEnoughDataError, ParameterError, TableError, UnknownNameError
 from tests.retail import HORIZON, retail
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*rows are absent")
 SHOP = retail().frame
 COLUMNS: dict[str, Any] = {"target": "sold", "id": "product", "time": "day", "exog": ["promotion", "holiday"]}
 

@@ -139,3 +139,17 @@ def test_a_blank_exogenous_cell_of_the_future_is_named_by_its_row() -> None:
     rain = np.append(np.arange(39.0), np.nan)
     with pytest.raises(BadCellError, match='row 40, column "rain": is blank; fill it'):
         forecast({"y": np.append(NILE[:39], np.nan), "rain": rain}, 1, exog="rain")
+
+
+def test_observations_outside_the_support_are_counted() -> None:
+    y = np.arange(60.0)
+    said = "19 of 60 observations lie outside the support, from 0 to 40, which no forecast leaves"
+    with pytest.warns(SeriesWarning, match=said):
+        forecast(y, 1, support=(0, 40))
+    with pytest.warns(SeriesWarning, match=said):
+        evaluate(y, Forecaster(support=(0, 40)))
+    with pytest.warns(SeriesWarning, match=said):
+        compare(y, support=(0, 40))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        forecast(y, 1, support=(0, 59))

@@ -21,6 +21,7 @@ from adabypass.evaluation.comparison import (
     Comparison,
     Line,
     compare_series,
+    default_loss,
     too_few,
 )
 from adabypass.evaluation.observations import check_id
@@ -52,8 +53,9 @@ MAX_TABLES = 10
     help="Number of observations from one forecast to the next.  [default: 1, or more where that would take long]",
 )  # fmt: skip
 @click.option(
-    "--loss", type=click.Choice(["log", "crps", "squared", "absolute"]), default="crps", show_default=True,
-    help="Loss by which the models are compared: negative log score, CRPS, squared or absolute error.",
+    "--loss", type=click.Choice(["log", "crps", "squared", "absolute"]),
+    help="Loss by which the models are compared: negative log score, CRPS, squared or absolute error.  [default: crps, "
+    "or absolute where a model has no distribution]",
 )  # fmt: skip
 @click.option(
     "--skip", type=click.IntRange(0), default=SKIP, show_default=True, metavar="N",
@@ -64,7 +66,7 @@ MAX_TABLES = 10
 def evaluate(
     file: str, sep: str | None, decimal: Decimal, target: str, time: str | None, key: str | None, exog: Any,
     calendar: Any, freq: str | None, lags: Any, seasonal_lags: Any, difference: int, missing: str | None, horizon: int,
-    period: int | None, support: Any, models: Any, every: int | None, loss: str, skip: int, plot: Path | None,
+    period: int | None, support: Any, models: Any, every: int | None, loss: str | None, skip: int, plot: Path | None,
     out: str | None,
 ) -> int:  # fmt: skip
     """Score models on every series in FILE: each forecast is made before its target is seen.
@@ -86,6 +88,8 @@ def evaluate(
         read_table(file, sep=sep, decimal=decimal), options.columns(target, time, key, exog, calendar, freq, missing)
     )
     check_id(panel)
+    learners = [make(each) for each in models or DEFAULT if each not in options.BASELINES]
+    loss = default_loss(learners) if loss is None else loss
 
     def contest_of(series: Series) -> dict[str, Forecaster | Baseline]:
         season = season_of(series.frequency) if period is None else period
@@ -106,8 +110,7 @@ def evaluate(
         first = found.evaluations[found.lines[0].name]
         _draw(first.trace(horizon), plot)
         terminal.note(f"the picture is in {plot}")
-    learners = [] if name in options.BASELINES else [make(name)]
-    for each in [*panel.absent_rows(learners, options.KEEP_LAST), *too_few(found)]:
+    for each in [*panel.remarks(learners, options.KEEP_LAST), *too_few(found)]:
         terminal.complain(each)
     return options.report(failures)
 

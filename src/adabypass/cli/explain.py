@@ -45,7 +45,7 @@ def explain(
     )
     template = options.forecaster("auto", None, None, 0, missing, (), period, support)
     found = explain_series(panel, series, horizon, template, level, options.FILL_MISSING)
-    for each in panel.absent_rows([template], options.KEEP_LAST):
+    for each in panel.remarks([template], options.KEEP_LAST):
         terminal.complain(each)
     assert found.contributions is not None
     if out is not None:

@@ -82,7 +82,7 @@ def forecast(
         found = forecast_series(
             panel, horizon, template, levels, quantiles, progress=advance, remedy=options.FILL_MISSING
         )
-    for each in panel.absent_rows([template], options.KEEP_LAST):
+    for each in panel.remarks([template], options.KEEP_LAST):
         terminal.complain(each)
     _write(found.columns, out)
     if plot is not None:

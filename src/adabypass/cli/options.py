@@ -79,8 +79,9 @@ class Percents(ParamType):
         except ValueError:
             percents = [0.0]
         if 0.0 < percents[-1] < 1.0:
+            below = "is below" if len(percents) == 1 else "are all below"
             shares = ",".join(f"{100 * each:g}" for each in percents)
-            self.fail(f"{value!r} are all below one percent; quantiles are in percent: pass {shares}.", param, ctx)
+            self.fail(f"{value!r} {below} one percent; quantiles are in percent: pass {shares}.", param, ctx)
         if not all(0.0 < each < 100.0 for each in percents):
             self.fail(f"{value!r} is not a list of percentages above 0 and below 100: pass 5,50,95, say.", param, ctx)
         return tuple(each / 100.0 for each in percents)

@@ -1,6 +1,6 @@
 """Several forecasters on the same observations, and whether their differences are more than chance."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -148,7 +148,7 @@ def compare(
     horizon: int = 1,
     every: int | None = None,
     skip: int = SKIP,
-    loss: str = "log",
+    loss: str | None = None,
     baselines: bool = True,
     on_error: Literal["warn", "raise"] = "warn",
     n_threads: int | None = None,
@@ -167,8 +167,8 @@ def compare(
         As in `evaluate`. Scores are those of the farthest step. Only observations that all have forecast are scored.
     missing, period, support : optional
         As in `evaluate`, for those of the forecasters that have a use for them; `period` for `SeasonalNaive` too.
-    loss : "log", "crps", "squared" or "absolute"
-        What the differences are of.
+    loss : "crps", "log", "squared" or "absolute", optional
+        What the differences are of: the CRPS, or the absolute error where a forecaster has no distribution.
     baselines : bool
         Whether `Naive`, `Drift` and, where `period` or the times of a frame tell a season, `SeasonalNaive` are added at
         the end: what a forecaster should beat. None is added if one is among the forecasters, nor to a series of fewer
@@ -186,7 +186,7 @@ def compare(
     Examples
     --------
     >>> from adabypass import AutoBypass, SequentialKalman, load_dataset
-    >>> table = compare(load_dataset("nile").y, {"auto": AutoBypass(), "SKF": SequentialKalman()})
+    >>> table = compare(load_dataset("nile").y, {"auto": AutoBypass(), "SKF": SequentialKalman()}, loss="log")
     >>> table.lines[1].difference.mean > 0      # the log loss of the SKF is larger
     True
     """
@@ -198,16 +198,17 @@ def compare(
     given = _named([Forecaster()] if forecasters is None else forecasters)
     settings = {"missing": missing, "period": period, "support": support}
     contest = _with_settings({name: as_forecaster(each) for name, each in given.items()}, settings, baselines)
+    chosen = default_loss(contest.values()) if loss is None else loss
     panel = series_table(data, target, time, id, exog, calendar, freq, missing)
 
     def contest_of(series: Series) -> Contest:
         season = season_of(series.frequency) if period is None else whole_season(check_period(period))
         return with_baselines(contest, series.y, season) if baselines else contest
 
-    found, failures = compare_series(panel, contest_of, plan, loss, n_threads=n_threads, progress=progress)
+    found, failures = compare_series(panel, contest_of, plan, chosen, n_threads=n_threads, progress=progress)
     if failures:
         report(failures, len(panel), on_error)
-    warn([*panel.absent_rows(contest.values(), KEEP_LAST), *too_few(found)])
+    warn([*panel.remarks(contest.values(), KEEP_LAST), *too_few(found)])
     return found
 
 
@@ -254,6 +255,11 @@ def compare_series(
         name: Evaluation(panel, {series: each[name] for series, each in parts.items()}) for name in shared
     }  # fmt: skip
     return Comparison(panel, loss, lines, evaluations), failures
+
+
+def default_loss(forecasters: Iterable[Forecaster | Baseline]) -> str:
+    """Return the loss by which forecasters are compared: the CRPS, which is the absolute error of a point."""
+    return "absolute" if any(each.is_point for each in forecasters) else "crps"
 
 
 def too_few(comparison: Comparison) -> list[str]:

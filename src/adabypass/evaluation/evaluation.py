@@ -239,7 +239,7 @@ def evaluate(
     result = Evaluation(panel, {series.name: each for series, each in found})
     if failures:
         report(failures, len(panel), on_error)
-    warn([*panel.absent_rows([template], KEEP_LAST), *result.too_few()])
+    warn([*panel.remarks([template], KEEP_LAST), *result.too_few()])
     return result
 
 

@@ -83,7 +83,7 @@ class SeriesForecasts(NamedTuple):
     @property
     def n_skipped(self) -> int:
         """How many forecasts are not scored since they are made from fewer than `skip` observations."""
-        return int(np.searchsorted(self.origins, self.skip))
+        return self.traces[1].n_skipped(self.skip)
 
     def skipping(self, skip: int) -> "SeriesForecasts":
         """Return the same forecasts, scored where they are made from `skip` observations or more."""
@@ -102,7 +102,7 @@ class SeriesForecasts(NamedTuple):
 
     def scores(self, step: int) -> Scores:
         """Compute the scores of the forecasts `step` steps ahead."""
-        return self.traces[step].scores(skip=self.n_skipped)
+        return self.traces[step].scores(skip=self.skip)
 
     def losses(self, step: int, loss: str) -> Floats:
         """Return the loss of each forecast; nan where the target is missing, or the forecast knew nothing of it."""
@@ -193,6 +193,8 @@ def _forecast_ahead(
         )
         for step in range(1, steps + 1)
     }
+    for trace in traces.values():
+        trace.origins = origins
     return SeriesForecasts(traces, origins, stride, 0)
 
 

@@ -248,7 +248,7 @@ def _noise_scale(forecasts: Mixture) -> Floats:
 def _period_in_words(spec: PoolSpec | SeasonSpec, row: Floats) -> str:
     """Say which periods the season has, and why."""
     if isinstance(spec, PoolSpec):
-        return f"{', '.join(map(str, spec.periods)) or 'none'}: given, or known from times"
+        return f"{', '.join(map(str, spec.periods)) or 'none'}: as given, or as the times tell"
     period, evidence, found_at = (LAYOUT.scalar(row, name) for name in ("period", "evidence", "found_at"))
     if not period:
         return "none: no season was found so far"

@@ -71,7 +71,7 @@ def explain(
     panel = SeriesTable(table, Columns(target, time, id, *names, freq, missing))
     template = as_forecaster(forecaster, missing=missing, period=period, support=support)
     found = explain_series(panel, series, horizon, template, level)
-    warn(panel.absent_rows([template], KEEP_LAST))
+    warn(panel.remarks([template], KEEP_LAST))
     return found
 
 
@@ -112,6 +112,7 @@ def explain_series(
         exog_names(names, len(names)),
         lambda offset: series.local(_times(series, offset)),
         series.columns.time or "step",
+        series.columns.target,
     )
     found = twin._explain(question)
     assert found.contributions is not None

@@ -106,7 +106,7 @@ def forecast(
     found = forecast_series(panel, horizon, template, levels, quantiles, n_threads=n_threads, progress=progress)
     if found.failures:
         report(found.failures, len(panel), on_error)
-    warn(panel.absent_rows([template], KEEP_LAST))
+    warn(panel.remarks([template], KEEP_LAST))
     return table.like(found.columns)
 
 

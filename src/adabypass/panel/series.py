@@ -214,15 +214,32 @@ class SeriesTable:
             self._n_absent[name] = found.n_absent
         return found
 
-    def absent_rows(self, templates: Iterable[Forecaster | Baseline], remedy: str) -> list[str]:
-        """Return in words how many rows are absent, where the row before stands in for them.
+    def remarks(self, templates: Iterable[Forecaster | Baseline], remedy: str) -> list[str]:
+        """Return in words what a user of these forecasters should know of the data.
 
         Parameters
         ----------
         templates : forecasters
         remedy : str
-            How to agree, in the words of the caller's interface.
+            How to agree with what is done about absent rows, in the words of the caller's interface.
         """
+        forecasters = [each for each in templates if isinstance(each, Forecaster)]
+        return [*self._absent_rows(forecasters, remedy), *self._outside({each.support for each in forecasters})]
+
+    def _outside(self, supports: Iterable[tuple[float, float]]) -> list[str]:
+        """Return in words how many observations lie outside the bounds of forecasts."""
+        found, seen = [], self._target[~np.isnan(self._target)]
+        for low, high in supports:
+            n = int(np.count_nonzero((seen < low) | (seen > high)))
+            if n:
+                found.append(
+                    f"{n} of {len(seen)} observations lie{'s' * (n == 1)} outside the support, from {low:g} to "
+                    f"{high:g}, which no forecast leaves; give a wider one, or none."
+                )
+        return found
+
+    def _absent_rows(self, templates: list[Forecaster], remedy: str) -> list[str]:
+        """Return in words how many rows are absent, where the row before stands in for them."""
         n = sum(self._n_absent.values())
         if not n or self.columns.missing is not None or all(each.missing != "raise" for each in templates):
             return []
