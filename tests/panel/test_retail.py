@@ -28,7 +28,7 @@ def test_every_product_is_forecast_with_its_promotions_to_come() -> None:
 
 
 def test_absent_rows_are_counted() -> None:
-    with pytest.warns(SeriesWarning, match=r"^\d+ rows are absent of 30 of 30 series: there \"sold\" is missing, and"):
+    with pytest.warns(SeriesWarning, match=r"^\d+ rows are absent, in 30 of 30 series: there \"sold\" is missing, and"):
         forecast(SHOP.frame, HORIZON, **COLUMNS)
 
 

@@ -275,7 +275,7 @@ def _name(structure: Structure) -> str:
     else:
         parts = [f"level that {MOVES.get(structure.gain, f'moves by {structure.gain:g} of a surprise')}"]
         parts += {"none": [], "steady": ["trend"], "damped": ["fading trend"]}[structure.slope]
-    parts += {"none": [], "full": ["season"]}.get(structure.season, [f"{structure.season} season"])
+    parts += {"none": [], "full": ["season"], "short": ["shortest season"]}.get(structure.season, ["smooth season"])
     return ", ".join([*parts, *(["in percent"] if structure.is_log else [])])
 
 

@@ -160,7 +160,7 @@ class SeriesTable:
         self._times = None if self.columns.time is None else table.zoned_times(self.columns.time)
         exog = [table.numbers(name) for name in self.columns.exog]
         self._exog = np.column_stack(exog) if exog else None
-        self._n_absent: dict[str, int] = {}
+        self._n_absent: dict[str, int] = {}  # of the series that were asked for
         self._grids: dict[tuple[str, bytes], Grid] = {}
         self._rows = {"": np.arange(len(table))} if self.columns.id is None else _rows_by_id(table, self.columns.id)
 
@@ -201,6 +201,7 @@ class SeriesTable:
             n = len(y) - int(np.argmax(~np.isnan(y[::-1])))
             y, x, future = y[:n], x[:n], x[n:]
         if grid is None or times is None:
+            self._n_absent[name] = 0
             return Series(name, y, x, None, future, columns, rows, self.table)
         time = grid.time[: len(y)]
         if columns.calendar:
@@ -210,8 +211,7 @@ class SeriesTable:
         found = Series(
             name, y, x, time, future, columns, rows, self.table, grid.frequency, times.zone, times.as_text
         )  # fmt: skip
-        if columns.exog:
-            self._n_absent[name] = found.n_absent
+        self._n_absent[name] = found.n_absent if columns.exog else 0
         return found
 
     def remarks(self, templates: Iterable[Forecaster | Baseline], remedy: str) -> list[str]:
@@ -228,7 +228,8 @@ class SeriesTable:
 
     def _outside(self, supports: Iterable[tuple[float, float]]) -> list[str]:
         """Return in words how many observations lie outside the bounds of forecasts."""
-        found, seen = [], self._target[~np.isnan(self._target)]
+        found, y = [], self._target[np.concatenate([self._rows[name] for name in self._n_absent])]
+        seen = y[~np.isnan(y)]
         for low, high in supports:
             n = int(np.count_nonzero((seen < low) | (seen > high)))
             if n:
@@ -244,7 +245,7 @@ class SeriesTable:
         if not n or self.columns.missing is not None or all(each.missing != "raise" for each in templates):
             return []
         n_series = sum(each > 0 for each in self._n_absent.values())
-        of = f" of {n_series} of {len(self)} series" if len(self) > 1 else ""
+        of = f", in {n_series} of {len(self)} series" if len(self) > 1 else ""
         rows = f"{n} row{'s are' if n > 1 else ' is'} absent{of}"
         return [
             f'{rows}: there "{self.columns.target}" is missing, and {", ".join(self.columns.exog)} as in the row '
