@@ -22,7 +22,6 @@ from adabypass.evaluation.comparison import (
     Line,
     compare_series,
     default_loss,
-    too_few,
 )
 from adabypass.evaluation.observations import check_id
 from adabypass.evaluation.prequential import SKIP, Plan
@@ -107,10 +106,9 @@ def evaluate(
     if out != outputs.STANDARD:
         _print(found, horizon, out)
     if plot is not None:
-        first = found.evaluations[found.lines[0].name]
-        _draw(first.trace(horizon), plot)
+        _draw(found.first.trace(horizon), plot)
         terminal.note(f"the picture is in {plot}")
-    for each in [*panel.remarks(learners, options.KEEP_LAST), *too_few(found)]:
+    for each in [*panel.remarks(learners, options.KEEP_LAST), *found.too_few()]:
         terminal.complain(each)
     return options.report(failures)
 

@@ -82,10 +82,18 @@ class Comparison:
             lines.append(Line(name, each.scores(step), against, *counts))
         return lines
 
+    @property
+    def first(self) -> Evaluation:
+        """Of the model with which the others are compared."""
+        return self.evaluations[self.lines[0].name]
+
     def counts(self) -> str:
         """Return in words how many forecasts are scored, and how many are not."""
-        first = self.evaluations[self.lines[0].name]
-        return first.counts(first.horizon)
+        return self.first.counts(self.first.horizon)
+
+    def too_few(self) -> list[str]:
+        """Return in words which series have too few scored forecasts for scores to mean much."""
+        return self.first.too_few()
 
     def __repr__(self) -> str:
         against = f"{self.loss} loss less that of {self.lines[0].name}"
@@ -129,7 +137,7 @@ class Comparison:
         ----------
         backend : "pandas", "polars" or "pyarrow"
         """
-        return frames.make({name: frames.portable(column) for name, column in self.columns().items()}, backend)
+        return frames.make(self.columns(), backend)
 
 
 def compare(
@@ -208,7 +216,7 @@ def compare(
     found, failures = compare_series(panel, contest_of, plan, chosen, n_threads=n_threads, progress=progress)
     if failures:
         report(failures, len(panel), on_error)
-    warn([*panel.remarks(contest.values(), KEEP_LAST), *too_few(found)])
+    warn([*panel.remarks(contest.values(), KEEP_LAST), *found.too_few()])
     return found
 
 
@@ -260,11 +268,6 @@ def compare_series(
 def default_loss(forecasters: Iterable[Forecaster | Baseline]) -> str:
     """Return the loss by which forecasters are compared: the CRPS, which is the absolute error of a point."""
     return "absolute" if any(each.is_point for each in forecasters) else "crps"
-
-
-def too_few(comparison: Comparison) -> list[str]:
-    """Return in words which series have too few scored forecasts for scores to mean much."""
-    return comparison.evaluations[comparison.lines[0].name].too_few()
 
 
 def with_baselines(contest: Contest, series: Floats, season: int | None) -> Contest:

@@ -124,7 +124,7 @@ class Evaluation:
         ----------
         backend : "pandas", "polars" or "pyarrow"
         """
-        return frames.make({name: frames.portable(column) for name, column in self.columns().items()}, backend)
+        return frames.make(self.columns(), backend)
 
     def too_few(self) -> list[str]:
         """Return in words which series have too few scored forecasts for scores to mean much."""

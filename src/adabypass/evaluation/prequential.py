@@ -9,6 +9,7 @@ import numpy as np
 from adabypass.distributions.predictive import concatenate
 from adabypass.errors import NotEnoughDataError, ParameterError
 from adabypass.forecasting import Baseline, Forecaster
+from adabypass.forecasting.forecaster import MAX_HORIZON
 from adabypass.results.trace import Scores, Trace
 from adabypass.validation import Floats, Integers, check_int, shown
 
@@ -16,7 +17,6 @@ SKIP = 20
 """Number of observations at the beginning from which every model learns what the series is like at all."""
 MAX_SKIP = 1_000_000_000
 MAX_EVERY = 10_000_000
-MAX_HORIZON = 100_000
 AFFORDABLE = 20_000
 """How many forecasts, each step ahead counted, are made by default: some 10 seconds and 50 MB for AutoBypass."""
 MIN_ORIGINS = 50

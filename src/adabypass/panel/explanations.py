@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.data import from_frame
 from adabypass.data.freq import Freq
 from adabypass.distributions.base import check_level
 from adabypass.errors import ParameterError, UnknownNameError
 from adabypass.forecasting import Forecaster
+from adabypass.forecasting.forecaster import MAX_HORIZON
 from adabypass.forecasting.question import Question, exog_names
 from adabypass.panel.batch import copy_for
-from adabypass.panel.columns import TARGET, Columns, as_names
-from adabypass.panel.forecasts import MAX_HORIZON, warn
+from adabypass.panel.columns import TARGET
+from adabypass.panel.forecasts import table_of, warn
 from adabypass.panel.pipeline import FILL_MISSING, KEEP_LAST, as_forecaster
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.results.explanation import Explanation
@@ -66,9 +66,7 @@ def explain(
     'Saturday'
     """
     horizon = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
-    table = from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
-    names = as_names(exog, "exog"), as_names(calendar, "calendar")
-    panel = SeriesTable(table, Columns(target, time, id, *names, freq, missing))
+    panel = table_of(data, target, time, id, exog, calendar, freq, missing)
     template = as_forecaster(forecaster, missing=missing, period=period, support=support)
     found = explain_series(panel, series, horizon, template, level)
     warn(panel.remarks([template], KEEP_LAST))

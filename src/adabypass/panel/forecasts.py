@@ -10,6 +10,7 @@ from adabypass.data import from_frame
 from adabypass.data.freq import Freq
 from adabypass.errors import ParameterError, SeriesWarning
 from adabypass.forecasting import Baseline, Forecaster
+from adabypass.forecasting.forecaster import MAX_HORIZON
 from adabypass.panel.batch import Failure
 from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.pipeline import KEEP_LAST, as_forecaster, forecast_series
@@ -18,7 +19,6 @@ from adabypass.regressors import Regressor
 from adabypass.state.series import Missing
 from adabypass.validation import check_function, check_int, shown
 
-MAX_HORIZON = 100_000
 MAX_REASONS = 10
 """How many failures a warning lists."""
 
@@ -99,15 +99,29 @@ def forecast(
     horizon = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
     check_on_error(on_error)
     check_function(progress, "progress")
-    table = from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
-    names = as_names(exog, "exog"), as_names(calendar, "calendar")
-    panel = SeriesTable(table, Columns(target, time, id, *names, freq, missing))
+    panel = table_of(data, target, time, id, exog, calendar, freq, missing)
     template = as_forecaster(forecaster, missing=missing, period=period, support=support)
     found = forecast_series(panel, horizon, template, levels, quantiles, n_threads=n_threads, progress=progress)
     if found.failures:
         report(found.failures, len(panel), on_error)
     warn(panel.remarks([template], KEEP_LAST))
-    return table.like(found.columns)
+    return panel.table.like(found.columns)
+
+
+def table_of(
+    data: Any,
+    target: str,
+    time: str | None,
+    id: str | None,
+    exog: str | Sequence[str],
+    calendar: str | Sequence[str],
+    freq: Freq | None,
+    missing: Missing | None,
+) -> SeriesTable:
+    """Return the series of a data frame, or that of an array."""
+    names = as_names(exog, "exog"), as_names(calendar, "calendar")
+    table = from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
+    return SeriesTable(table, Columns(target, time, id, *names, freq, missing))
 
 
 def check_on_error(on_error: object) -> None:
