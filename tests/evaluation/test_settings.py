@@ -91,3 +91,10 @@ def test_of_several_forecasters_those_that_have_a_use_for_a_setting_take_it() ->
     expected = evaluate(Y, Forecaster(period=11, support="positive"))
     np.testing.assert_array_equal(found.evaluations["Forecaster()"].trace().mean, expected.trace().mean)
     assert any(line.name == "SeasonalNaive" for line in compare(Y, [Forecaster(lags=2)], period=11).lines)
+
+
+@EACH_CALL
+def test_a_baseline_has_its_own_period(call: Callable[..., np.ndarray]) -> None:
+    np.testing.assert_array_equal(call(SeasonalNaive(11), period=[11.0]), call(SeasonalNaive(11)))
+    with pytest.raises(ParameterError, match="period is 7, but that of SeasonalNaive is 11"):
+        call(SeasonalNaive(11), period=7)
