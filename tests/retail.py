@@ -38,7 +38,8 @@ def retail(seed: int = 0) -> Retail:
     known = every.assign(sold=every["sold"].where(~is_ahead))
     gone = (rng.uniform(size=len(every)) < 0.03) & ~is_ahead  # closed, or not counted: no row, or a blank cell
     known.loc[gone, "sold"] = np.nan
-    return Retail(known, every[is_ahead].reset_index(drop=True))
+    is_absent = gone & (np.arange(len(every)) % 2 == 0)
+    return Retail(known[~is_absent].reset_index(drop=True), every[is_ahead].reset_index(drop=True))
 
 
 def _product(name: str, days: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """The package as a whole: light to import, typed, versioned, its stubs true."""
 
 import ast
+import inspect
 import subprocess
 import sys
 from importlib import import_module, metadata
@@ -73,3 +74,17 @@ def test_plots_are_there_without_an_import_of_their_own() -> None:
 def test_nothing_that_was_compiled_is_installed_as_a_source() -> None:
     root = Path(str(files("adabypass")))
     assert [each.name for each in root.rglob("*") if each.suffix in (".c", ".h", ".pxd", ".pyx", ".build")] == []
+
+
+PROTOCOLS = {"Predictive"}  # are never called
+CLASSES = sorted({name for name in adabypass.__all__ if isinstance(getattr(adabypass, name), type)} - PROTOCOLS)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_signature_of_a_public_class_names_its_arguments(name: str) -> None:
+    """As `help`, IPython and editors show it."""
+    made = getattr(adabypass, name)
+    if issubclass(made, BaseException):
+        return
+    kinds = {each.kind for each in inspect.signature(made).parameters.values()}
+    assert not kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adabypass import AutoBypass, Baseline, Drift, Forecaster, Naive, Panel, SeasonalNaive, compare, evaluate, forecast
+from adabypass import (
+    AutoBypass,
+    Baseline,
+    Drift,
+    Forecaster,
+    Naive,
+    Panel,
+    SeasonalNaive,
+    Stream,
+    compare,
+    evaluate,
+    forecast,
+)
 from tests.cli.in_process import stream
 
 N, HORIZON = 90, 3
@@ -98,6 +111,7 @@ def test_a_series_with_exogenous_columns(name: str, at: int, seed: int) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.filterwarnings("ignore:.*outside the support")
 @pytest.mark.parametrize("name", MAKERS)
 @settings(max_examples=2, deadline=None)
 @given(at=AT, seed=SEED)
@@ -145,3 +159,74 @@ def test_a_regressor() -> None:
     n = 50 - one.first + 1
     np.testing.assert_array_equal(one.mean[:n], other.mean[:n])
     assert (one.mean[n:] != other.mean[n:]).all()
+
+
+def of_frame(y: np.ndarray, x: np.ndarray, at: int, **options: Any) -> list[np.ndarray]:
+    """Return the forecasts, made before `at`, of a frame with dates, of which every 13th row is absent."""
+    frame = pd.DataFrame({"day": DAYS, "y": y, "x": x})[T % 13 != 12]
+    result = evaluate(frame, horizon=HORIZON, every=2, skip=5, time="day", exog="x", **options)
+    return of_evaluation(result, at)
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are absent")
+@pytest.mark.parametrize("make", [Forecaster, lambda: Forecaster(lags=2)], ids=["automatic", "lags"])
+@pytest.mark.parametrize("missing", [None, "last", "mean"])
+@settings(max_examples=2, deadline=None)
+@given(at=AT, seed=SEED)
+def test_calendars_and_filled_exogenous_values(
+    make: Callable[[], Forecaster], missing: Any, at: int, seed: int
+) -> None:
+    """Exogenous values are taken as known at the targets; what is filled comes from before."""
+    pytest.importorskip("holidays")
+    y, x, calendar = series(seed), X[:, 0].copy(), ["week", "year", "holidays:DE"]
+    x[T % 7 == 3] = x[T % 7 == 3] if missing is None else np.nan
+    later = np.where(at + HORIZON > T, x, 50.0 - x)
+    one = of_frame(y, x, at, forecaster=make(), missing=missing, calendar=calendar)
+    other = of_frame(changed(y, at, seed), later, at, forecaster=make(), missing=missing, calendar=calendar)
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("make", [Forecaster, lambda: Forecaster(lags=2)], ids=["automatic", "lags"])
+@settings(max_examples=2, deadline=None)
+@given(at=AT, seed=SEED)
+def test_updates_paths_and_streams_of_python(make: Callable[[], Forecaster], at: int, seed: int) -> None:
+    y, pair = series(seed), []
+    for each in (y, changed(y, at, seed)):
+        panel = Panel(make())
+        panel.update(["a"] * at + ["b"] * N, np.concatenate([each[:at], each]))
+        before = panel.predict(["a"])
+        trace = panel.step(["a"] * (N - at), each[at:])
+        single = make()
+        single.learn(each[:at])
+        paths = single.forecast(HORIZON, method="paths", n_paths=20, rng=1).paths
+        with Stream(None, make(), fields=["mean", "interval"], horizon=HORIZON) as opened:
+            answers = opened.learn([{"y": value} for value in each.tolist()])
+        told = [answer.to_dict() for answer in answers[: at + 1]]
+        ahead = [row.pop("forecast") for row in told[:at]]
+        for row in told[at:]:
+            del row["forecast"], row["y"]
+        pair.append((np.array([before.mean[0], before.var[0], trace.mean[0]]), paths, told, ahead))
+    for one, other in zip(*pair, strict=True):
+        np.testing.assert_equal(one, other)
+
+
+@settings(max_examples=2, deadline=None)
+@given(at=AT, seed=SEED)
+def test_adapters(at: int, seed: int) -> None:
+    """Those whose answers lie within the series that they were given; sktime's are all about what comes after it."""
+    statsforecast = pytest.importorskip("adabypass.adapters.statsforecast")
+    river = pytest.importorskip("adabypass.adapters.river")
+    y, pair = series(seed), []
+    for each in (y, changed(y, at, seed)):
+        fitted = statsforecast.AutoBypass().fit(each).predict_in_sample()["fitted"]
+        beside = statsforecast.AutoBypass().forecast(each, HORIZON, level=[90], fitted=True)
+        forecaster, told = river.AutoBypassForecaster(), list[list[float]]()
+        for value in each[: at + 1].tolist():
+            told.append(forecaster.forecast(1) if told else [0.0])
+            forecaster.learn_one(value)
+        names = [name for name in beside if name.startswith("fitted")]
+        assert len(names) == 3
+        pair.append([fitted[: at + 1], *(beside[name][: at + 1] for name in names), told[1:]])
+    for one, other in zip(*pair, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from adabypass import Forecaster
-from adabypass.results.changes import ChangeMonitor
-from adabypass.streaming.answers import AnswerFormat
+from adabypass.reference.alarms import Monitor
 from adabypass.validation import Floats
+
+KINDS = ("level", "noise", "slope")
 
 
 def row_of(forecaster: Forecaster) -> Floats:
@@ -19,12 +20,33 @@ def row_of(forecaster: Forecaster) -> Floats:
     return row
 
 
-class Alone:
-    """One series."""
+def columns_of(wanted: Any) -> list[str]:
+    """Return the names of what follows the observation: written out, not asked of what is judged."""
+    names: list[str] = []
+    for field in wanted.fields:
+        if field == "interval":
+            names += [f"{side}_{100.0 * wanted.level:g}" for side in ("lower", "upper")]
+        elif field == "quantiles":
+            names += [f"quantile_{100.0 * q:g}" for q in wanted.quantiles]
+        else:
+            names.append(field)
+    return names
 
-    def __init__(self, wanted: AnswerFormat, template: Forecaster, n_exog: int) -> None:
+
+class Alone:
+    """One series.
+
+    Parameters
+    ----------
+    wanted
+        Has `fields`, `level`, `quantiles`, `false_alarms`, `key` and `time`.
+    template : Forecaster
+    n_exog : int
+    """
+
+    def __init__(self, wanted: Any, template: Forecaster, n_exog: int) -> None:
         self._wanted, self.forecaster = wanted, template.copy()
-        self.interval_starts, self.monitor = np.array([-1.0, 1.0]), ChangeMonitor(false_alarms=wanted.false_alarms)
+        self.interval_starts, self.monitor = np.array([-1.0, 1.0]), Monitor(wanted.false_alarms)
         self._positions = template._engine.learned_positions(("drift",), n_exog)
 
     def values(self, y: float, exog: list[float] | None) -> list[Any]:
@@ -32,13 +54,16 @@ class Alone:
         forecast, wanted = self.forecaster.step(y, exog), self._wanted
         seen = None if isnan(y) else y
         if forecast is None or not forecast.is_known:
-            return [seen, *[None] * len(wanted.columns())]
+            return [seen, *[None] * len(columns_of(wanted))]
         values: list[Any] = [seen]
         alarms: dict[str, Any] = {}
-        if wanted.has_alarms:
-            change = self.monitor.update(forecast, y, drift=self._drift())
-            alarms["anomaly"] = None if isnan(y) else self.monitor.is_anomaly
-            alarms["change"] = None if change is None else change.kind
+        if "anomaly" in wanted.fields or "change" in wanted.fields:
+            error = nan if isnan(y) else (y - forecast.mean) / forecast.sd
+            surprise = float(forecast.surprise(y))
+            is_changed, is_flagged = self.monitor.update(surprise, float(error), float(forecast.sd), self._drift())
+            alarms["anomaly"] = None if isnan(y) else is_flagged
+            newest = self.monitor.newest
+            alarms["change"] = KINDS[newest.kind - 1] if is_changed and newest is not None else None
         for name in wanted.fields:
             values += [alarms[name]] if name in alarms else self._field(name, forecast, y)
         return values
@@ -69,7 +94,7 @@ class OneByOne:
         By id, as JSON.
     """
 
-    def __init__(self, wanted: AnswerFormat, template: Forecaster, n_exog: int = 0) -> None:
+    def __init__(self, wanted: Any, template: Forecaster, n_exog: int = 0) -> None:
         self._settings = wanted, template, n_exog
         self.series: dict[str, Alone] = {}
 
@@ -78,10 +103,11 @@ class OneByOne:
         wanted = self._settings[0]
         if key not in self.series:
             self.series[key] = Alone(*self._settings)
-        passed = [] if wanted.time is None else [time]
-        passed += [json.loads(key)] if wanted.keys else []
-        values = [*passed, *self.series[key].values(y, exog)]
-        return json.dumps(dict(zip(wanted.header(), values, strict=True))) + "\n"
+        answer = {} if wanted.time is None else {wanted.time: time}
+        if wanted.key is not None:
+            answer[wanted.key] = json.loads(key)
+        names = ["y", *columns_of(wanted)]
+        return json.dumps(answer | dict(zip(names, self.series[key].values(y, exog), strict=True))) + "\n"
 
     def bits(self) -> dict[str, bytes]:
         """Return the bytes of what a stream keeps of each series."""

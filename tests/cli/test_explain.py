@@ -43,9 +43,10 @@ def test_a_product_is_explained_as_in_python(sales: Path, tmp_path: Path) -> Non
         "explain", sales, *COLUMNS, "--horizon", HORIZON, "--series", "product 3", "--out", out, "--plot", plot
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert "5 rows are absent" in done.stderr
     found = explain(
         retail().frame, HORIZON, series="product 3", target="sold", id="product", time="day",
-        exog=["promotion", "holiday"],
+        exog=["promotion", "holiday"], missing="last",
     )  # fmt: skip
     assert done.stdout == f"{found}\n"
     assert found.contributions is not None
@@ -59,7 +60,7 @@ def test_what_each_part_adds_can_be_piped(sales: Path) -> None:
     done = run("explain", "-", *COLUMNS, "--series", "product 29", "--out", "-", given=sales.read_text())
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == (
-        "day,y,mean,level,slope,season_week,season_year,promotion,holiday,zeros,other"
+        "day,sold,mean,level,slope,season_week,season_year,promotion,holiday,zeros,other"
     )
 
 

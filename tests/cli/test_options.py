@@ -49,6 +49,10 @@ def test_a_level_in_percent_is_taken(level: str, file: Path) -> None:
 def test_quantiles_that_were_meant_as_shares_are_refused() -> None:
     refused = run("stream", "--fields", "quantiles", "--quantiles", "0.05,0.5,0.95", given="y\n1\n")
     assert "are all below one percent; quantiles are in percent: pass 5,50,95." in refused.err
+    assert (
+        "'0.1' is below one percent; quantiles are in percent: pass 10."
+        in run("forecast", "-", "--quantiles", "0.1", given="y\n1\n").err
+    )
     extreme = run("stream", "--fields", "quantiles", "--quantiles", "0.1,99.9", given="y\n1\n2\n3\n4\n")
     assert "quantile_0.1" in json.loads(extreme.out.splitlines()[-1])
 

@@ -105,8 +105,7 @@ def test_missing_exogenous_values_are_filled_where_that_is_said() -> None:
     ):
         evaluate(frame, SequentialKalman(), exog="x")
     assert evaluate(frame, SequentialKalman(), exog="x", missing="last").names == ["s0", "s1"]
-    with pytest.raises(ParameterError, match="pass missing to it instead"):
-        evaluate(frame, Forecaster(lags=1), exog="x", missing="last")
+    assert evaluate(frame, Forecaster(lags=1), exog="x", missing="last").names == ["s0", "s1"]
 
 
 def test_a_short_series_is_left_out_with_a_warning() -> None:

@@ -14,7 +14,7 @@ def test_one_step_ahead_is_what_run_gives() -> None:
     y = load_dataset("nile").y
     result, trace = evaluate(y, AutoBypass()), Forecaster(lags=1).run(y)
     assert result.origins[result.n_skipped] == 20
-    assert dict(result.scores()) == dict(trace.scores(skip=19)), "the first forecast is made from one observation"
+    assert dict(result.scores()) == dict(trace.scores(skip=20)), "of evaluate and of a trace"
     assert result.losses(loss="log") == approx(-trace.log_score[19:])
     assert result.losses(loss="squared") == approx((trace.y - trace.mean)[19:] ** 2)
 

@@ -169,7 +169,7 @@ def test_the_scores_of_a_trace_are_those_of_its_quantiles() -> None:
     """The CRPS is twice the mean pinball loss over all quantiles: here over 400 of them."""
     y = load_dataset("nile").y[:200]
     trace, skip = Forecaster().run(y), 150
-    scores = trace.scores(skip=skip)
+    scores = trace.scores(skip=trace.first + skip)
     observed, levels = y[trace.first + skip :], (np.arange(400) + 0.5) / 400
     forecasts = trace.predictive[skip:]
     quantiles = forecasts.quantile(levels)
@@ -334,6 +334,6 @@ def test_the_period_is_explained() -> None:
     given.learn(y)
     none.learn(y[:10])
     assert found.explain().period.startswith("12: found after 48 observations, log evidence ")
-    assert given.explain().period == "4, 12: given, or known from times"
+    assert given.explain().period == "4, 12: as given, or as the times tell"
     assert none.explain().period == "none: no season was found so far"
-    assert "period 12: found after" in repr(found.explain())
+    assert "the season comes again after 12 steps: found after" in repr(found.explain())

@@ -88,7 +88,5 @@ def test_forecast_takes_the_advice_of_its_own_message(missing: Any) -> None:
         forecast(frame(), 2, exog="x")
     found = forecast(frame(), 2, exog="x", missing=missing)
     np.testing.assert_array_equal(found["mean"], forecast(frame(), 2, Forecaster(missing=missing), exog="x")["mean"])
-    with pytest.raises(ParameterError, match="the forecaster has a setting of its own"):
-        forecast(frame(), 2, Forecaster(), exog="x", missing=missing)
     with pytest.raises(ParameterError, match="missing"):
         forecast(frame(), 2, exog="x", missing="sometimes")  # type: ignore[arg-type]

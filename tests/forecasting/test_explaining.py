@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adabypass import Forecaster, Mixture
+from adabypass import Forecaster, Mixture, explain
 from adabypass.errors import NotFiniteError, NotReadyError, ParameterError, ShapeError
 from adabypass.results.explanation import Explanation
 from adabypass.validation import Floats
@@ -314,3 +314,27 @@ def test_a_series_of_which_structures_without_lags_say_nothing_is_explained() ->
     assert np.isfinite(found.level).all()
     assert found.contributions is not None
     np.testing.assert_allclose(sum(found.contributions.parts.values()), forecaster.forecast(5).mean, rtol=1e-9)
+
+
+def test_words_are_those_of_the_series() -> None:
+    """Steps have their unit, dates no needless digits, contributions the name of the target, structures no jargon."""
+    hours = np.datetime64("2024-01-01T00:00:00.000000") + 3600 * 10**6 * np.arange(600)
+    load = 50.0 + 9.0 * np.sin(2 * np.pi * np.arange(600) / 24) + np.random.default_rng(0).normal(size=600)
+    found = explain({"when": hours, "load": load}, horizon=2, target="load", time="when")
+    words = str(found).splitlines()
+    assert words[0].endswith("(2024-01-25 23:00)")
+    assert words[1].endswith(" an hour")
+    assert words[2] == "by time of day"
+    assert "the season comes again after 24 and 168 hours: as given, or as the times tell" in words
+    assert found.contributions is not None
+    assert list(found.contributions.columns())[:3] == ["when", "load", "mean"]
+    assert found.step == "hour"
+    assert not any("gain" in name or " of the log" in name for name in found.shares)
+    assert len(found.shares) > 50
+    assert words[-1].endswith(f"{len(found.shares) - 4} others")
+
+
+def test_a_target_that_is_named_as_a_part_is_called_y() -> None:
+    found = explain({"level": np.arange(30.0) % 7}, horizon=2, target="level").contributions
+    assert found is not None
+    assert list(found.columns())[:3] == ["step", "y", "mean"]

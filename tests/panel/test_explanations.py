@@ -11,6 +11,7 @@ from adabypass import Forecaster, Naive, explain, forecast
 from adabypass.errors import NotEnoughDataError, ParameterError, TableError, UnknownNameError
 from tests.retail import HORIZON, retail
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*rows are absent")
 SHOP = retail().frame
 COLUMNS: dict[str, Any] = {"target": "sold", "id": "product", "time": "day", "exog": ["promotion", "holiday"]}
 
@@ -28,7 +29,7 @@ def test_what_is_explained_is_the_forecast_of_that_series(name: str, options: di
     frame = found.to_frame()
     np.testing.assert_array_equal(frame["day"].tail(HORIZON), own["day"])
     rows = SHOP[(SHOP["product"] == name)].set_index("day")["sold"]
-    np.testing.assert_array_equal(frame.set_index("day")["y"], rows.reindex(frame["day"]))
+    np.testing.assert_array_equal(frame.set_index("day")["sold"], rows.reindex(frame["day"]))
 
 
 def test_every_kind_of_frame_is_taken() -> None:

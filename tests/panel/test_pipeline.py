@@ -1,12 +1,13 @@
 """Every series of a table is processed by itself; one that fails does not stop the others."""
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass import AutoBypass, Forecaster, SequentialKalman, forecast, load_dataset
+from adabypass import AutoBypass, Forecaster, SequentialKalman, compare, evaluate, forecast, load_dataset
 from adabypass.data import from_frame
 from adabypass.errors import AdabypassError, BadCellError, NotEnoughDataError, ParameterError, SeriesWarning
 from adabypass.panel.columns import Columns
@@ -94,11 +95,34 @@ def test_a_day_without_a_row_is_named_where_its_exogenous_value_is_needed() -> N
     with pytest.raises(
         NotEnoughDataError, match=r'no row for 2024-02-01 \(column "day"\), so "rain" is not known then;'
     ):
-        forecast(RAIN, 1, time="day", exog="rain")
+        forecast(RAIN, 1, time="day", exog="rain", missing="raise")
     with pytest.raises(NotEnoughDataError, match=r'add the row, or choose missing="mean" or missing="last"\.$'):
-        forecast(RAIN, 1, time="day", exog="rain")
+        forecast(RAIN, 1, time="day", exog="rain", missing="raise")
     with pytest.raises(NotEnoughDataError, match="1 steps ahead need as many rows of rain after the last"):
         forecast(RAIN, 1, Forecaster(missing="mean"), time="day", exog="rain")
+
+
+@pytest.mark.parametrize("make", [Forecaster, lambda: Forecaster(lags=2)])
+def test_days_without_a_row_have_the_exogenous_values_of_the_row_before(make: Callable[[], Forecaster]) -> None:
+    """They are counted in a warning; those between the last observation and the rows to come are among them."""
+    is_there = ~np.isin(np.arange(45), [7, 20, 21, 38])
+    full = {"day": np.datetime64("2024-01-01") + np.arange(45), "rain": np.arange(45.0) % 4}
+    y = np.where(is_there & (np.arange(45) < 39), np.arange(45.0) % 5, np.nan)
+    filled = full["rain"][np.maximum.accumulate(np.where(is_there, np.arange(45), 0))]
+    expected = forecast(full | {"y": y, "rain": filled}, 5, make(), time="day", exog="rain")
+    gappy = {name: values[is_there] for name, values in (full | {"y": y}).items()}
+    said = r'^4 rows are absent: there "y" is missing, and rain as in the row before; pass missing="last" to agree\.$'
+    with pytest.warns(SeriesWarning, match=said):
+        found = forecast(gappy, 5, make(), time="day", exog="rain")
+    np.testing.assert_array_equal(found["mean"], expected["mean"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agreed = forecast(gappy, 5, make(), time="day", exog="rain", missing="last")
+    np.testing.assert_array_equal(agreed["mean"], expected["mean"])
+    with pytest.warns(SeriesWarning, match="^3 rows are absent"):
+        evaluate({name: values[:35] for name, values in gappy.items()}, make(), time="day", exog="rain", skip=5)
+    with pytest.warns(SeriesWarning, match="3 rows are absent"):
+        compare({name: values[:35] for name, values in gappy.items()}, [make()], time="day", exog="rain", skip=5)
 
 
 def test_a_day_of_the_future_without_a_row_is_named() -> None:
@@ -115,3 +139,17 @@ def test_a_blank_exogenous_cell_of_the_future_is_named_by_its_row() -> None:
     rain = np.append(np.arange(39.0), np.nan)
     with pytest.raises(BadCellError, match='row 40, column "rain": is blank; fill it'):
         forecast({"y": np.append(NILE[:39], np.nan), "rain": rain}, 1, exog="rain")
+
+
+def test_observations_outside_the_support_are_counted() -> None:
+    y = np.arange(60.0)
+    said = "19 of 60 observations lie outside the support, from 0 to 40, which no forecast leaves"
+    with pytest.warns(SeriesWarning, match=said):
+        forecast(y, 1, support=(0, 40))
+    with pytest.warns(SeriesWarning, match=said):
+        evaluate(y, Forecaster(support=(0, 40)))
+    with pytest.warns(SeriesWarning, match=said):
+        compare(y, support=(0, 40))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        forecast(y, 1, support=(0, 59))

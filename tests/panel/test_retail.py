@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from adabypass import Forecaster, evaluate, explain, forecast, plots
+from adabypass.errors import SeriesWarning
 from tests.retail import HOLIDAY, HOLIDAYS, HORIZON, PROMOTION, RARE, WEEK, retail
 
 SHOP = retail()
+pytestmark = pytest.mark.filterwarnings("ignore:.*rows are absent")
 COLUMNS: dict[str, Any] = {"target": "sold", "id": "product", "time": "day", "exog": ["promotion", "holiday"]}
 
 
@@ -23,6 +25,11 @@ def test_every_product_is_forecast_with_its_promotions_to_come() -> None:
     assert len(blind) >= 29 * HORIZON  # one that was missing at the end begins earlier
     error, blind_error = ((each["mean"] - each["sold"]).abs().mean() for each in (answer, blind))
     assert error < 0.8 * blind_error
+
+
+def test_absent_rows_are_counted() -> None:
+    with pytest.warns(SeriesWarning, match=r"^\d+ rows are absent, in 30 of 30 series: there \"sold\" is missing, and"):
+        forecast(SHOP.frame, HORIZON, **COLUMNS)
 
 
 def test_every_product_is_scored() -> None:
@@ -40,7 +47,10 @@ def test_effects_of_promotions_and_weekdays_are_told_in_units() -> None:
         for name, planted in (("promotion", PROMOTION), ("holiday", HOLIDAY)):
             effect = found.effects[name]
             inside.append(bool(effect.per_unit.lower <= planted <= effect.per_unit.upper))
-        assert (found.effects["holiday"].on == np.array(HOLIDAYS)).all()
+        rows = SHOP.frame[SHOP.frame["product"] == f"product {number}"]
+        on = set(found.effects["holiday"].on.tolist())
+        assert on >= set(rows["day"][rows["holiday"] == 1].dt.date)
+        assert len(on) <= len(HOLIDAYS) + 2  # an absent day is as the one before
     assert np.mean(inside) >= 0.85
 
 

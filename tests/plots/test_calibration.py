@@ -1,9 +1,10 @@
 """Plots show what the evaluation says of calibration."""
 
 import numpy as np
+import pytest
 from pytest import approx
 
-from adabypass import plots
+from adabypass import Normal, Trace, plots
 from adabypass.evaluation import coverage_over_time, pit_histogram, reliability
 from tests.plots.drawn import auto_trace, line, normal_trace
 
@@ -36,3 +37,12 @@ def test_coverage_is_that_of_the_evaluation_beside_the_level_asked_for() -> None
     ax = plots.coverage(trace, level=0.8, window=30)
     assert line(ax, "within, of the last 30").get_ydata() == approx(coverage_over_time(trace, 0.8, 30), nan_ok=True)
     assert line(ax, "80 %").get_ydata() == approx(np.full(120, 0.8))
+
+
+@pytest.mark.parametrize("n", [12, 33, 400])
+def test_coverage_is_drawn_of_few_forecasts_too(n: int) -> None:
+    rng = np.random.default_rng(0)
+    trace = Trace(rng.normal(size=n), Normal(np.zeros(n), np.ones(n)), {})
+    below = plots.calibration(trace)[2]
+    drawn = next(line for line in below.lines if str(line.get_label()).startswith("within"))
+    assert np.isfinite(drawn.get_ydata()).sum() > n / 2

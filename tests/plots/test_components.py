@@ -33,7 +33,7 @@ def titles(axes: Any) -> list[str]:
 def test_every_part_has_a_panel_past_and_ahead(tmp_path: Path) -> None:
     found = explained(7, horizon=10, has_past=True)
     axes = plots.components(found)
-    assert titles(axes)[:4] == ["the series", "level", "exogenous columns", "season week"]
+    assert titles(axes)[:4] == ["the series", "level", "exogenous columns", "by day of the week"]
     assert titles(axes)[-1] == "structures with the largest shares"
     it = found.contributions
     assert it is not None
@@ -43,6 +43,9 @@ def test_every_part_has_a_panel_past_and_ahead(tmp_path: Path) -> None:
     np.testing.assert_array_equal(axes[3].lines[0].get_ydata(), found.seasons["season_week"].effect.median)
     assert [label.get_text() for label in axes[3].get_xticklabels()][:2] == ["Mon", "Tue"]
     assert len(axes[-1].patches) == 8
+    assert [ax.get_ylabel() for ax in axes[:4]] == ["y", "y", "added to y", "added to y"]
+    assert titles(axes)[1] == "level"
+    assert axes[1].get_title(loc="left").endswith(" a day")
     first, last = axes[1].get_xlim()
     assert first <= DAYS[0].astype(float)
     assert last >= DAYS[-1].astype(float) + 10
@@ -51,7 +54,7 @@ def test_every_part_has_a_panel_past_and_ahead(tmp_path: Path) -> None:
 
 def test_what_is_now_alone_has_no_panel_over_time(tmp_path: Path) -> None:
     axes = plots.components(explained(7))
-    assert titles(axes) == ["season 7", "exogenous columns", "structures with the largest shares"]
+    assert titles(axes) == ["season of 7 steps", "exogenous columns", "structures with the largest shares"]
     plots.save(axes, tmp_path / "components.png")
 
 
@@ -59,7 +62,7 @@ def test_what_is_now_alone_has_no_panel_over_time(tmp_path: Path) -> None:
 def test_the_forecast_alone_and_zeros_can_be_drawn(horizon: int, tmp_path: Path) -> None:
     axes = plots.components(explained(1, horizon=horizon, is_rare=True))
     assert "zeros, and the rest of the forecast" in titles(axes)
-    assert not any(title.startswith("season") for title in titles(axes))
+    assert not any(title.startswith(("season", "by ")) for title in titles(axes))
     plots.save(axes, tmp_path / "components.png")
 
 
@@ -71,5 +74,5 @@ def test_axes_that_are_given_are_used() -> None:
 def test_what_is_no_explanation_is_refused() -> None:
     with pytest.raises(ParameterError, match="explain"):
         plots.components(3)  # type: ignore[arg-type]
-    with pytest.raises(ShapeError, match="1 axes for 3 panels, season 7, exogenous columns"):
+    with pytest.raises(ShapeError, match="1 axes for 3 panels, season of 7 steps, exogenous columns"):
         plots.components(explained(7), ax=Figure().subplots())

@@ -84,3 +84,11 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         plots.fan(some("shop 1"), PAST[PAST["unique_id"] == "shop 2"])
     with pytest.raises(ParameterError, match="has its times"):
         plots.fan(some("shop 1"), time=DAYS)
+
+
+def test_a_target_of_another_name_has_to_be_named() -> None:
+    frame = pd.DataFrame({"day": DAYS, "sold": np.arange(float(len(DAYS))), "price": 1.0})
+    answer = forecast(frame, 3, target="sold", time="day")
+    with pytest.raises(UnknownNameError, match=r'observations, one of sold, price: pass target="sold", say'):
+        plots.fan(answer, frame)
+    assert plots.fan(answer, frame, target="sold").get_ylabel() == "sold"

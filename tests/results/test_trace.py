@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from adabypass import AutoBypass, Bypass, Mixture, Normal, PassiveAggressive, Scores, Trace
+from adabypass import AutoBypass, Bypass, Forecaster, Mixture, Normal, PassiveAggressive, Scores, Trace, evaluate
 from adabypass.errors import (
     MissingExtraError,
     NotANumberError,
@@ -16,6 +16,7 @@ from adabypass.errors import (
     ShapeError,
     UnknownNameError,
 )
+from adabypass.evaluation import pit_histogram
 
 
 def small_trace() -> Trace:
@@ -158,3 +159,24 @@ def test_scores_are_numbers() -> None:
         Scores({"rmse": [1.0]})  # type: ignore[dict-item]
     with pytest.raises(ParameterError, match="values is 3, but must be a dict with names as keys"):
         Scores(3)  # type: ignore[arg-type]
+
+
+def test_skipped_observations_are_those_of_the_series() -> None:
+    """The first forecast of a trace is made from `first` observations: so many need no skipping."""
+    y, mean = np.arange(6.0), np.array([0.0, 1.0, 2.0, 3.0, 4.0, 9.0])
+    for first, skip in ((0, 5), (3, 8)):
+        trace = Trace(y, Normal(mean, np.ones(6)), {}, first=first)
+        assert trace.scores(skip=skip)["n"] == 1
+        assert trace.scores(skip=first)["n"] == 6
+        assert pit_histogram(trace, bins=1, skip=skip).density.tolist() == [1.0]
+        assert trace.scores(skip=skip)["mae"] == 4.0
+
+
+@pytest.mark.parametrize("options", [{}, {"horizon": 3}, {"horizon": 2, "every": 7}])
+@pytest.mark.parametrize("lags", [1, 5])
+def test_evaluate_and_its_trace_skip_the_same(options: dict[str, Any], lags: int) -> None:
+    y = np.random.default_rng(0).normal(size=120)
+    every = evaluate(y, Forecaster(lags=lags), skip=0, **options)
+    some = evaluate(y, Forecaster(lags=lags), skip=31, **options)
+    step = options.get("horizon", 1)
+    assert dict(every.trace(step).scores(skip=31)) == dict(some.scores(step))

@@ -21,7 +21,7 @@ from adabypass.evaluation.comparison import (
     Comparison,
     Line,
     compare_series,
-    too_few,
+    default_loss,
 )
 from adabypass.evaluation.observations import check_id
 from adabypass.evaluation.prequential import SKIP, Plan
@@ -38,7 +38,7 @@ MAX_TABLES = 10
 @options.file_argument
 @options.csv_options
 @options.column_options
-@options.lag_options
+@options.file_lag_options
 @options.horizon_option
 @options.period_option
 @options.support_option
@@ -52,8 +52,9 @@ MAX_TABLES = 10
     help="Number of observations from one forecast to the next.  [default: 1, or more where that would take long]",
 )  # fmt: skip
 @click.option(
-    "--loss", type=click.Choice(["log", "crps", "squared", "absolute"]), default="crps", show_default=True,
-    help="Loss by which the models are compared: negative log score, CRPS, squared or absolute error.",
+    "--loss", type=click.Choice(["log", "crps", "squared", "absolute"]),
+    help="Loss by which the models are compared: negative log score, CRPS, squared or absolute error.  [default: crps, "
+    "or absolute where a model has no distribution]",
 )  # fmt: skip
 @click.option(
     "--skip", type=click.IntRange(0), default=SKIP, show_default=True, metavar="N",
@@ -63,8 +64,8 @@ MAX_TABLES = 10
 @outputs.out_option("the scores", "printed")
 def evaluate(
     file: str, sep: str | None, decimal: Decimal, target: str, time: str | None, key: str | None, exog: Any,
-    calendar: Any, freq: str | None, lags: Any, seasonal_lags: Any, difference: int, missing: str, horizon: int,
-    period: int | None, support: Any, models: Any, every: int | None, loss: str, skip: int, plot: Path | None,
+    calendar: Any, freq: str | None, lags: Any, seasonal_lags: Any, difference: int, missing: str | None, horizon: int,
+    period: int | None, support: Any, models: Any, every: int | None, loss: str | None, skip: int, plot: Path | None,
     out: str | None,
 ) -> int:  # fmt: skip
     """Score models on every series in FILE: each forecast is made before its target is seen.
@@ -83,9 +84,11 @@ def evaluate(
         period=period, support=support,
     )  # fmt: skip
     panel = SeriesTable(
-        read_table(file, sep=sep, decimal=decimal), options.columns(target, time, key, exog, calendar, freq)
+        read_table(file, sep=sep, decimal=decimal), options.columns(target, time, key, exog, calendar, freq, missing)
     )
     check_id(panel)
+    learners = [make(each) for each in models or DEFAULT if each not in options.BASELINES]
+    loss = default_loss(learners) if loss is None else loss
 
     def contest_of(series: Series) -> dict[str, Forecaster | Baseline]:
         season = season_of(series.frequency) if period is None else period
@@ -103,10 +106,9 @@ def evaluate(
     if out != outputs.STANDARD:
         _print(found, horizon, out)
     if plot is not None:
-        first = found.evaluations[found.lines[0].name]
-        _draw(first.trace(horizon), plot)
+        _draw(found.first.trace(horizon), plot)
         terminal.note(f"the picture is in {plot}")
-    for each in too_few(found):
+    for each in [*panel.remarks(learners, options.KEEP_LAST), *found.too_few()]:
         terminal.complain(each)
     return options.report(failures)
 

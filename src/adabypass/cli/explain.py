@@ -17,7 +17,7 @@ from adabypass.panel.series import SeriesTable
 @options.file_argument
 @options.csv_options
 @options.column_options
-@options.missing_option
+@options.file_missing_option
 @options.horizon_option
 @click.option("--series", metavar="ID", help="Which series to explain; needed where the file has several.")
 @click.option(
@@ -30,8 +30,8 @@ from adabypass.panel.series import SeriesTable
 @outputs.out_option("what each part adds at each time, past and ahead,", "not written")
 def explain(
     file: str, sep: str | None, decimal: Decimal, target: str, time: str | None, key: str | None, exog: Any,
-    calendar: Any, freq: str | None, missing: str, horizon: int, series: str | None, level: float, period: int | None,
-    support: Any, plot: Path | None, out: str | None,
+    calendar: Any, freq: str | None, missing: str | None, horizon: int, series: str | None, level: float,
+    period: int | None, support: Any, plot: Path | None, out: str | None,
 ) -> int:  # fmt: skip
     """Explain the forecast that `adabypass forecast` makes of one series in FILE.
 
@@ -41,10 +41,12 @@ def explain(
     """
     outputs.check_stdout()
     panel = SeriesTable(
-        read_table(file, sep=sep, decimal=decimal), options.columns(target, time, key, exog, calendar, freq)
+        read_table(file, sep=sep, decimal=decimal), options.columns(target, time, key, exog, calendar, freq, missing)
     )
     template = options.forecaster("auto", None, None, 0, missing, (), period, support)
     found = explain_series(panel, series, horizon, template, level, options.FILL_MISSING)
+    for each in panel.remarks([template], options.KEEP_LAST):
+        terminal.complain(each)
     assert found.contributions is not None
     if out is not None:
         outputs.write_columns(found.contributions.columns(), out)

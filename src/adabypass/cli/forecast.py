@@ -28,7 +28,7 @@ from adabypass.streaming.view import forecast_folder
 )  # fmt: skip
 @options.csv_options
 @options.column_options
-@options.lag_options
+@options.file_lag_options
 @options.horizon_option
 @click.option(
     "--level", "levels", type=options.Level(), multiple=True, default=[90], show_default=True, metavar="PERCENT",
@@ -47,8 +47,8 @@ from adabypass.streaming.view import forecast_folder
 def forecast(
     ctx: click.Context, file: str | None, state: Path | None, sep: str | None, decimal: Decimal, target: str,
     time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None, lags: Any, seasonal_lags: Any,
-    difference: int, missing: str, horizon: int, levels: tuple[float, ...], quantiles: tuple[float, ...], model: str,
-    period: int | None, support: Any, plot: Path | None, out: str | None,
+    difference: int, missing: str | None, horizon: int, levels: tuple[float, ...], quantiles: tuple[float, ...],
+    model: str, period: int | None, support: Any, plot: Path | None, out: str | None,
 ) -> int:  # fmt: skip
     """Forecast the next values of every series in FILE, or of those that a stream has learned.
 
@@ -71,7 +71,7 @@ def forecast(
         )
     options.check_automatic_only(model, lags, seasonal_lags, difference, support=support)
     panel = SeriesTable(
-        read_table(file, sep=sep, decimal=decimal), options.columns(target, time, key, exog, calendar, freq)
+        read_table(file, sep=sep, decimal=decimal), options.columns(target, time, key, exog, calendar, freq, missing)
     )
     template = options.make_forecaster(
         model,
@@ -82,6 +82,8 @@ def forecast(
         found = forecast_series(
             panel, horizon, template, levels, quantiles, progress=advance, remedy=options.FILL_MISSING
         )
+    for each in panel.remarks([template], options.KEEP_LAST):
+        terminal.complain(each)
     _write(found.columns, out)
     if plot is not None:
         _draw(*found.first, plot)

@@ -23,6 +23,8 @@ BASELINE_HELP = (
 )
 FILL_MISSING = "choose --missing mean or --missing last"
 """What the commands advise about a missing exogenous value."""
+KEEP_LAST = "pass --missing last"
+"""How they advise to agree with what is done about absent rows."""
 MODEL_HELP = (
     "auto: level, trend, season and lags, weighed by evidence, or AutoBypass on the lags that are given: needs no "
     "tuning; lag: AutoBypass on the last value, which takes a tenth of the time and of the memory; "
@@ -77,8 +79,9 @@ class Percents(ParamType):
         except ValueError:
             percents = [0.0]
         if 0.0 < percents[-1] < 1.0:
+            below = "is below" if len(percents) == 1 else "are all below"
             shares = ",".join(f"{100 * each:g}" for each in percents)
-            self.fail(f"{value!r} are all below one percent; quantiles are in percent: pass {shares}.", param, ctx)
+            self.fail(f"{value!r} {below} one percent; quantiles are in percent: pass {shares}.", param, ctx)
         if not all(0.0 < each < 100.0 for each in percents):
             self.fail(f"{value!r} is not a list of percentages above 0 and below 100: pass 5,50,95, say.", param, ctx)
         return tuple(each / 100.0 for each in percents)
@@ -141,6 +144,12 @@ missing_option = click.option(
     "--missing", type=click.Choice(["raise", "mean", "last"]), default="raise", show_default=True,
     help="What to do about a blank cell in a column of --exog: stop with an error (raise), or fill it with the mean of "
     "the cells before (mean) or the last one (last).",
+)  # fmt: skip
+file_missing_option = click.option(
+    "--missing", type=click.Choice(["raise", "mean", "last"]),
+    help="What to do about a missing value in a column of --exog: stop with an error (raise), or fill it with the mean "
+    "of the cells before (mean) or the last one (last).  [default: raise where a cell is blank; where a row is absent, "
+    "last, with a message that counts such rows]",
 )  # fmt: skip
 support_option = click.option(
     "--support", type=Support(), metavar="LOW,HIGH",
@@ -211,7 +220,11 @@ def column_options(command: Command) -> Command:
     return command
 
 
-def lag_options(command: Command, default: str = "level, trend, season and lags, weighed by evidence") -> Command:
+def lag_options(
+    command: Command,
+    default: str = "level, trend, season and lags, weighed by evidence",
+    missing: Any = missing_option,
+) -> Command:
     """Add the options that say from which of its own past values a series is forecast."""
     for option in reversed(
         [
@@ -229,16 +242,23 @@ def lag_options(command: Command, default: str = "level, trend, season and lags,
                 "--difference", type=click.IntRange(0, 10), default=0, show_default=True, metavar="N",
                 help="Forecast changes from step to step instead of values; 2 for changes of changes.",
             ),
-            missing_option,
+            missing,
         ]
     ):  # fmt: skip
         command = option(command)
     return command
 
 
-def columns(target: str, time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None) -> Columns:
+def file_lag_options(command: Command) -> Command:
+    """Add these options to a command that reads a file, whose rows may be absent."""
+    return lag_options(command, missing=file_missing_option)
+
+
+def columns(
+    target: str, time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None, missing: Any
+) -> Columns:
     """Return which columns mean what."""
-    return Columns(target, time, key, tuple(exog), tuple(calendar), as_freq(freq))
+    return Columns(target, time, key, tuple(exog), tuple(calendar), as_freq(freq), missing)
 
 
 def as_freq(freq: str | None) -> Any:
@@ -257,6 +277,7 @@ def forecaster(
 
     Only that one has a use for `period` and `support`.
     """
+    missing = missing or "raise"
     if is_automatic(model, lags, seasonal_lags, difference):
         return Forecaster(missing=missing, exog=exog or None, period=period, support=support)
     return Forecaster(

@@ -13,6 +13,8 @@ SECONDS = {"hour": 3600.0, "day": 86_400.0, "week": 604_800.0, "month": 30.4375 
 TOLERANCE = 0.012
 """Relative difference up to which a span is taken for a cycle: years have 365 or 366 days, weeks of summer time an hour
 less."""
+UNIT_TOLERANCE = 0.09
+"""The same for a unit of time: months have 28 to 31 days."""
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -35,6 +37,19 @@ def cycle_between(start: Any, end: Any) -> str | None:
         if abs(seconds / SECONDS[name] - 1.0) <= TOLERANCE:
             return name
     return None
+
+
+def unit_between(start: Any, end: Any) -> str | None:
+    """Return the unit of time that is as long as the span between two dates, "hour", say; None if none is.
+
+    Examples
+    --------
+    >>> unit_between(np.datetime64("2024-02-01"), np.datetime64("2024-03-01"))
+    'month'
+    """
+    seconds = float((end.astype("M8[s]") - start.astype("M8[s]")) / np.timedelta64(1, "s"))
+    units = {"second": 1.0, "minute": 60.0} | SECONDS
+    return next((name for name, length in units.items() if abs(seconds / length - 1.0) <= UNIT_TOLERANCE), None)
 
 
 def positions_in(time: Array, cycle: str) -> tuple[Integers, list[str]]:

@@ -1,6 +1,6 @@
 """Several forecasters on the same observations, and whether their differences are more than chance."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -19,7 +19,7 @@ from adabypass.forecasting.structure_settings import check_period
 from adabypass.panel.batch import Failure
 from adabypass.panel.columns import TARGET
 from adabypass.panel.forecasts import check_on_error, report, warn
-from adabypass.panel.pipeline import FILL_MISSING, as_forecaster, map_series
+from adabypass.panel.pipeline import FILL_MISSING, KEEP_LAST, as_forecaster, map_series
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.results.trace import Scores
@@ -82,10 +82,18 @@ class Comparison:
             lines.append(Line(name, each.scores(step), against, *counts))
         return lines
 
+    @property
+    def first(self) -> Evaluation:
+        """Of the model with which the others are compared."""
+        return self.evaluations[self.lines[0].name]
+
     def counts(self) -> str:
         """Return in words how many forecasts are scored, and how many are not."""
-        first = self.evaluations[self.lines[0].name]
-        return first.counts(first.horizon)
+        return self.first.counts(self.first.horizon)
+
+    def too_few(self) -> list[str]:
+        """Return in words which series have too few scored forecasts for scores to mean much."""
+        return self.first.too_few()
 
     def __repr__(self) -> str:
         against = f"{self.loss} loss less that of {self.lines[0].name}"
@@ -129,7 +137,7 @@ class Comparison:
         ----------
         backend : "pandas", "polars" or "pyarrow"
         """
-        return frames.make({name: frames.portable(column) for name, column in self.columns().items()}, backend)
+        return frames.make(self.columns(), backend)
 
 
 def compare(
@@ -148,7 +156,7 @@ def compare(
     horizon: int = 1,
     every: int | None = None,
     skip: int = SKIP,
-    loss: str = "log",
+    loss: str | None = None,
     baselines: bool = True,
     on_error: Literal["warn", "raise"] = "warn",
     n_threads: int | None = None,
@@ -163,12 +171,12 @@ def compare(
     forecasters : list of forecasters or models, or a mapping of names to them, optional
         In a list each goes by what makes it, as in "Forecaster(lags=2)", or by the name of its class, numbered where it
         comes again. The others are compared with the first. A new `Forecaster()` if None.
-    target, time, id, exog, calendar, freq, missing, support, horizon, every, skip, on_error, n_threads
+    target, time, id, exog, calendar, freq, horizon, every, skip, on_error, n_threads
         As in `evaluate`. Scores are those of the farthest step. Only observations that all have forecast are scored.
-    period : number of steps, or several, optional
-        As in `evaluate`: the season of `SeasonalNaive`, and of the forecasters that are given no period of their own.
-    loss : "log", "crps", "squared" or "absolute"
-        What the differences are of.
+    missing, period, support : optional
+        As in `evaluate`, for those of the forecasters that have a use for them; `period` for `SeasonalNaive` too.
+    loss : "crps", "log", "squared" or "absolute", optional
+        What the differences are of: the CRPS, or the absolute error where a forecaster has no distribution.
     baselines : bool
         Whether `Naive`, `Drift` and, where `period` or the times of a frame tell a season, `SeasonalNaive` are added at
         the end: what a forecaster should beat. None is added if one is among the forecasters, nor to a series of fewer
@@ -186,7 +194,7 @@ def compare(
     Examples
     --------
     >>> from adabypass import AutoBypass, SequentialKalman, load_dataset
-    >>> table = compare(load_dataset("nile").y, {"auto": AutoBypass(), "SKF": SequentialKalman()})
+    >>> table = compare(load_dataset("nile").y, {"auto": AutoBypass(), "SKF": SequentialKalman()}, loss="log")
     >>> table.lines[1].difference.mean > 0      # the log loss of the SKF is larger
     True
     """
@@ -196,19 +204,19 @@ def compare(
     check_period(period)
     plan = Plan.checked(horizon, every, skip)
     given = _named([Forecaster()] if forecasters is None else forecasters)
-    contest = {name: as_forecaster(each, missing=missing, support=support) for name, each in given.items()}
-    panel = series_table(data, target, time, id, exog, calendar, freq)
+    settings = {"missing": missing, "period": period, "support": support}
+    contest = _with_settings({name: as_forecaster(each) for name, each in given.items()}, settings, baselines)
+    chosen = default_loss(contest.values()) if loss is None else loss
+    panel = series_table(data, target, time, id, exog, calendar, freq, missing)
 
     def contest_of(series: Series) -> Contest:
         season = season_of(series.frequency) if period is None else whole_season(check_period(period))
         return with_baselines(contest, series.y, season) if baselines else contest
 
-    found, failures = compare_series(
-        panel, contest_of, plan, loss, period=period, n_threads=n_threads, progress=progress
-    )  # fmt: skip
+    found, failures = compare_series(panel, contest_of, plan, chosen, n_threads=n_threads, progress=progress)
     if failures:
         report(failures, len(panel), on_error)
-    warn(too_few(found))
+    warn([*panel.remarks(contest.values(), KEEP_LAST), *found.too_few()])
     return found
 
 
@@ -218,7 +226,6 @@ def compare_series(
     plan: Plan,
     loss: str,
     *,
-    period: Period | None = None,
     n_threads: int | None = None,
     progress: Callable[[int], None] | None = None,
     remedy: str = FILL_MISSING,
@@ -238,7 +245,7 @@ def compare_series(
 
     def work(series: Series, keep: bool = len(panel) == 1) -> tuple[list[Line], Parts]:
         found = {
-            name: forecasts_of(series, each, plan._replace(skip=0), advance, period, remedy)
+            name: forecasts_of(series, each, plan._replace(skip=0), advance, remedy)
             for name, each in contest_of(series).items()
         }
         found = _aligned(found, plan.skip)
@@ -258,9 +265,9 @@ def compare_series(
     return Comparison(panel, loss, lines, evaluations), failures
 
 
-def too_few(comparison: Comparison) -> list[str]:
-    """Return in words which series have too few scored forecasts for scores to mean much."""
-    return comparison.evaluations[comparison.lines[0].name].too_few()
+def default_loss(forecasters: Iterable[Forecaster | Baseline]) -> str:
+    """Return the loss by which forecasters are compared: the CRPS, which is the absolute error of a point."""
+    return "absolute" if any(each.is_point for each in forecasters) else "crps"
 
 
 def with_baselines(contest: Contest, series: Floats, season: int | None) -> Contest:
@@ -290,6 +297,29 @@ def _lines(found: dict[str, SeriesForecasts], loss: str, n: int, progress: Calla
         if progress is not None:
             progress(n)
     return lines
+
+
+def _with_settings(contest: Contest, settings: Mapping[str, Any], baselines: bool) -> Contest:
+    """Return forecasters with these settings, where they have a use for them and were not given any.
+
+    Parameters
+    ----------
+    contest : forecasters by name
+    settings : mapping
+        What is None is left open.
+    baselines : bool
+        Whether a baseline is added that has a use for a period.
+    """
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    for name, value in chosen.items():
+        if not any(each._takes(name) for each in contest.values()) and not (baselines and name == "period"):
+            raise ParameterError(
+                f"{name} is {shown(value)}, but none of the forecasters has a use for it; leave it out."
+            )
+    return {
+        key: each._with_settings({name: value for name, value in chosen.items() if each._takes(name)})
+        for key, each in contest.items()
+    }
 
 
 def _aligned(found: dict[str, SeriesForecasts], skip: int) -> dict[str, SeriesForecasts]:

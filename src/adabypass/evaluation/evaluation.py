@@ -17,7 +17,7 @@ from adabypass.forecasting import Baseline, Forecaster
 from adabypass.panel.batch import copy_for
 from adabypass.panel.columns import TARGET
 from adabypass.panel.forecasts import check_on_error, report, warn
-from adabypass.panel.pipeline import FILL_MISSING, as_forecaster, map_series
+from adabypass.panel.pipeline import FILL_MISSING, KEEP_LAST, as_forecaster, map_series
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.results.trace import Scores, Trace
@@ -124,7 +124,7 @@ class Evaluation:
         ----------
         backend : "pandas", "polars" or "pyarrow"
         """
-        return frames.make({name: frames.portable(column) for name, column in self.columns().items()}, backend)
+        return frames.make(self.columns(), backend)
 
     def too_few(self) -> list[str]:
         """Return in words which series have too few scored forecasts for scores to mean much."""
@@ -228,7 +228,7 @@ def evaluate(
     check_function(progress, "progress")
     plan = Plan.checked(horizon, every, skip)
     template = as_forecaster(forecaster, missing=missing, period=period, support=support)
-    panel = series_table(data, target, time, id, exog, calendar, freq)
+    panel = series_table(data, target, time, id, exog, calendar, freq, missing)
     advance = one_at_a_time(progress)
 
     def work(series: Series) -> SeriesForecasts | SeriesScores:
@@ -239,7 +239,7 @@ def evaluate(
     result = Evaluation(panel, {series.name: each for series, each in found})
     if failures:
         report(failures, len(panel), on_error)
-    warn(result.too_few())
+    warn([*panel.remarks([template], KEEP_LAST), *result.too_few()])
     return result
 
 
@@ -248,21 +248,17 @@ def forecasts_of(
     template: Forecaster | Baseline,
     plan: Plan,
     progress: Callable[[int], None] | None,
-    period: float | Sequence[float] | None = None,
     remedy: str = FILL_MISSING,
 ) -> SeriesForecasts:
     """Forecast one series along its times, by a copy of the template.
 
     Parameters
     ----------
-    period : number of steps, or several, optional
-        Instead of what the times suggest, where the template has none of its own.
     remedy : str
         What the error about a missing exogenous value advises besides filling it.
     """
-    if template.missing == "raise":
-        series.check_exog(0, remedy)
-    twin = copy_for(series, template, period)
+    series = series.with_known_exog(template, 0, remedy)
+    twin = copy_for(series, template)
     return forecast_along(series.y, series.exog_of(twin), twin, plan, progress)
 
 

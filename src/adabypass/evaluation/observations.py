@@ -8,7 +8,9 @@ from adabypass.data.freq import Freq
 from adabypass.errors import ParameterError
 from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.panel.columns import TARGET, Columns, as_names
+from adabypass.panel.forecasts import table_of
 from adabypass.panel.series import SeriesTable
+from adabypass.state.series import Missing
 
 TAKEN = {
     "model", "step", "n_origins", "n_scored", "n_skipped", "n_left_out", "rmse", "mad", "mae", "crps",
@@ -25,15 +27,14 @@ def series_table(
     exog: Any,
     calendar: str | Sequence[str],
     freq: Freq | None,
+    missing: Missing | None,
 ) -> SeriesTable:
     """Return the series of a data frame, or the only one of an array with its exogenous values beside it."""
-    cycles = as_names(calendar, "calendar")
     if isinstance(data, Mapping) or hasattr(data, "columns"):
-        names = () if exog is None else as_names(exog, "exog")
-        panel = SeriesTable(from_frame(data), Columns(target, time, id, names, cycles, freq))
+        panel = table_of(data, target, time, id, () if exog is None else exog, calendar, freq, missing)
         check_id(panel)
         return panel
-    if cycles:
+    if as_names(calendar, "calendar"):
         raise ParameterError("calendar needs times; pass a data frame with a column of them.")
     series = check_series(data, "data")
     columns = {} if exog is None else _columns(exog, len(series))

@@ -9,6 +9,7 @@ import numpy as np
 from adabypass.distributions.predictive import concatenate
 from adabypass.errors import NotEnoughDataError, ParameterError
 from adabypass.forecasting import Baseline, Forecaster
+from adabypass.forecasting.forecaster import MAX_HORIZON
 from adabypass.results.trace import Scores, Trace
 from adabypass.validation import Floats, Integers, check_int, shown
 
@@ -16,7 +17,6 @@ SKIP = 20
 """Number of observations at the beginning from which every model learns what the series is like at all."""
 MAX_SKIP = 1_000_000_000
 MAX_EVERY = 10_000_000
-MAX_HORIZON = 100_000
 AFFORDABLE = 20_000
 """How many forecasts, each step ahead counted, are made by default: some 10 seconds and 50 MB for AutoBypass."""
 MIN_ORIGINS = 50
@@ -83,7 +83,7 @@ class SeriesForecasts(NamedTuple):
     @property
     def n_skipped(self) -> int:
         """How many forecasts are not scored since they are made from fewer than `skip` observations."""
-        return int(np.searchsorted(self.origins, self.skip))
+        return self.traces[1].n_skipped(self.skip)
 
     def skipping(self, skip: int) -> "SeriesForecasts":
         """Return the same forecasts, scored where they are made from `skip` observations or more."""
@@ -102,7 +102,7 @@ class SeriesForecasts(NamedTuple):
 
     def scores(self, step: int) -> Scores:
         """Compute the scores of the forecasts `step` steps ahead."""
-        return self.traces[step].scores(skip=self.n_skipped)
+        return self.traces[step].scores(skip=self.skip)
 
     def losses(self, step: int, loss: str) -> Floats:
         """Return the loss of each forecast; nan where the target is missing, or the forecast knew nothing of it."""
@@ -193,6 +193,8 @@ def _forecast_ahead(
         )
         for step in range(1, steps + 1)
     }
+    for trace in traces.values():
+        trace.origins = origins
     return SeriesForecasts(traces, origins, stride, 0)
 
 

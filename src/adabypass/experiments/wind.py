@@ -211,9 +211,9 @@ def fill(series: Floats) -> Floats:
 
 
 def score(trace: Trace, skip: int, advance: Advance, *, crps: bool = True) -> Score:
-    """Score the forecasts of what was measured, without the first `skip`, and without CRPS if that is not wanted.
+    """Score the forecasts of what was measured, without the first `skip` of them, and without CRPS if so wanted.
 
-    `Trace.scores` gives the same and more, without reporting how far it has come.
+    `Trace.scores`, which skips observations, gives the same and more, without reporting how far it has come.
     """
     seen = np.flatnonzero(~np.isnan(trace.y[skip:])) + skip
     y, predictive = trace.y[seen], trace.predictive[seen]

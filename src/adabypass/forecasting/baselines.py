@@ -1,16 +1,18 @@
 """Baselines: forecasts that any other must beat, with the same interface as `Forecaster`."""
 
+from collections.abc import Mapping
 from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from adabypass.distributions.normal import StudentT
-from adabypass.errors import NotEnoughDataError, NotReadyError, StateError
+from adabypass.errors import NotEnoughDataError, NotReadyError, ParameterError, StateError
 from adabypass.forecasting.forecaster import MAX_HORIZON, MAX_PATHS
 from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.forecasting.random_walks import LAYOUT, MIN_DOF, N_SEEN, Walks
 from adabypass.forecasting.settings import Method, check_method
+from adabypass.forecasting.structure_settings import check_period
 from adabypass.kernels.runner import hold
 from adabypass.regressors.state import check_row
 from adabypass.results.forecast import Forecast
@@ -20,7 +22,7 @@ from adabypass.snapshots.header import Header
 from adabypass.snapshots.savable import Savable
 from adabypass.snapshots.versions import base_header
 from adabypass.state.series import Missing
-from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target
+from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target, shown
 
 MAX_PERIOD = 100_000
 
@@ -81,6 +83,22 @@ class Baseline(Savable):
     def _learns_cycles(self) -> bool:
         """Whether cycles of the calendar are periods of its season."""
         return False
+
+    def _with_settings(self, given: Mapping[str, Any]) -> Self:
+        """Return this baseline: it takes no settings, and has no use for exogenous values."""
+        kind = type(self).__name__
+        for name, value in given.items():
+            if not self._takes(name):
+                raise ParameterError(f"{name} is {shown(value)}, but {kind} has no use for it; leave it out.")
+            if name == "period" and check_period(value) != (self.period,):
+                raise ParameterError(
+                    f"period is {shown(value)}, but that of {kind} is {self.period}; leave it out, or give the same."
+                )
+        return self
+
+    def _takes(self, setting: str) -> bool:
+        """Return whether it has a use for "missing", "period" or "support"."""
+        return setting == "missing" or (setting == "period" and self.period > 1)
 
     def _with_period(self, period: Any, cycles: Any = ()) -> Self:
         """Return a copy: the period of a baseline is never another one's to choose."""

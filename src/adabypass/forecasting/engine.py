@@ -5,6 +5,7 @@ stream a panel that is kept in a folder. They know of engines only what stands h
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -20,7 +21,7 @@ from adabypass.kernels.runner import Runner
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Trace
 from adabypass.state.series import Missing
-from adabypass.validation import Floats
+from adabypass.validation import Floats, shown
 
 Names = tuple[str, ...] | None
 
@@ -39,6 +40,11 @@ class Engine(ABC):
     @abstractmethod
     def name(self) -> str:
         """Name of the model, for tables and messages."""
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return self.name
 
     @property
     @abstractmethod
@@ -192,11 +198,24 @@ class SeriesEngine(Engine):
     def options(self) -> dict[str, Any]:
         """Return the arguments of `Forecaster` that make this engine, but for its model: those that are no defaults."""
 
+    def written_model(self) -> str | None:
+        """Return the call that makes the model; None where `Forecaster` makes the same one by itself."""
+        return None
+
+    def written(self, n_seen: int = 0) -> str:
+        """Return the call that makes such a forecaster, and how much it has seen."""
+        model, options = self.written_model(), self.options()
+        if self.missing != "raise":
+            options["missing"] = self.missing
+        if n_seen:
+            options["n_seen"] = n_seen
+        parts = [] if model is None else [model]
+        return f"Forecaster({', '.join([*parts, *(f'{name}={value!r}' for name, value in options.items())])})"
+
     @property
     def label(self) -> str:
-        """What makes such a forecaster, in short: for tables."""
-        model = [] if self.name in ("Forecaster", "AutoBypass") else [f"{self.name}()"]
-        return f"Forecaster({', '.join([*model, *(f'{name}={value}' for name, value in self.options().items())])})"
+        """The call that makes such a forecaster."""
+        return self.written()
 
     def periods(self, runner: Any) -> tuple[float, ...] | None:
         """Return the periods of the season, given or found so far; None where there can be none."""
@@ -210,6 +229,23 @@ class SeriesEngine(Engine):
     def learns_cycles(self) -> bool:
         """Whether cycles of the calendar are periods of its season, and not exogenous columns."""
         return False
+
+    @abstractmethod
+    def with_settings(self, given: Mapping[str, Any]) -> "SeriesEngine":
+        """Return an engine with further settings, where it has none of its own; refuse others than its own.
+
+        Parameters
+        ----------
+        given : mapping of "missing", "period" or "support" to what `Forecaster` takes
+        """
+
+    def filled(self, name: str, own: Any, default: Any, value: Any) -> Any:
+        """Return the setting that a value and the engine's own one come to."""
+        if own not in (default, value):
+            raise ParameterError(
+                f"{name} is {shown(value)}, but the forecaster is {self.label}; leave {name} out, here or there."
+            )
+        return value
 
     def with_period(self, period: tuple[float, ...] | None, cycles: tuple[float, ...] = ()) -> "SeriesEngine":
         """Return an engine with these periods, where none were chosen, and with these cycles, where it learns them."""

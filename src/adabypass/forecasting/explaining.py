@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adabypass.data.cells import Array
-from adabypass.data.cycles import cycle_between, positions_in
+from adabypass.data.cycles import cycle_between, positions_in, unit_between
 from adabypass.distributions.component import UNBOUNDED
 from adabypass.distributions.mixture import Mixture
 from adabypass.errors import NotReadyError
@@ -23,7 +23,7 @@ from adabypass.forecasting.components import (
 from adabypass.forecasting.question import Question
 from adabypass.forecasting.smoothing import in_structure_units, smooth, zero_shares
 from adabypass.kernels.structure import StructureRunner
-from adabypass.results.explanation import Contributions, Effect, Estimate, Explanation, Season, in_days
+from adabypass.results.explanation import Contributions, Effect, Estimate, Explanation, Season, in_days, in_words
 from adabypass.state.structure_forecasts import students
 from adabypass.state.structure_row import LAYOUT, StructureSpec
 from adabypass.state.structures import FARTHEST, Structure
@@ -35,6 +35,8 @@ MAX_UNIT = 1000.0
 """Of a column that moves by more than this, a unit alone would be lost in rounding."""
 MAX_PAST = 5000
 """The newest observations whose contributions are computed, at most."""
+MOVES = {0.05: "hardly moves", 0.2: "moves slowly", 0.5: "moves quickly", 1.0: "is that of the last value"}
+"""How the level of a structure moves, by its gain."""
 MIN_SMOOTHED_SHARE = 1e-4
 """Share from which on a structure is heard about the past."""
 
@@ -105,7 +107,8 @@ class _Explainer:
             self._contributions(forecast_mean),
             period,
             question.level,
-            str(now[0]) if now.dtype.kind == "M" else "",
+            in_words(now[0]) if now.dtype.kind == "M" else "",
+            (unit_between(*self._time(np.array([-1, 0]))) if now.dtype.kind == "M" else None) or "step",
         )
 
     def _time(self, offset: Array) -> Array:
@@ -172,7 +175,7 @@ class _Explainer:
         mean = np.concatenate([explained[:n_past], forecast_mean])
         y = np.concatenate([question.y[len(question.y) - n_past :], np.full(n_ahead, np.nan)])
         time = self._time(np.arange(-n_past, n_ahead))
-        return Contributions(time, time, question.time_name, y, mean, parts, n_ahead)
+        return Contributions(time, time, question.time_name, question.target_name, y, mean, parts, n_ahead)
 
     def _names(self) -> list[str]:
         return ["level", "slope", *self.seasons, *self.question.columns]
@@ -265,8 +268,15 @@ def shares_of(spec: StructureSpec, share: Floats, pool: dict[str, float]) -> tup
 
 
 def _name(structure: Structure) -> str:
-    gain = f" (gain {structure.gain:g})" if not structure.lags else ""
-    return structure.kind + gain
+    """Return what a structure assumes of the series, in words."""
+    if structure.lags:
+        changes = "changes" if structure.difference else "values"
+        parts = [f"regression on the {changes} {', '.join(map(str, structure.lags))} steps before"]
+    else:
+        parts = [f"level that {MOVES.get(structure.gain, f'moves by {structure.gain:g} of a surprise')}"]
+        parts += {"none": [], "steady": ["trend"], "damped": ["fading trend"]}[structure.slope]
+    parts += {"none": [], "full": ["season"], "short": ["shortest season"]}.get(structure.season, ["smooth season"])
+    return ", ".join([*parts, *(["in percent"] if structure.is_log else [])])
 
 
 def _n_since_first(y: Floats) -> int:

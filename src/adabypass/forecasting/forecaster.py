@@ -1,6 +1,6 @@
 """Forecasts of a series from its own past: missing values, exogenous columns, many steps ahead."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,13 +16,12 @@ from adabypass.forecasting.settings import Method, check_method, check_missing, 
 from adabypass.forecasting.state import check_snapshot, describe
 from adabypass.forecasting.structure_engine import StructureEngine
 from adabypass.forecasting.structure_settings import StructureSettings, check_period, check_support
-from adabypass.kernels.runner import RunGuard
 from adabypass.regressors import AutoBypass, Regressor
+from adabypass.regressors.guarded import Guarded
 from adabypass.results.explanation import Explanation
 from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
-from adabypass.snapshots.savable import Savable
 from adabypass.state.series import Missing
 from adabypass.validation import Floats, as_rng, check_flag, check_int, check_target
 
@@ -30,7 +29,7 @@ MAX_HORIZON = 100_000
 MAX_PATHS = 10_000_000
 
 
-class Forecaster(Savable):
+class Forecaster(Guarded):
     """Forecasts a series from its own past values, and from what else is known.
 
     `Forecaster()` needs no choices. It is a pool of filters, each with a structure of its own: a level that moves more
@@ -84,15 +83,6 @@ class Forecaster(Savable):
 
     _engine: SeriesEngine
     """How series are forecast."""
-    _runner: Any
-    """The row and what moves it; None until something was seen."""
-    _guard: RunGuard
-    """Replaces the runner."""
-
-    def __new__(cls, *_: Any, **__: Any) -> Self:
-        forecaster = super().__new__(cls)
-        forecaster._guard, forecaster._runner = RunGuard(), None
-        return forecaster
 
     def __init__(
         self,
@@ -208,16 +198,27 @@ class Forecaster(Savable):
         engine = self._engine.with_period(check_period(period), cycles)
         return self.copy() if engine is self._engine else self._of(engine)
 
+    def _with_settings(self, given: Mapping[str, Any]) -> Self:
+        """Return a forecaster with further settings, where it was given none of its own; refuse others than its own."""
+        engine = self._engine.with_settings(given) if given else self._engine
+        if engine is self._engine or engine.describe() == self._engine.describe():
+            return self
+        if self.n_seen:
+            names = " and ".join(given)
+            raise ParameterError(f"the forecaster has learned already, without {names}; pass {names} to Forecaster.")
+        return self._of(engine)
+
+    def _takes(self, setting: str) -> bool:
+        """Return whether it has a use for "missing", "period" or "support"."""
+        return setting == "missing" or self._engine.learns_cycles
+
     @property
     def label(self) -> str:
         """What makes this forecaster, in short: what tables call it."""
         return self._engine.label
 
     def __repr__(self) -> str:
-        model = self.model
-        parts = [] if model is None else [repr(model)]
-        parts += [f"{name}={value}" for name, value in self._engine.options().items()]
-        return f"Forecaster({', '.join(parts if model is not None else [*parts, f'n_seen={self.n_seen}'])})"
+        return self._engine.written(self.n_seen)
 
     def predict(self, exog: object = None) -> Predictive:
         """Forecast the next observation.

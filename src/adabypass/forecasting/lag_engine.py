@@ -1,5 +1,7 @@
 """The engine of a forecaster with lags: a model whose features are past values and exogenous columns."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -8,12 +10,12 @@ import numpy as np
 from adabypass.distributions.mixture import Mixture
 from adabypass.distributions.predictive import Predictive, concatenate, from_components
 from adabypass.distributions.record import RecordLayout
-from adabypass.errors import NotReadyError, ShapeError
+from adabypass.errors import NotReadyError, ParameterError, ShapeError
 from adabypass.forecasting.engine import Names, SeriesEngine
 from adabypass.forecasting.exog_filling import fill_series_ahead
 from adabypass.forecasting.horizon import draw_paths
 from adabypass.forecasting.observations import check_exog_row, too_short
-from adabypass.forecasting.settings import MAX_LAGS, Method, check_names, check_settings
+from adabypass.forecasting.settings import MAX_LAGS, Method, check_missing, check_names, check_settings
 from adabypass.kernels.series import SeriesRunner
 from adabypass.regressors import KINDS, Regressor
 from adabypass.regressors.base import MAX_FEATURES
@@ -22,7 +24,7 @@ from adabypass.results.forecast import Forecast
 from adabypass.results.trace import Trace
 from adabypass.snapshots.header import Header
 from adabypass.state.series import LAYOUT, SeriesSpec
-from adabypass.validation import Floats
+from adabypass.validation import Floats, shown
 
 
 class LagEngine(SeriesEngine):
@@ -176,6 +178,22 @@ class LagEngine(SeriesEngine):
         lags = [f"lag {lag}" for lag in self.spec.design.lags]
         return bias + lags + list(self.exog or (f"exog {i}" for i in range(n_exog)))
 
+    def written_model(self) -> str | None:
+        usual = type(self.spec.model)().for_lags().changed()
+        given = {name: value for name, value in self.spec.model.changed().items() if usual.get(name) != value}
+        return None if self.name == "AutoBypass" and not given else self.untrained._written(given)
+
+    def with_settings(self, given: Mapping[str, Any]) -> "LagEngine":
+        for name in given.keys() - {"missing"}:
+            raise ParameterError(
+                f"{name} is {shown(given[name])}, but the forecaster is {self.label}, and {name} is for Forecaster() "
+                f"without a model and lags; leave it out."
+            )
+        if "missing" not in given:
+            return self
+        missing = self.filled("missing", self.missing, "raise", check_missing(given["missing"]))
+        return LagEngine(self.untrained, replace(self.spec, missing=missing), self.exog)
+
     def options(self) -> dict[str, Any]:
         n = len(self.lags)
         given: dict[str, Any] = {"lags": n if self.lags == tuple(range(1, n + 1)) else list(self.lags)}
@@ -183,4 +201,6 @@ class LagEngine(SeriesEngine):
             given["exog"] = list(self.exog)
         if self.difference:
             given["difference"] = self.difference
+        if not (self.spec.design.bias or self.untrained.has_intercept):
+            given["bias"] = False
         return given

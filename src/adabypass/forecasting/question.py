@@ -33,6 +33,7 @@ class Question(NamedTuple):
     """Names of the exogenous columns."""
     time: Timeline
     time_name: str
+    target_name: str = "y"
 
 
 def exog_names(names: Sequence[str] | None, n_exog: int) -> list[str]:

@@ -1,5 +1,6 @@
 """The engine of `Forecaster()`: structures and regressions, weighed by their evidence."""
 
+from collections.abc import Mapping
 from functools import partial
 from math import inf
 from typing import Any, Self
@@ -16,7 +17,7 @@ from adabypass.forecasting.exog_filling import fill_ahead
 from adabypass.forecasting.explaining import explain
 from adabypass.forecasting.observations import check_exog_row, too_short
 from adabypass.forecasting.question import Question
-from adabypass.forecasting.settings import Method
+from adabypass.forecasting.settings import Method, check_missing
 from adabypass.forecasting.structure_paths import draw_paths, mixture_ahead
 from adabypass.forecasting.structure_settings import (
     KIND,
@@ -24,6 +25,7 @@ from adabypass.forecasting.structure_settings import (
     StructureSettings,
     check_period,
     check_settings,
+    check_support,
     describe_settings,
     design_of,
 )
@@ -174,11 +176,12 @@ class StructureEngine(SeriesEngine):
     def options(self) -> dict[str, Any]:
         given: dict[str, Any] = {}
         if self.settings.period is not None:
-            given["period"] = list(self.settings.period)
+            period = self.settings.period
+            given["period"] = period[0] if len(period) == 1 else list(period)
         if self.exog:
             given["exog"] = list(self.exog)
         if self.support != (-inf, inf):
-            given["support"] = self.support
+            given["support"] = "positive" if self.support == (0.0, inf) else tuple(map(_brief, self.support))
         return given
 
     def periods(self, runner: AutomaticRunner | None) -> tuple[float, ...] | None:
@@ -186,6 +189,15 @@ class StructureEngine(SeriesEngine):
             return self.settings.period
         period = runner.period if isinstance(runner, SeasonRunner) else 0
         return (period,) if period else ()
+
+    def with_settings(self, given: Mapping[str, Any]) -> "StructureEngine":
+        own, checks = self.settings, {"period": check_period, "support": check_support, "missing": check_missing}
+        defaults = {"period": None, "support": UNBOUNDED, "missing": "raise"}
+        found = {}
+        for name, value in given.items():
+            checked: Any = checks[name](value)
+            found[name] = self.filled(name, getattr(own, name), defaults[name], checked)
+        return StructureEngine(own._replace(**found))
 
     @property
     def learns_cycles(self) -> bool:
@@ -221,6 +233,11 @@ def _forecasts(
     return firsts, Normal(mean, var), noise_scale
 
 
+def _brief(number: float) -> float:
+    """Return a whole number as an int."""
+    return int(number) if np.isfinite(number) and number == int(number) else number
+
+
 def _noise_scale(forecasts: Mixture) -> Floats:
     """Return the root mean square scale of the structures' noise in each forecast."""
     parts = forecasts.components
@@ -231,7 +248,7 @@ def _noise_scale(forecasts: Mixture) -> Floats:
 def _period_in_words(spec: PoolSpec | SeasonSpec, row: Floats) -> str:
     """Say which periods the season has, and why."""
     if isinstance(spec, PoolSpec):
-        return f"{', '.join(map(str, spec.periods)) or 'none'}: given, or known from times"
+        return f"{', '.join(map(str, spec.periods)) or 'none'}: as given, or as the times tell"
     period, evidence, found_at = (LAYOUT.scalar(row, name) for name in ("period", "evidence", "found_at"))
     if not period:
         return "none: no season was found so far"

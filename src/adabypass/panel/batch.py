@@ -1,6 +1,6 @@
 """Some series of a table at a time: run, and forecast, as one panel."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from typing import NamedTuple
 
@@ -11,7 +11,6 @@ from adabypass.data.periods import cycle_periods, periods_of
 from adabypass.errors import AdabypassError
 from adabypass.forecasting import Baseline, Forecaster
 from adabypass.forecasting.observations import too_short
-from adabypass.forecasting.structure_settings import check_period
 from adabypass.panel.panel import Panel
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.panel.threads import in_threads
@@ -89,8 +88,7 @@ class Batch:
 
     def _prepared(self, series: Series) -> PreparedSeries:
         """Return a series with the exogenous values to come; refuse one whose values are missing."""
-        if self._template.missing == "raise":
-            series.check_exog(self._horizon, self._remedy)
+        series = series.with_known_exog(self._template, self._horizon, self._remedy)
         return PreparedSeries(series, series.exog_ahead(self._horizon, self._template))
 
     def _run(self, ready: list[PreparedSeries]) -> dict[str, AdabypassError]:
@@ -157,9 +155,7 @@ class Batch:
         return self._following[key]
 
 
-def copy_for(
-    series: Series, template: Forecaster | Baseline, period: float | Sequence[float] | None = None
-) -> Forecaster | Baseline:
+def copy_for(series: Series, template: Forecaster | Baseline) -> Forecaster | Baseline:
     """Return a copy of the template; one that has seen nothing gets periods, where it may.
 
     Parameters
@@ -167,10 +163,7 @@ def copy_for(
     series : Series
         Its times suggest periods, and its columns say which cycles of the calendar to learn.
     template : Forecaster or Baseline
-    period : number of steps, or several, optional
-        Instead of what the times suggest.
     """
     if template.n_seen:
         return template.copy()
-    found = periods_of(series.frequency) if period is None else check_period(period)
-    return template._with_period(found, cycle_periods(series.frequency, series.columns.cycles))
+    return template._with_period(periods_of(series.frequency), cycle_periods(series.frequency, series.columns.cycles))

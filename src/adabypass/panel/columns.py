@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from adabypass.data import Table
 from adabypass.data.holidays import PREFIX
 from adabypass.errors import ParameterError
+from adabypass.state.series import Missing
 from adabypass.validation import as_tuple, shown
 
 TIME, ID, TARGET = "ds", "unique_id", "y"
@@ -25,6 +26,8 @@ class Columns(NamedTuple):
     """Cycles to learn: "day", "week", "year"; "holidays:DE" for public holidays."""
     freq: Any = None
     """Time between two observations; None: the most common difference."""
+    missing: Missing | None = None
+    """What becomes of a missing exogenous value; None: rows that are absent have those of the row before."""
 
     @property
     def cycles(self) -> tuple[str, ...]:

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from adabypass.data import from_frame
 from adabypass.data.freq import Freq
 from adabypass.distributions.base import check_level
 from adabypass.errors import ParameterError, UnknownNameError
 from adabypass.forecasting import Forecaster
+from adabypass.forecasting.forecaster import MAX_HORIZON
 from adabypass.forecasting.question import Question, exog_names
 from adabypass.panel.batch import copy_for
-from adabypass.panel.columns import TARGET, Columns, as_names
-from adabypass.panel.forecasts import MAX_HORIZON
-from adabypass.panel.pipeline import FILL_MISSING, as_forecaster
+from adabypass.panel.columns import TARGET
+from adabypass.panel.forecasts import table_of, warn
+from adabypass.panel.pipeline import FILL_MISSING, KEEP_LAST, as_forecaster
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.results.explanation import Explanation
 from adabypass.state.series import Missing
@@ -66,10 +66,11 @@ def explain(
     'Saturday'
     """
     horizon = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
-    table = from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
-    panel = SeriesTable(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
+    panel = table_of(data, target, time, id, exog, calendar, freq, missing)
     template = as_forecaster(forecaster, missing=missing, period=period, support=support)
-    return explain_series(panel, series, horizon, template, level)
+    found = explain_series(panel, series, horizon, template, level)
+    warn(panel.remarks([template], KEEP_LAST))
+    return found
 
 
 def explain_series(
@@ -92,9 +93,7 @@ def explain_series(
     level = check_level(level)
     if not isinstance(template, Forecaster):
         raise ParameterError(f"forecaster is {shown(template)}, but only Forecaster() has parts to explain.")
-    series = panel.series(_chosen(panel, name))
-    if template.missing == "raise":
-        series.check_exog(horizon, remedy)
+    series = panel.series(_chosen(panel, name)).with_known_exog(template, horizon, remedy)
     blank = template.copy()
     blank.reset()
     twin = copy_for(series, blank)
@@ -111,6 +110,7 @@ def explain_series(
         exog_names(names, len(names)),
         lambda offset: series.local(_times(series, offset)),
         series.columns.time or "step",
+        series.columns.target,
     )
     found = twin._explain(question)
     assert found.contributions is not None

@@ -10,15 +10,15 @@ from adabypass.data import from_frame
 from adabypass.data.freq import Freq
 from adabypass.errors import ParameterError, SeriesWarning
 from adabypass.forecasting import Baseline, Forecaster
+from adabypass.forecasting.forecaster import MAX_HORIZON
 from adabypass.panel.batch import Failure
 from adabypass.panel.columns import TARGET, Columns, as_names
-from adabypass.panel.pipeline import as_forecaster, forecast_series
+from adabypass.panel.pipeline import KEEP_LAST, as_forecaster, forecast_series
 from adabypass.panel.series import SeriesTable
 from adabypass.regressors import Regressor
 from adabypass.state.series import Missing
 from adabypass.validation import check_function, check_int, shown
 
-MAX_HORIZON = 100_000
 MAX_REASONS = 10
 """How many failures a warning lists."""
 
@@ -64,11 +64,12 @@ def forecast(
         on lags. Public holidays are a column.
     freq : number, timedelta or text such as "month": time between observations, the most common one if not given
     missing : "raise", "mean" or "last", optional
-        What becomes of a missing value of `exog`: an error, which is the default, the column's mean so far, or its last
-        value. A forecaster that is given has a setting of its own instead.
+        What becomes of a missing value of `exog`: an error, the column's mean so far, or its last value. By default a
+        blank cell is an error, and a row that is absent before those to come has the values of the row before, with a
+        `SeriesWarning` that counts such rows: the target is missing there, so that nothing is learned of them.
     period, support : optional
-        As of `Forecaster`, where none is given: steps of the season, if the times do not say them, and bounds of every
-        forecast.
+        As of `Forecaster`: steps of the season, if the times do not say them, and bounds of every forecast. As
+        `missing`, they fill what the forecaster was not given; one that was given another value is refused.
     levels : number between 0 and 1, or several: probabilities of the intervals
     quantiles : number between 0 and 1, or several: probabilities of quantiles, besides the median
     on_error : "warn" or "raise"
@@ -98,13 +99,29 @@ def forecast(
     horizon = check_int(horizon, "horizon", minimum=1, maximum=MAX_HORIZON)
     check_on_error(on_error)
     check_function(progress, "progress")
-    table = from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
-    panel = SeriesTable(table, Columns(target, time, id, as_names(exog, "exog"), as_names(calendar, "calendar"), freq))
+    panel = table_of(data, target, time, id, exog, calendar, freq, missing)
     template = as_forecaster(forecaster, missing=missing, period=period, support=support)
     found = forecast_series(panel, horizon, template, levels, quantiles, n_threads=n_threads, progress=progress)
     if found.failures:
         report(found.failures, len(panel), on_error)
-    return table.like(found.columns)
+    warn(panel.remarks([template], KEEP_LAST))
+    return panel.table.like(found.columns)
+
+
+def table_of(
+    data: Any,
+    target: str,
+    time: str | None,
+    id: str | None,
+    exog: str | Sequence[str],
+    calendar: str | Sequence[str],
+    freq: Freq | None,
+    missing: Missing | None,
+) -> SeriesTable:
+    """Return the series of a data frame, or that of an array."""
+    names = as_names(exog, "exog"), as_names(calendar, "calendar")
+    table = from_frame({TARGET: data} if isinstance(data, np.ndarray) and data.ndim == 1 else data)
+    return SeriesTable(table, Columns(target, time, id, *names, freq, missing))
 
 
 def check_on_error(on_error: object) -> None:
@@ -123,7 +140,7 @@ def report(failures: list[Failure], n: int, on_error: Literal["warn", "raise"]) 
 
 
 def warn(reasons: list[str]) -> None:
-    """Warn the caller of `evaluate` or `compare` about results that mean little, if there are any."""
+    """Warn the caller about results that mean little, or rest on an assumption, if there are any."""
     if reasons:
         warnings.warn(_listed(reasons), SeriesWarning, stacklevel=3)
 

@@ -16,11 +16,12 @@ from adabypass.panel.threads import check_threads, in_threads
 from adabypass.regressors import Regressor
 from adabypass.results.columns import column_names
 from adabypass.results.forecast import Forecast
-from adabypass.validation import shown
 
 T = TypeVar("T")
 FILL_MISSING = 'choose missing="mean" or missing="last"'
 """How Python's interface advises about a missing exogenous value; a command has words of its own."""
+KEEP_LAST = 'pass missing="last"'
+"""How it advises to agree with what is done about absent rows."""
 BATCH = 4096
 """Series whose forecasters are in memory at a time."""
 
@@ -128,24 +129,21 @@ def forecast_series(
 
 
 def as_forecaster(given: Forecaster | Baseline | Regressor | None, **settings: Any) -> Forecaster | Baseline:
-    """Return a forecaster or a baseline as it is, a model in a forecaster with the default lags; a new one for None.
+    """Return a forecaster or a baseline, a model in a forecaster with the default lags; a new forecaster for None.
 
-    `settings` are those of a forecaster which is made here, where they are not None.
+    `settings` that are not None fill those that the forecaster was not given. One that was given another is refused,
+    and so is one that has no use for them.
     """
     chosen = {name: value for name, value in settings.items() if value is not None}
     if isinstance(given, Forecaster | Baseline):
-        for name, value in chosen.items():
-            raise ParameterError(
-                f"{name} is {shown(value)}, but the forecaster has a setting of its own; pass {name} to it instead."
-            )
-        return given
+        return given._with_settings(chosen)
     if given is not None and not isinstance(given, Regressor):
         raise ParameterError(
             f"forecaster is {given!r}, but must be a forecaster such as Forecaster(lags=2), or a model such as "
             "AutoBypass()."
         )
     model = None if given is None else given.copy()  # the copy, since a forecaster's model starts anew
-    return Forecaster(model, **chosen)
+    return Forecaster(model)._with_settings(chosen)
 
 
 def _raise_first(failures: list[Failure]) -> NoReturn:

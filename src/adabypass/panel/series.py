@@ -1,5 +1,6 @@
 """The series of a table, one or many, each on a regular grid of time."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -74,17 +75,51 @@ class Series(NamedTuple):
         names = self.columns.holidays if template._learns_cycles else (*self.columns.holidays, *self.columns.cycles)
         return _beside(found, calendar_features(self.local(self.following(horizon)), names)[0])
 
-    def check_exog(self, horizon: int, remedy: str) -> None:
-        """Check that no exogenous value is missing, up to `horizon` steps ahead.
+    def with_known_exog(self, template: Forecaster | Baseline, horizon: int, remedy: str) -> "Series":
+        """Return the series with exogenous values that a forecaster can do with, up to `horizon` steps ahead.
+
+        Where neither the forecaster nor `columns.missing` says what becomes of missing ones, rows that are absent have
+        the values of the row before, and a blank cell is refused.
 
         Parameters
         ----------
+        template : Forecaster or Baseline
         horizon : int
         remedy : str
             What the error advises besides filling the value, in the words of the caller's interface.
         """
-        if self.exog is None or not self.columns.exog:
-            return
+        if self.exog is None or not self.columns.exog or template.missing != "raise":
+            return self
+        filled = self._with_absent_rows() if self.columns.missing is None else self
+        filled._check_exog(horizon, remedy)
+        return filled
+
+    @property
+    def n_absent(self) -> int:
+        """How many rows are absent, up to the first one that is yet to come: each a time without an observation."""
+        return int(np.count_nonzero(self._is_absent))
+
+    @property
+    def _is_absent(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+        """Where rows are absent; those after the first one that is yet to come are not looked at."""
+        n = len(self.y)
+        ahead = np.flatnonzero(self.rows[n:] >= 0)
+        return np.asarray(self.rows[: n + int(ahead[0]) if len(ahead) else n] < 0)
+
+    def _with_absent_rows(self) -> "Series":
+        """Return the series with the exogenous values of the row before where a row is absent."""
+        absent, n = self._is_absent, len(self.columns.exog)
+        if self.exog is None or self.future_exog is None or not absent.any():
+            return self
+        source = np.arange(len(self.rows))
+        source[: len(absent)] = np.maximum.accumulate(np.where(absent, 0, source[: len(absent)]))
+        every = np.concatenate([self.exog[:, :n], self.future_exog])[source]
+        exog = np.column_stack([every[: len(self.y)], self.exog[:, n:]])
+        return self._replace(exog=exog, future_exog=every[len(self.y) :])
+
+    def _check_exog(self, horizon: int, remedy: str) -> None:
+        """Check that no exogenous value is missing, up to `horizon` steps ahead."""
+        assert self.exog is not None
         known = self.exog[:, : len(self.columns.exog)]
         ahead = np.empty((0, known.shape[1])) if self.future_exog is None else self.future_exog[:horizon]
         missing = np.argwhere(np.isnan(np.concatenate([known, ahead])))
@@ -125,6 +160,7 @@ class SeriesTable:
         self._times = None if self.columns.time is None else table.zoned_times(self.columns.time)
         exog = [table.numbers(name) for name in self.columns.exog]
         self._exog = np.column_stack(exog) if exog else None
+        self._n_absent: dict[str, int] = {}  # of the series that were asked for
         self._grids: dict[tuple[str, bytes], Grid] = {}
         self._rows = {"": np.arange(len(table))} if self.columns.id is None else _rows_by_id(table, self.columns.id)
 
@@ -165,15 +201,56 @@ class SeriesTable:
             n = len(y) - int(np.argmax(~np.isnan(y[::-1])))
             y, x, future = y[:n], x[:n], x[n:]
         if grid is None or times is None:
+            self._n_absent[name] = 0
             return Series(name, y, x, None, future, columns, rows, self.table)
         time = grid.time[: len(y)]
         if columns.calendar:
             local = time if times.zone is None else times.zone.to_local(time)
             calendar_features(local[:1], columns.cycles)  # which refuses names that there are not
             x = _beside(x, calendar_features(local, columns.holidays)[0])
-        return Series(
+        found = Series(
             name, y, x, time, future, columns, rows, self.table, grid.frequency, times.zone, times.as_text
         )  # fmt: skip
+        self._n_absent[name] = found.n_absent if columns.exog else 0
+        return found
+
+    def remarks(self, templates: Iterable[Forecaster | Baseline], remedy: str) -> list[str]:
+        """Return in words what a user of these forecasters should know of the data.
+
+        Parameters
+        ----------
+        templates : forecasters
+        remedy : str
+            How to agree with what is done about absent rows, in the words of the caller's interface.
+        """
+        forecasters = [each for each in templates if isinstance(each, Forecaster)]
+        return [*self._absent_rows(forecasters, remedy), *self._outside({each.support for each in forecasters})]
+
+    def _outside(self, supports: Iterable[tuple[float, float]]) -> list[str]:
+        """Return in words how many observations lie outside the bounds of forecasts."""
+        found, y = [], self._target[np.concatenate([self._rows[name] for name in self._n_absent])]
+        seen = y[~np.isnan(y)]
+        for low, high in supports:
+            n = int(np.count_nonzero((seen < low) | (seen > high)))
+            if n:
+                found.append(
+                    f"{n} of {len(seen)} observations lie{'s' * (n == 1)} outside the support, from {low:g} to "
+                    f"{high:g}, which no forecast leaves; give a wider one, or none."
+                )
+        return found
+
+    def _absent_rows(self, templates: list[Forecaster], remedy: str) -> list[str]:
+        """Return in words how many rows are absent, where the row before stands in for them."""
+        n = sum(self._n_absent.values())
+        if not n or self.columns.missing is not None or all(each.missing != "raise" for each in templates):
+            return []
+        n_series = sum(each > 0 for each in self._n_absent.values())
+        of = f", in {n_series} of {len(self)} series" if len(self) > 1 else ""
+        rows = f"{n} row{'s are' if n > 1 else ' is'} absent{of}"
+        return [
+            f'{rows}: there "{self.columns.target}" is missing, and {", ".join(self.columns.exog)} as in the row '
+            f"before; {remedy} to agree."
+        ]
 
     def _grid(self, times: Times, rows: Any) -> Grid:
         """Return the grid of a series; series with the same times share it, as those of a panel mostly do."""

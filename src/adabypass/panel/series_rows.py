@@ -42,7 +42,7 @@ class SeriesStore(Savable):
         return each in self._index
 
     def __repr__(self) -> str:
-        return f"Panel({len(self)} series of {self._engine.name}, {self.n_bytes / 1e6:.1f} MB)"
+        return f"Panel({len(self)} series of {self._engine.label}, {self.n_bytes / 1e6:.1f} MB)"
 
     def __getitem__(self, each: Id) -> Forecaster | Regressor:
         """Return a copy of the forecaster, or of the model, of one series."""

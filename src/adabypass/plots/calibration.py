@@ -9,6 +9,8 @@ from adabypass.plots.canvas import CHANCE, MARK, OBSERVED, Axes
 from adabypass.results import calibration as measures
 from adabypass.results.trace import Trace
 
+WINDOW = 100
+"""Number of observations of which coverage is drawn, over time."""
 Panels: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -25,7 +27,7 @@ def pit(trace: Trace, bins: int = 20, ax: Axes | None = None, *, skip: int = 0) 
     ax
         Where to draw; new axes if not given.
     skip : whole number
-        How many of the first observations to leave out.
+        How many of the first observations of the series to leave out, as in `Trace.scores`.
     """
     edges, density, (low, high) = measures.pit_histogram(trace, bins, skip=skip)
     ax = canvas.new_axes((6, 4)) if ax is None else ax
@@ -56,7 +58,7 @@ def reliability(trace: Trace, ax: Axes | None = None, *, skip: int = 0) -> Axes:
     ax
         Where to draw; new axes if not given.
     skip : whole number
-        How many of the first observations to leave out.
+        How many of the first observations of the series to leave out, as in `Trace.scores`.
     """
     nominal, observed, standard_error = measures.reliability(trace, skip=skip)
     ax = canvas.new_axes((4.8, 4.8)) if ax is None else ax
@@ -73,7 +75,9 @@ def reliability(trace: Trace, ax: Axes | None = None, *, skip: int = 0) -> Axes:
     return ax
 
 
-def coverage(trace: Trace, level: float = 0.9, window: int = 100, time: object = None, ax: Axes | None = None) -> Axes:
+def coverage(
+    trace: Trace, level: float = 0.9, window: int = WINDOW, time: object = None, ax: Axes | None = None
+) -> Axes:
     """Draw the share of the last `window` observations within their central interval, as it went over time.
 
     The grey band holds it 95 % of the time if the forecasts are calibrated.
@@ -109,6 +113,8 @@ def coverage(trace: Trace, level: float = 0.9, window: int = 100, time: object =
 def calibration(trace: Trace, time: object = None) -> Panels:
     """Draw PIT, reliability and coverage over time on one figure, and return its three Axes.
 
+    Coverage is that of the last 100 observations, or of a third of them if there are fewer than 300.
+
     Parameters
     ----------
     trace
@@ -119,6 +125,8 @@ def calibration(trace: Trace, time: object = None) -> Panels:
     figure = canvas.Figure(figsize=(10, 7), layout="constrained")
     grid = figure.add_gridspec(2, 2, height_ratios=(1.5, 1))
     left, right, below = (figure.add_subplot(grid[place]) for place in ((0, 0), (0, 1), (1, slice(None))))
+    n_seen = int(np.count_nonzero(~np.isnan(trace.y) & trace.is_known))
+    window = min(WINDOW, max(n_seen // 3, 1))
     return canvas.shown_panels([
-        pit(trace, ax=left), reliability(trace, ax=right), coverage(trace, time=time, ax=below)
+        pit(trace, ax=left), reliability(trace, ax=right), coverage(trace, window=window, time=time, ax=below)
     ])  # fmt: skip

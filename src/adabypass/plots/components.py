@@ -10,7 +10,7 @@ from adabypass.errors import ParameterError, ShapeError
 from adabypass.plots import canvas
 from adabypass.plots.canvas import MARK, PREDICTED, Axes, Figure
 from adabypass.plots.learned import LINES, STYLES
-from adabypass.results.explanation import Contributions, Effect, Explanation, Season
+from adabypass.results.explanation import Contributions, Effect, Explanation, Season, a_step, season_in_words
 from adabypass.validation import shown
 
 MAX_BARS = 8
@@ -66,10 +66,12 @@ def _over_time(explanation: Explanation) -> dict[str, Draw]:
     level, slope = explanation.level, explanation.slope
     title = (
         f"level: now {level.median:.4g} ({level.lower:.4g} to {level.upper:.4g}), slope {slope.median:+.3g} "
-        f"({slope.lower:+.3g} to {slope.upper:+.3g}) a step"
+        f"({slope.lower:+.3g} to {slope.upper:+.3g}) {a_step(explanation.step)}"
     )
     panels: dict[str, Draw] = {"the series": partial(_draw_series, it=it)}
-    panels[title] = partial(_draw_lines, it=it, lines={"level": it.parts["level"] + it.parts["slope"]})
+    panels[title] = partial(
+        _draw_lines, it=it, lines={"level": it.parts["level"] + it.parts["slope"]}, what=it.target_name
+    )
     columns = {name: values for name, values in it.parts.items() if _is_exog(name)}
     if columns:
         lines = {_with_effect(name, explanation.effects.get(name)): values for name, values in columns.items()}
@@ -94,12 +96,16 @@ def _with_effect(name: str, effect: Effect | None) -> str:
 
 def _others(explanation: Explanation) -> dict[str, Draw]:
     panels: dict[str, Draw] = {
-        name.replace("_", " "): partial(_draw_season, season=season)
+        season_in_words(name, explanation.step): partial(
+            _draw_season, season=season, step=explanation.step, target=explanation.target_name
+        )
         for name, season in explanation.seasons.items()
         if np.any(season.effect)
     }
     if explanation.contributions is None and explanation.effects:
-        panels["exogenous columns"] = partial(_draw_effects, effects=explanation.effects)
+        panels["exogenous columns"] = partial(
+            _draw_effects, effects=explanation.effects, target=explanation.target_name
+        )
     panels["structures with the largest shares"] = partial(_draw_shares, shares=explanation.shares)
     return panels
 
@@ -122,18 +128,24 @@ def _draw_series(ax: Axes, it: Contributions) -> None:
         dot = "o" if it.n_ahead == 1 else ""
         ax.plot(it.time[past:], it.mean[past:], color=PREDICTED, linewidth=1.6, marker=dot, label="forecast")
     _mark_now(ax, it)
+    canvas.label(ax, y=it.target_name)
     canvas.tidy(ax, it.time)
     canvas.legend(ax)
 
 
-def _draw_lines(ax: Axes, it: Contributions, lines: dict[str, Any]) -> None:
+def _draw_lines(ax: Axes, it: Contributions, lines: dict[str, Any], what: str = "") -> None:
     for i, (name, values) in enumerate(lines.items()):
         color, style = LINES[i % len(LINES)], STYLES[i // len(LINES) % len(STYLES)]
         ax.plot(it.time, values, color=color, linestyle=style, linewidth=1.3, label=canvas.plain(name))
+    canvas.label(ax, y=what or _added_to(it.target_name))
     _mark_now(ax, it)
     canvas.tidy(ax, it.time)
     if list(lines) != ["level"]:
         canvas.legend(ax, columns=4)
+
+
+def _added_to(target: str) -> str:
+    return f"added to {target}"
 
 
 def _mark_now(ax: Axes, it: Contributions) -> None:
@@ -141,7 +153,7 @@ def _mark_now(ax: Axes, it: Contributions) -> None:
         ax.axvline(it.time[-it.n_ahead - 1], color="0.6", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0.5)
 
 
-def _draw_season(ax: Axes, season: Season) -> None:
+def _draw_season(ax: Axes, season: Season, step: str, target: str) -> None:
     at = np.arange(1.0, len(season.positions) + 1)
     median, lower, upper = season.effect
     canvas.band(ax, at, lower, upper, canvas.tint(0.3, MARK))
@@ -153,7 +165,7 @@ def _draw_season(ax: Axes, season: Season) -> None:
     elif is_named:
         ticks = np.linspace(0, len(at) - 1, 9).round().astype(int)
         ax.set_xticks(at[ticks], [season.positions[i] for i in ticks])
-    canvas.label(ax, x="" if is_named else "steps ahead")
+    canvas.label(ax, x="" if is_named else f"{step}s ahead", y=_added_to(target))
     canvas.tidy(ax)
 
 
@@ -161,7 +173,7 @@ def _short(position: str) -> str:
     return position[:3] if position.isalpha() else position
 
 
-def _draw_effects(ax: Axes, effects: dict[str, Effect]) -> None:
+def _draw_effects(ax: Axes, effects: dict[str, Effect], target: str) -> None:
     places = np.arange(len(effects))[::-1]
     median, lower, upper = np.array([effect.per_unit for effect in effects.values()]).T
     ax.hlines(places, lower, upper, color=canvas.tint(0.45, MARK), linewidth=6)
@@ -169,7 +181,7 @@ def _draw_effects(ax: Axes, effects: dict[str, Effect]) -> None:
     ax.axvline(0.0, color="0.6", linewidth=0.8)
     ax.set_yticks(places, [canvas.plain(name) for name in effects])
     ax.set_ylim(-0.7, len(effects) - 0.3)
-    canvas.label(ax, x="effect of a unit")
+    canvas.label(ax, x=f"{_added_to(target)} by a unit")
     canvas.tidy(ax)
 
 

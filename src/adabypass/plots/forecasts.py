@@ -137,11 +137,11 @@ def fan(
     if not hasattr(forecast, "interval"):
         if time is not None or future_time is not None or paths:
             raise ParameterError("a data frame of forecasts has its times, and no paths; leave time and paths out.")
-        return _fans(forecasts_in(forecast, y, target), levels, ax, history)
+        return _fans(forecasts_in(forecast, y, target), levels, ax, history, target)
     return _fan(forecast, y, time, future_time, (0.5, 0.9) if levels is None else levels, paths, ax, history)
 
 
-def _fans(found: list[FrameForecast], levels: Sequence[float] | None, ax: Any, history: int | None) -> Any:
+def _fans(found: list[FrameForecast], levels: Sequence[float] | None, ax: Any, history: int | None, target: str) -> Any:
     """Draw the forecasts of a data frame, each on axes of its own."""
     axes = canvas.grid_of_axes(len(found)) if ax is None else np.ravel(np.asarray(ax, dtype=object))
     if len(axes) != len(found):
@@ -149,7 +149,7 @@ def _fans(found: list[FrameForecast], levels: Sequence[float] | None, ax: Any, h
     for panel, each in zip(axes, found, strict=True):
         own = each.levels if levels is None else levels
         _fan(each, each.y, each.time, each.future_time, own, 0, panel, history)
-        canvas.label(panel, title=each.name)
+        canvas.label(panel, y="" if target == "y" else target, title=each.name)
     if len(found) == 1:
         return axes[0] if ax is None else ax
     canvas.shared_legend(axes)

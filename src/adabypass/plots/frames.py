@@ -103,6 +103,12 @@ def _bounds(table: Table) -> list[str]:
 
 def _history(history: Any, target: str, key: str | None, time: str) -> SeriesTable:
     table = from_frame(history)
+    if target not in table:
+        others = [each for each in table.names if each not in (key, time)]
+        raise UnknownNameError(
+            f'there is no column "{target}" in the data; name that of the observations, one of {", ".join(others)}: '
+            f'pass target="{others[0] if others else "sold"}", say.'
+        )
     return SeriesTable(table, Columns(target, time if time in table else None, key))
 
 

@@ -1,21 +1,21 @@
 """What every model has in common."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from adabypass.distributions.predictive import Predictive
 from adabypass.errors import NotReadyError, ParameterError, StateError
-from adabypass.kernels.runner import RunGuard, Runner
+from adabypass.kernels.runner import Runner
 from adabypass.kernels.step import Kernel
 from adabypass.numerics.read_only import ReadOnly
 from adabypass.regressors import inputs
+from adabypass.regressors.guarded import Guarded
 from adabypass.regressors.state import check_row, check_spec, describe_spec
 from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.header import Header
-from adabypass.snapshots.savable import Savable
 from adabypass.snapshots.versions import base_header
 from adabypass.state.linear_mixture import LinearMixture
 from adabypass.state.spec import Spec
@@ -35,7 +35,7 @@ class Weights(NamedTuple):
     """Shape (n_features, n_features); None where the model holds a point, or no full covariance."""
 
 
-class Regressor(Savable):
+class Regressor(Guarded):
     """What every model has in common. Use one of its subclasses.
 
     A model may be used from several threads. `predict`, `update` and `step` take effect one after the other, each as a
@@ -49,20 +49,12 @@ class Regressor(Savable):
     """The hyperparameters that the model was given. Those that its features choose are in the spec of its runner."""
     _given_features: int | None
     _runner: Runner | None
-    """The row and what moves it; None until the number of features is known."""
-    _guard: RunGuard
-    """Replaces the runner."""
-
-    def __new__(cls, *_: Any, **__: Any) -> Self:
-        model = super().__new__(cls)
-        model._guard = RunGuard()
-        return model
 
     def __init__(self, spec: Spec, n_features: int | None) -> None:
         if n_features is not None:
             most = inputs.max_features(spec.for_features(inputs.MAX_SPARSE_NUMBERS))
             n_features = check_int(n_features, "n_features", minimum=1, maximum=most)
-        self._given_spec, self._given_features, self._runner = spec, n_features, None
+        self._given_spec, self._given_features = spec, n_features
         self.reset()
 
     @property
@@ -217,7 +209,7 @@ class Regressor(Savable):
     def copy(self) -> Self:
         """Return a model that has learned the same, and is independent from here on."""
         twin = type(self).__new__(type(self))
-        twin._given_spec, twin._given_features, twin._runner = self._given_spec, self._given_features, None
+        twin._given_spec, twin._given_features = self._given_spec, self._given_features
         runner = self._runner
         if runner is not None:
             twin._runner = twin._new_runner(runner.copy_row(), runner.n_features, runner.spec)
@@ -318,9 +310,12 @@ class Regressor(Savable):
         return ReadOnly({name: runner.spec.layout.scalar(runner.row, name) for name in runner.spec.learned})
 
     def __repr__(self) -> str:
-        given = [f"{name}={_short(value)}" for name, value in self._spec.changed().items()]
-        known = [] if self.n_features is None else [f"n_features={self.n_features}", f"n_seen={self.n_seen}"]
-        return f"{type(self).__name__}({', '.join(given + known)})"
+        known = {} if self.n_features is None else {"n_features": self.n_features, "n_seen": self.n_seen}
+        return self._written(self._spec.changed() | known)
+
+    def _written(self, given: Mapping[str, Any]) -> str:
+        """Return the call that makes such a model, given these arguments."""
+        return f"{type(self).__name__}({', '.join(f'{name}={_short(value)}' for name, value in given.items())})"
 
     def _kernel_of(self, spec: Spec) -> Kernel:
         """Return the kernel of a model with these hyperparameters."""
@@ -370,7 +365,7 @@ class Regressor(Savable):
     def _of_spec(cls, spec: Spec) -> Self:
         """Return a model with these hyperparameters that has seen nothing, not even its features."""
         model = cls.__new__(cls)
-        model._given_spec, model._given_features, model._runner = spec, None, None
+        model._given_spec, model._given_features = spec, None
         return model
 
     def _untrained(self) -> Self:

@@ -53,7 +53,7 @@ def pit_histogram(trace: Trace, bins: int = 20, *, skip: int = 0) -> PitHistogra
         The trace of a run.
     bins : whole number from 1
     skip : whole number
-        How many of the first observations to leave out, as in `Trace.scores`.
+        How many of the first observations of the series to leave out, as in `Trace.scores`.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def reliability(trace: Trace, levels: Sequence[float] = LEVELS, *, skip: int = 0
         The trace of a run.
     levels : numbers between 0 and 1
     skip : whole number
-        How many of the first observations to leave out, as in `Trace.scores`.
+        How many of the first observations of the series to leave out, as in `Trace.scores`.
 
     Examples
     --------
@@ -141,8 +141,8 @@ def _binomial_quantile(q: float, n: int, share: float) -> float:
 
 
 def _seen_pit(trace: Trace, skip: int) -> Floats:
-    skip = check_int(skip, "skip", minimum=0, maximum=len(check_trace(trace)))
-    pit: Floats = trace.predictive.pit(trace.y)[skip:]
+    n_skipped = check_trace(trace).n_skipped(skip)
+    pit: Floats = trace.predictive.pit(trace.y)[n_skipped:]
     pit = pit[~np.isnan(pit)]
     if len(pit) == 0:
         raise NotEnoughDataError(

@@ -10,7 +10,7 @@ from adabypass.data.text import printable
 from adabypass.distributions.base import interval_names
 from adabypass.validation import Floats
 
-MAX_SHARES = 8
+MAX_SHARES = 4
 """Number of structures that are printed."""
 MAX_DATES = 4
 """Number of dates that are printed of a column of 0 and 1."""
@@ -59,6 +59,8 @@ class Contributions(NamedTuple):
     column: Column
     """The times as tables show them, with their zone."""
     time_name: str
+    target_name: str
+    """What the observations are called."""
     y: Floats
     """The observations; nan where one is missing, and at future times."""
     mean: Floats
@@ -71,13 +73,15 @@ class Contributions(NamedTuple):
 
     def columns(self) -> dict[str, Column]:
         """Return the columns of a table, by name."""
-        found: dict[str, Column] = {self.time_name: self.column, "y": self.y, "mean": self.mean}
+        is_taken = self.target_name in (self.time_name, "mean", *self.parts)
+        target = "y" if is_taken else self.target_name
+        found: dict[str, Column] = {self.time_name: self.column, target: self.y, "mean": self.mean}
         for name, values in self.parts.items():
             found[f"{name}_exog" if name == self.time_name else name] = values  # times may be an exogenous column too
         return found
 
     def to_frame(self, backend: frames.Backend = "pandas") -> Any:
-        """Return a data frame with one record for each time: its time, `y`, `mean` and every part.
+        """Return a data frame with one record for each time: its time, the observation, `mean` and every part.
 
         Parameters
         ----------
@@ -113,6 +117,13 @@ class Explanation(NamedTuple):
     """Of the intervals."""
     now: str
     """When the last observation was; "" without dates."""
+    step: str = "step"
+    """The time from one observation to the next, where it has a name: "day"."""
+
+    @property
+    def target_name(self) -> str:
+        """What the observations are called."""
+        return "y" if self.contributions is None else self.contributions.target_name
 
     def __repr__(self) -> str:
         return "\n".join(
@@ -120,7 +131,7 @@ class Explanation(NamedTuple):
                 *self._trend_lines(),
                 *self._season_lines(),
                 *self._effect_lines(),
-                f"period {self.period}",
+                self._period(),
                 *self._shares(),
             ]
         )
@@ -151,23 +162,30 @@ class Explanation(NamedTuple):
         when = f"  ({self.now})" if self.now else ""
         return [
             f"level  {_in_words(self.level)}{when}",
-            f"slope  {_in_words(self.slope, sign='+')} a step",
+            f"slope  {_in_words(self.slope, sign='+')} {a_step(self.step)}",
         ]
+
+    def _period(self) -> str:
+        periods, _, reason = self.period.partition(": ")
+        if periods == "none":
+            return f"no season: {reason}"
+        return f"the season comes again after {' and '.join(periods.split(', '))} {self.step}s: {reason}"
 
     def _season_lines(self) -> list[str]:
         lines = []
         for name, season in self.seasons.items():
+            heading = season_in_words(name, self.step)
             if not np.any(season.effect):
-                lines.append(f"{name}  none")
+                lines.append(f"{heading}  none")
                 continue
             if len(season.positions) > MAX_POSITIONS:
                 least, most = (pick(season.effect.median) for pick in (np.argmin, np.argmax))
                 shown = [(season.positions[i], Estimate(*(each[i] for each in season.effect))) for i in (least, most)]
-                lines.append(f"{name}: {len(season.positions)} positions, the lowest and the highest of which are")
+                lines.append(f"{heading}: {len(season.positions)} positions, the lowest and the highest of which are")
             else:
                 every = (Estimate(*each) for each in zip(*season.effect, strict=True))
                 shown = list(zip(season.positions, every, strict=True))
-                lines.append(name)
+                lines.append(heading)
             width = max(len(position) for position, _ in shown)
             lines += [f"  {position:<{width}}  {self._effect(effect)}" for position, effect in shown]
         return lines
@@ -191,8 +209,29 @@ class Explanation(NamedTuple):
 
     def _shares(self) -> list[str]:
         rows = [f"{share:>6.1%}  {name}" for name, share in list(self.shares.items())[:MAX_SHARES]]
-        more = len(self.shares) - len(rows)
-        return ["carried by", *rows, *([f"        and {more} more"] if more > 0 else [])]
+        others = list(self.shares.values())[MAX_SHARES:]
+        if others:
+            rows.append(f"{sum(others):>6.1%}  {len(others)} others")
+        return ["the forecast is carried by", *rows]
+
+
+def season_in_words(name: str, step: str) -> str:
+    """Return the heading of a season, "by day of the week", from its name and the step of the series."""
+    words = {"season_day": "by time of day", "season_week": "by day of the week", "season_year": "by time of the year"}
+    return words.get(name) or f"season of {name.removeprefix('season_')} {step}s"
+
+
+def a_step(step: str) -> str:
+    """Return "a day" for "day"."""
+    return f"{'an' if step == 'hour' else 'a'} {step}"
+
+
+def in_words(time: Any) -> str:
+    """Return a date without a "T" and without needless seconds; a number as it is."""
+    if not isinstance(time, np.datetime64) or np.datetime_data(time.dtype)[0] in "YMWD":
+        return str(time)
+    units = [unit for unit in ("m", "s") if time.astype(f"M8[{unit}]") == time]
+    return str(time.astype(f"M8[{units[0]}]") if units else time).replace("T", " ")
 
 
 def _in_words(estimate: Estimate, percent: str = "", sign: str = "") -> str:
@@ -209,7 +248,7 @@ def in_days(time: Array) -> Array:
 
 
 def _dates(on: Array) -> str:
-    shown = [str(each) for each in on]
+    shown = [in_words(each) for each in on]
     if len(shown) > MAX_DATES:
         shown = [*shown[: MAX_DATES // 2], "...", *shown[-MAX_DATES // 2 :]]
     return f"{len(on)} times: {', '.join(shown)}"

@@ -61,6 +61,9 @@ class Trace:
         Index of the first forecast observation in the series.
     """
 
+    origins: Integers | None = None
+    """How many observations each forecast was made from, where that is not `first`, `first` + 1, ..."""
+
     def __init__(
         self,
         y: Floats,
@@ -154,12 +157,13 @@ class Trace:
         return crps
 
     def scores(self, skip: int = 0, *, progress: Callable[[int], None] | None = None) -> Scores:
-        """Score the forecasts, without the first `skip`; missing observations are left out.
+        """Score the forecasts that were made from `skip` observations or more; missing observations are left out.
 
         Parameters
         ----------
         skip : int
-            Number of forecasts at the beginning that are not scored.
+            Number of observations at the beginning of the series, as in `evaluate`: those before the first forecast,
+            `first`, are among them.
         progress : function, optional
             Called repeatedly with the number of forecasts scored since the last call: the CRPS of 10,000 mixtures
             takes about ten seconds.
@@ -169,15 +173,15 @@ class Trace:
         Scores
             Scores by name: see `Scores`. Point forecasts have only `rmse`, `mad`, `mae` and the two counts.
         """
-        skip = check_int(skip, "skip", minimum=0, maximum=len(self))
+        n_skipped = self.n_skipped(skip)
         check_function(progress, "progress")
-        is_seen = ~np.isnan(self.y[skip:])
-        is_known = np.asarray(self.predictive.is_known)[skip:]
-        seen = np.flatnonzero(is_seen & is_known) + skip
+        is_seen = ~np.isnan(self.y[n_skipped:])
+        is_known = np.asarray(self.predictive.is_known)[n_skipped:]
+        seen = np.flatnonzero(is_seen & is_known) + n_skipped
         n_left_out = int(np.count_nonzero(is_seen & ~is_known))
         if len(seen) == 0:
             raise NotEnoughDataError(
-                f"there is nothing to score: of {len(self)} observations, the first {skip} are skipped, "
+                f"there is nothing to score: of {len(self)} observations, the first {n_skipped} are skipped, "
                 f"{len(is_seen) - int(is_seen.sum())} are missing, and {n_left_out} came before anything could be "
                 "forecast; give a longer series, or skip fewer."
             )
@@ -205,6 +209,12 @@ class Trace:
             values[f"coverage_{level * 100:.0f}"] = float(np.mean((low <= y) & (y <= high)))
             values[f"width_{level * 100:.0f}"] = float(np.mean(high - low))
         return Scores(values | counts)
+
+    def n_skipped(self, skip: int) -> int:
+        """Return how many forecasts were made from fewer than `skip` observations of the series."""
+        if self.origins is not None:
+            return int(np.searchsorted(self.origins, check_int(skip, "skip", minimum=0, maximum=LATEST_START)))
+        return max(check_int(skip, "skip", minimum=0, maximum=self.first + len(self)) - self.first, 0)
 
     def _score_in_parts(self, progress: Callable[[int], None]) -> None:
         """Compute the CRPS of all forecasts, unless already computed, and report progress."""

@@ -9,13 +9,11 @@ from benchmarks.speed.timing import NotAvailable
 from benchmarks.speed import builds, stream_command, worker
 
 
-def test_a_worker_times_this_build_and_agrees_with_itself() -> None:
-    wanted = [builds.Build(builds.CURRENT, None, None, ("AutoBypass.run/1",)), builds.Build("other", None, "avx2", ())]
-    with builds.workers(wanted) as started:
+def test_a_worker_times_this_build() -> None:
+    with builds.workers([builds.Build(builds.CURRENT, None, None, ("AutoBypass.run/1",))]) as started:
         (task,) = builds.tasks(started)
         assert task.key == f"build/{builds.CURRENT}/AutoBypass.run/1"
         assert 1e-7 < task.once().seconds / task.per < 1e-3
-        assert builds.agreement(started) == {"agreement/other": 0.0}
 
 
 def forecasts(**changes: float) -> dict[str, np.ndarray]:

@@ -16,9 +16,10 @@ from adabypass.errors import AdabypassError, SeriesWarning
 from adabypass.evaluation import evaluate
 from adabypass.evaluation.prequential import SKIP
 from adabypass.forecasting import Forecaster
+from adabypass.forecasting.forecaster import MAX_HORIZON
 from adabypass.panel.ahead import check_levels
 from adabypass.panel.columns import Columns, as_names
-from adabypass.panel.forecasts import MAX_HORIZON, check_on_error
+from adabypass.panel.forecasts import check_on_error
 from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import SeriesTable
 from adabypass.regressors import AdaBypass, PassiveAggressive

@@ -15,8 +15,8 @@ from adabypass.adapters.spark.times import TimeColumn
 from adabypass.data.freq import Freq
 from adabypass.errors import ParameterError
 from adabypass.forecasting import Forecaster
+from adabypass.forecasting.forecaster import MAX_HORIZON
 from adabypass.panel.ahead import check_levels
-from adabypass.panel.forecasts import MAX_HORIZON
 from adabypass.validation import check_int, shown
 
 
