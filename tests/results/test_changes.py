@@ -202,7 +202,7 @@ def test_a_jump_of_a_series_is_found_and_its_direction_is_known(
      ("noise", 5.0, 0.9)],
 )  # fmt: skip
 def test_a_clean_jump_keeps_its_name_whatever_its_size(lags: int | None, kind: str, size: float, share: float) -> None:
-    names = []
+    names: list[str] = []
     for seed in range(40):
         y = np.random.default_rng(seed).normal(50.0, 1.0, size=300)
         factor, shift = (size, 0.0) if kind == "noise" else (1.0, size)

@@ -12,6 +12,7 @@ import pytest
 from adabypass import Forecaster, Stream, load
 from adabypass.errors import AdabypassError, StateError
 from adabypass.streaming import folder
+from adabypass.streaming.store import Store, StoreReader
 from tests.cli.in_process import program, run
 from tests.streaming.judge import OneByOne, judged, row_of, rows
 from tests.streaming.test_store import changed, killed, opened
@@ -168,6 +169,64 @@ def test_merge_puts_the_series_of_several_folders_together(tmp_path: Path) -> No
     with Stream(tmp_path / "other", Forecaster(lags=2), key="k", time="t") as stream:
         stream.learn(rows(9))
     assert "settings differ" in refused("state", "merge", paths[0], tmp_path / "other", "--into", tmp_path / "x")
+
+
+def content(path: Path) -> dict[str, bytes]:
+    """Return all files but those that SQLite makes for a reader."""
+    found = {str(each.relative_to(path)): each.read_bytes() for each in path.rglob("*") if each.is_file()}
+    return {name: data for name, data in found.items() if not name.endswith("-shm") and (data or "-wal" not in name)}
+
+
+@pytest.mark.parametrize("command", ["merge", "backup"])
+def test_a_failed_run_destroys_nothing(tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, mine = stopped(tmp_path / "s"), tmp_path / "mine"
+    (mine / "deep").mkdir(parents=True)
+    (mine / "deep" / "letter").write_text("dear")
+    before = content(tmp_path)
+    names = [path, path] if command == "merge" else [path]
+    for to in (mine, mine / "deep" / "letter"):
+        given = [*names, *(["--into", to] if command == "merge" else [to])]
+        assert "name a new" in refused("state", command, *given) or command == "merge"
+        assert content(tmp_path) == before
+    if command == "merge":
+        monkeypatch.setattr(Store, "checkpoint", fails)
+    else:
+        monkeypatch.setattr(StoreReader, "copy_to", fails)
+    to = tmp_path / "new"
+    to.mkdir()
+    refused("state", command, path, *(["--into", to] if command == "merge" else [to]))
+    assert content(tmp_path) == before
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["mine", "new", "s"]
+
+
+def fails(*_: object, **__: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_second_repair_keeps_what_the_first_has_put_aside(tmp_path: Path) -> None:
+    path = stopped(tmp_path / "s")
+    first = (path / folder.DATABASE).read_bytes()
+    for number in range(3):
+        change(path, f"UPDATE memory SET row = zeroblob(length(row)) WHERE number = {number}")
+        run("state", "repair", path)
+    found = sorted(each.name for each in path.glob("*.damaged*"))
+    assert found == ["stream.sqlite.damaged", "stream.sqlite.damaged.2", "stream.sqlite.damaged.3"]
+    with sqlite3.connect(path / "stream.sqlite.damaged") as connection:
+        assert connection.execute("SELECT count(*) FROM series").fetchone() == (3,)
+    assert len(first) == (path / "stream.sqlite.damaged").stat().st_size
+
+
+@pytest.mark.parametrize("command", ["drop", "reset"])
+def test_an_id_that_is_given_twice_counts_once(tmp_path: Path, command: str) -> None:
+    path = stopped(tmp_path / "s")
+    twice = ("--id", "series 1", "--id", "series 1")
+    assert done("state", command, path, *twice).startswith("1 series")
+    with opened(path) as stream:
+        assert len(stream) == len(stream.ids) == (2 if command == "drop" else 3)
+        getattr(stream, command)(["series 0", "series 0"])
+    with opened(path) as stream:
+        assert len(stream) == len(stream.ids) == (1 if command == "drop" else 3)
+    assert "is sound" in done("state", "check", path)
 
 
 def test_compact_gives_back_the_room_of_forgotten_series(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import click
 
 from adabypass.cli import terminal
 from adabypass.streaming import maintenance
+from adabypass.streaming.repair import repair as repair_folder
 
 MAX_NAMED = 10
 """Series that are named one by one."""
@@ -39,9 +40,10 @@ def check(folder: Path) -> int:
 def repair(folder: Path) -> int:
     """Keep what can be read of DIR: the series whose checksums fit, and the newest rows up to the first damage.
 
-    What is given up is named. The damaged file stays in DIR, as stream.sqlite.damaged.
+    What is given up is named. The damaged file stays in DIR with its log, as stream.sqlite.damaged (.damaged.2 and so
+    on if there is one already).
     """
-    found = maintenance.repair(folder)
+    found = repair_folder(folder)
     click.echo(f"{folder} is repaired: {found.n_series} series, and {found.n_kept} rows since the last checkpoint.")
     for id in found.lost_ids[:MAX_NAMED]:
         terminal.complain(f"given up: {'a series whose id cannot be read' if id is None else f'series {id!r}'}.")

@@ -26,7 +26,7 @@ from adabypass.files import FilePath, open_own
 from adabypass.snapshots import container
 from adabypass.snapshots.header import Header
 from adabypass.snapshots.versions import FORMAT, base_header, library_version
-from adabypass.streaming.folder import DATABASE, LOG, CommitCount, check_folder, lock_folder
+from adabypass.streaming.folder import DATABASE, LOG, CommitCount, check_folder, lock_folder, required_commits
 from adabypass.streaming.ids import find_key
 from adabypass.validation import shown
 
@@ -103,12 +103,14 @@ class StoreReader:
         self._place = self.folder / DATABASE
         if not self._place.exists():
             raise StateError(f"{path} holds no state of a stream: there is no {DATABASE} in it.")
-        self._connect(f"mode={'ro' if self._has_log() or os.access(self.folder, os.W_OK) else 'ro&immutable=1'}")
+        n_required = required_commits(self.folder)
+        self._connection = self._connect(
+            f"mode={'ro' if self._has_log() or os.access(self.folder, os.W_OK) else 'ro&immutable=1'}"
+        )
         try:
             with self._errors():
                 self._execute("BEGIN")  # one snapshot for all that is read
-            self._check_file()
-            self._read_meta()
+            self._check(n_required)
         except BaseException:
             self.close()
             raise
@@ -116,15 +118,26 @@ class StoreReader:
     def _has_log(self) -> bool:
         return (self.folder / LOG).exists()
 
-    def _connect(self, mode: str) -> None:
+    def _connect(self, mode: str) -> sqlite3.Connection:
         place = quote(str(self._place.absolute()))
         with self._errors():
-            self._connection = sqlite3.connect(
+            connection = sqlite3.connect(
                 f"file:{place}?{mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS
             )
-            self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
-            for pragma in ("trusted_schema=OFF", "cell_size_check=ON", f"cache_size=-{CACHE_KB}", "temp_store=MEMORY"):
-                self._connection.execute(f"PRAGMA {pragma}")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
+            for pragma in ("trusted_schema=OFF", "cell_size_check=ON", f"cache_size=-{CACHE_KB}", "temp_store=FILE"):
+                connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+    def _check(self, n_required: int) -> None:
+        """Refuse a file that is no store, is damaged, or ends before the last commit that was counted."""
+        self._check_file()
+        self._read_meta()
+        if self.n_commits < n_required:
+            self._refuse(
+                f"{n_required} commits were made, but it ends after {self.n_commits}: its log, {LOG}, is damaged or "
+                "missing, or the file is an older copy"
+            )
 
     def _execute(self, statement: str, values: Any = ()) -> sqlite3.Cursor:
         return self._connection.execute(statement, values)
@@ -306,37 +319,48 @@ class Store(StoreReader):
         self.folder, self._always = Path(path), always
         self._lock, self._log, self._unflushed_since = -1, -1, None
         self._count: CommitCount | None = None
+        self._guard: sqlite3.Connection | None = None
         self._lock = lock_folder(path)
         try:
             check_folder(self.folder)
             self._place = self.folder / DATABASE
             self._count = CommitCount(self.folder)
-            if not self._place.exists():
-                os.close(open_own(self._place, os.O_RDWR | os.O_CREAT))
-            self._connect("mode=rw")
-            self.is_new = self._is_blank()
+            self.is_new = self._is_absent() or self._is_blank(self._count.n_commits)
+            self._connection = self._connect("mode=rw")
             if self.is_new:
                 self._create(settings, progress)
             self._open_log()
-            self._check_file()
             self._read_meta()
-            if self.n_commits < self._count.n_commits:
-                self._refuse(
-                    f"{self._count.n_commits} commits were made, but it ends after {self.n_commits}: its log, {LOG}, "
-                    "is damaged or missing, or the file is an older copy"
-                )
         except BaseException:
-            self.close()
+            self.close(is_refused=True)
             raise
 
     _unflushed_since: float | None
 
-    def _is_blank(self) -> bool:
-        """Return whether nothing was written to the file yet, as after a crash while it was made."""
+    def _is_absent(self) -> bool:
+        """Return whether there was no file yet, which is made then; refuse a folder whose file was taken away."""
         assert self._count is not None
+        if self._place.exists():
+            return False
+        if self._count.n_commits:
+            self._refuse(f"it is missing, after {self._count.n_commits} commits")
+        os.close(open_own(self._place, os.O_RDWR | os.O_CREAT))
+        return True
+
+    def _is_blank(self, n_required: int) -> bool:
+        """Return whether nothing was written to the file yet, as after a crash while it was made; else check it.
+
+        It is only read for that. The connection stays: as long as there is one that reads, SQLite does not move the log
+        into the file when another one is closed.
+        """
+        is_torn = n_required == 0 and self._place.with_name(f"{DATABASE}-journal").exists()  # its first page only
+        self._connection = self._guard = self._connect("mode=rw" if is_torn else "mode=ro")
         with self._errors():
             found = [self._one(each) for each in ("SELECT count(*) FROM sqlite_master", "PRAGMA application_id")]
-        return found == [0, 0] and self._count.n_commits == 0
+        if found == [0, 0] and n_required == 0:
+            return True
+        self._check(n_required)
+        return False
 
     def _create(self, settings: dict[str, Any], progress: dict[str, Any]) -> None:
         """Make the tables of a new store."""
@@ -467,12 +491,19 @@ class Store(StoreReader):
             self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return sizes[0], self._place.stat().st_size
 
-    def close(self) -> None:
-        """Close the store, so that another process can open it."""
-        connection = getattr(self, "_connection", None)
-        if connection is not None:
-            with suppress(sqlite3.Error):
-                connection.close()
+    def close(self, *, is_refused: bool = False) -> None:
+        """Close the store, so that another process can open it.
+
+        Parameters
+        ----------
+        is_refused : bool
+            Whether the files are to stay as they are; otherwise the log is moved into the database.
+        """
+        connections = [self._guard, getattr(self, "_connection", None)]
+        for connection in reversed(connections) if is_refused else connections:
+            if connection is not None:
+                with suppress(sqlite3.Error):
+                    connection.close()
         if self._count is not None:
             self._count.close()
         for descriptor in (self._log, self._lock):

@@ -252,7 +252,7 @@ class Stream:
         try:
             self._resume(store, described)
         except BaseException:
-            store.close()
+            store.close(is_refused=True)
             raise
 
     def _resume(self, store: Store, settings: dict[str, Any]) -> None:
@@ -465,7 +465,7 @@ class Stream:
     def _change(self, ids: Any, change: Callable[[Any, str], None]) -> None:
         with self._exclusive():
             self._check_writable()
-            keys = [key_of(each) for each in _as_ids(ids)]
+            keys = list(dict.fromkeys(key_of(each) for each in _as_ids(ids)))
             for key in keys:
                 if self._learner.series.find(key) is None:
                     raise UnknownNameError(f"the stream has no series {shown(id_of(key))}.")
