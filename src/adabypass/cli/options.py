@@ -1,6 +1,7 @@
 """Options that several commands share, and the objects they describe."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -234,6 +235,15 @@ def lag_options(command: Command, default: str = "level, trend, season and lags,
     ):  # fmt: skip
         command = option(command)
     return command
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Raise errors about arguments, which are options here, as those of the command line."""
+    try:
+        yield
+    except ParameterError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def columns(target: str, time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None) -> Columns:

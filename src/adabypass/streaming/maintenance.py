@@ -111,7 +111,7 @@ def merge(paths: Sequence[FilePath], into: FilePath) -> int:
             "n_learned": sum(each.progress.whole("n_learned", maximum=1 << 64) for each in stores),
             "n_series": sum(each.n_series for each in stores),
             "events": [event for each in stores for event in each.progress.value("events")],
-            "row": 0, "positions": None, "answers": None, "newest_time": "",
+            "row": 0, "positions": None, "answers": None, "stream_time": [None, None, 0], "believed_time": None,
         }  # fmt: skip
         values["next_number"] = values["n_series"]
         every = (saved for each in stores for saved in each.every())

@@ -26,11 +26,12 @@ from adabypass.streaming.answers import (
     encode_answers,
 )
 from adabypass.streaming.batches import pack, unpack
-from adabypass.streaming.columns import Columns, names_of
 from adabypass.streaming.forgetting import Forgetting
 from adabypass.streaming.ids import id_of, key_of, panel_id
+from adabypass.streaming.intake import Counts, Intake, TimeRules
 from adabypass.streaming.learner import Learner
-from adabypass.streaming.rows import Row
+from adabypass.streaming.records import RecordSource, names_of
+from adabypass.streaming.rows import Columns, Row
 from adabypass.streaming.store import Store, StoreReader
 from adabypass.streaming.view import replayed
 from adabypass.validation import as_tuple, check_int, shown
@@ -85,14 +86,25 @@ class Stream:
         Of the folder, which is made if there is none; None: in memory only.
     forecaster : Forecaster, optional
         Its settings are used for every series. `Forecaster()` if not given.
-    target : str
-        Name of the values to forecast, in the rows.
+    target : str or list of str
+        Name of the values to forecast, in the rows. Each of several is a series of its own, whose id ends with its
+        name. In dicts a name such as `metrics.cpu` leads into nested ones, here and below.
     key : str or list of str, optional
         Name of what says to which series a row belongs; several names make an id together.
     time : str, optional
         Name of the times: dates, or numbers. Rows of a series come in the order of time.
     exog : list of str
         Names of other quantities, known with the row, from which the target is forecast as well.
+    freq : number, timedelta or text, optional
+        Time between two rows of a series: the steps of a gap pass as missing values, so that a season keeps its place.
+        By default the next row is the next step.
+    max_jump : number, timedelta or text, optional
+        Refuse rows that are dated more than this after all others: one wrong clock must not make all later rows of its
+        series late. Ten such rows in succession that agree are believed. The first row of a new stream is believed
+        until another agrees with it, and no more if two rows agree on another time before that.
+    reorder_window : number, timedelta or text, optional
+        Hold rows back until their series, or the stream since they came, is this far ahead, and learn them in order of
+        time. Their answers are returned by the call of `learn` that releases them, or by `release`.
     fields : list of str
         What an answer holds: `mean`, `sd`, `interval`, `quantiles`, `log_score`, `surprise`, `anomaly`, `change`.
     level : number between 0 and 1
@@ -114,7 +126,8 @@ class Stream:
         way, a power cut up to a second with `interval`.
     forget_after : number, timedelta or text, optional
         Forget series that have had no row for this span of time (`"30 days"`), or for so many rows of the stream if
-        rows have no time.
+        rows have no time. The time of the stream is the newest that two series have reached, or one with a thousand
+        rows in succession; of its own next row, the time of a series counts as well.
     max_series : int, optional
         Forget the longest idle of more series; there may be a fourth more in between.
     max_memory : int
@@ -138,15 +151,23 @@ class Stream:
     ('b', True)
     """
 
+    _intake: Intake | None
+    """Makes rows of what `learn` is given; None where another one does."""
+    _learner: Learner
+    counts: Counts
+
     def __init__(
         self,
         path: FilePath | None = None,
         forecaster: Forecaster | None = None,
         *,
-        target: str = "y",
+        target: str | Sequence[str] = "y",
         key: str | Sequence[str] | None = None,
         time: str | None = None,
         exog: str | Sequence[str] = (),
+        freq: Any = None,
+        max_jump: Any = None,
+        reorder_window: Any = None,
         fields: Sequence[str] | None = None,
         level: float = 0.9,
         quantiles: float | Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
@@ -167,23 +188,47 @@ class Stream:
             raise ParameterError(
                 f"forecaster is {shown(template)}, but must be a Forecaster; a model needs one around it."
             )
+        columns = Columns(
+            names_of(target, "target"), names_of(key, "key"), None if time is None else _name(time, "time"),
+            names_of(exog, "exog"),
+        )  # fmt: skip
+        if not columns.targets:
+            raise ParameterError("target names no column; name the values to forecast.")
+        columns.check()
         wanted = AnswerFormat(
             fields=_check_fields(fields, template),
             level=check_level(level),
             quantiles=check_quantiles(quantiles),
             false_alarms=check_rate(false_alarms),
-            key=None if key is None else ",".join(names_of(key, "key")),
-            time=None if time is None else _name(time, "time"),
+            key=columns.keys or None,
+            time=columns.time,
             horizon=check_int(horizon, "horizon", minimum=0, maximum=MAX_HORIZON),
             levels=() if levels is None else check_levels(levels),
             every=check_int(every_forecast, "every_forecast", minimum=1, maximum=1 << 53),
             is_point=template.is_point,
         )
-        columns = Columns(_name(target, "target"), names_of(key, "key"), wanted.time, names_of(exog, "exog"))
+        for name, value in (("freq", freq), ("max_jump", max_jump), ("reorder_window", reorder_window)):
+            if value is not None and time is None:
+                raise ParameterError(f"{name} is {shown(value)}, but rows have no times; name their column with time=.")
+        forgetting = Forgetting(forget_after, max_series, has_time=time is not None)
+        period = next((int(each) for each in template.period or () if float(each).is_integer()), None)
+        rules = TimeRules.of(freq, max_jump, reorder_window, period=period, forget_after=forgetting.span)
         self._open(
             path, template, wanted, columns, encode_answers(wanted), checkpoint_every=checkpoint_every, fsync=fsync,
-            forgetting=Forgetting(forget_after, max_series, has_time=time is not None), max_memory=max_memory,
-            n_threads=n_threads, sink=None if on_replay is None else _Replay(on_replay),
+            forgetting=forgetting, rules=rules, max_memory=max_memory, n_threads=n_threads,
+            sink=None if on_replay is None else _Replay(on_replay),
+        )  # fmt: skip
+        columns, counts, learner = self._columns, self.counts, self._learner
+        if freq is not None and columns.exog and template.missing == "raise":
+            self.close()
+            raise ParameterError(
+                "freq lets the steps of a gap pass, whose exogenous values nobody knows; let the forecaster fill them "
+                "with missing='last' or missing='mean'."
+            )
+        self._source = RecordSource(columns)
+        self._intake = Intake(
+            self._source, columns, "mean", "fail", rules, learner.last_time, counts.note_bad, counts,
+            lambda number: path is not None, is_whole=True,
         )  # fmt: skip
 
     @classmethod
@@ -205,6 +250,7 @@ class Stream:
         encode: Encode,
         *,
         forgetting: Forgetting | None = None,
+        rules: TimeRules | None = None,
         checkpoint_every: int | None = None,
         fsync: Fsync = "interval",
         max_memory: int = MAX_MEMORY,
@@ -230,15 +276,16 @@ class Stream:
         self._lock, self._process = threading.Lock(), os.getpid()
         self._store: StoreReader | None = None
         self._is_closed = self._is_failed = False
-        self.n_skipped = 0
-        """Rows that were not later than the newest of their series, and were not learned."""
+        self._intake = None
+        self.counts = Counts()
+        """How many rows were met since the stream was opened, and what became of them."""
         n_exog = len(columns.exog) or template._engine.n_inputs_at_start
         if template.exog is not None and columns.exog not in ((), template.exog):
             raise ParameterError(f"exog is {columns.exog}, but the forecaster's exogenous columns are {template.exog}.")
         self._columns = columns = columns._replace(exog=columns.exog or template.exog or ())
         self._learner = Learner(
             template, n_exog, wanted, encode, forgetting or Forgetting(None, None, has_time=wanted.time is not None),
-            max_bytes=max_memory, n_threads=n_threads,
+            max_bytes=max_memory, n_threads=n_threads, guard=None if rules is None else rules.guard,
         )  # fmt: skip
         _check_ahead(template, wanted, n_exog)
         self._n_checkpointed = 0
@@ -304,14 +351,31 @@ class Stream:
         with self._exclusive():
             return [id_of(key) for key, _, _ in self._learner.series.known()]
 
+    @property
+    def n_skipped(self) -> int:
+        """Rows that were learned before the stream was opened, and came again."""
+        return self.counts.skipped
+
+    @property
+    def n_late(self) -> int:
+        """Rows that were not later than the newest of their series, or in the same step of `freq`: not learned."""
+        return self.counts.late
+
+    @property
+    def n_far(self) -> int:
+        """Rows that were dated more than `max_jump` after all others: not learned."""
+        return self.counts.bad
+
     def learn(self, rows: Any) -> list[Answer]:
         """Answer rows with the forecasts that were made before them, and learn them.
 
-        Either all rows are read or, if one cannot be, none is learned. When the call returns, they are kept.
+        Either all rows are read or, if one cannot be, none is learned. When the call returns, they are kept, but for
+        those that `reorder_window` holds back. Rows that are not learned are counted: see `n_skipped`, `n_late` and
+        `n_far`.
 
         Parameters
         ----------
-        rows : dict, list of dicts, or pandas, polars or pyarrow frame
+        rows : dict, list or generator of dicts, or pandas, polars or pyarrow frame
             In the order of time. A value that is None or nan is a missing observation.
 
         Returns
@@ -321,16 +385,39 @@ class Stream:
         """
         with self._exclusive():
             self._check_writable()
-            series = self._learner.series
-            found, n_skipped = self._columns.rows(rows, series, self.n_learned + 1)
+            intake, series = self._own_intake(), self._learner.series
+            found = [(self._source.number, intake.parse(record)) for record in self._source.read(rows)]
             if series.n_exog and found:
-                series.engine.check_inputs(np.array([row.exog for row in found]), len(found), series.n_exog)
-            answers: list[Answer] = []
-            for start in range(0, len(found), MAX_BATCH):
-                self._checkpoint_if_due()
-                answers += self._learn_now(found[start : start + MAX_BATCH], None)
-            self.n_skipped += n_skipped
-            return answers
+                exog = np.array([observations[1] for _, observations in found])
+                series.engine.check_inputs(exog, len(found), series.n_exog)
+            for number, observations in found:
+                intake.add(number, observations)
+            return self._learn_taken(intake)
+
+    def release(self) -> list[Answer]:
+        """Learn the rows that `reorder_window` holds back; return their answers."""
+        with self._exclusive():
+            self._check_writable()
+            intake = self._own_intake()
+            intake.release_all()
+            return self._learn_taken(intake)
+
+    def _own_intake(self) -> Intake:
+        assert self._intake is not None
+        return self._intake
+
+    def _learn_taken(self, intake: Intake) -> list[Answer]:
+        """Learn the rows that the intake has, and answer those that are no steps of gaps."""
+        taken, first = intake.rows.copy(), self.n_learned + 1
+        intake.rows.clear()
+        intake.forget()
+        answers: list[Answer] = []
+        for start in range(0, len(taken), MAX_BATCH):
+            self._checkpoint_if_due()
+            part = [row._replace(number=first + at) for at, row in enumerate(taken[start : start + MAX_BATCH], start)]
+            found = self._learn_now(part, None)
+            answers += [each for row, each in zip(part, found, strict=True) if row[2] or self._columns.time is None]
+        return answers
 
     def _learn_rows(self, rows: Sequence[Row], positions: Any = None) -> list[Any]:
         """Learn rows, and commit them with the positions of their source; return the answer to each."""
@@ -396,11 +483,6 @@ class Stream:
         learner.series.make_room()
         self._n_checkpointed = self.n_learned
 
-    def _last_time(self, key: str) -> str:
-        """Return the time of the newest row that a series has learned, as JSON; "" if there is none."""
-        found = self._learner.series.find(key)
-        return "" if found is None else found.cell
-
     def _abandon(self) -> None:
         """Let another process have the folder, without a checkpoint: answers may still be missing."""
         self._is_failed = True
@@ -456,13 +538,15 @@ class Stream:
 
     def drop(self, ids: Any) -> None:
         """Forget series altogether: their next rows begin new ones."""
-        self._change(ids, lambda series, key: series.drop(key))
+        for key in self._change(ids, lambda series, key: series.drop(key)):
+            if self._intake is not None:
+                self._intake.drop(key)
 
     def reset(self, ids: Any) -> None:
         """Let series begin anew; the times of their newest rows stay known, so that no row is learned twice."""
         self._change(ids, lambda series, key: series.restart(series[key]))
 
-    def _change(self, ids: Any, change: Callable[[Any, str], None]) -> None:
+    def _change(self, ids: Any, change: Callable[[Any, str], None]) -> list[str]:
         with self._exclusive():
             self._check_writable()
             keys = list(dict.fromkeys(key_of(each) for each in _as_ids(ids)))
@@ -473,6 +557,7 @@ class Stream:
             for key in keys:
                 change(self._learner.series, key)
             self._checkpoint()
+            return keys
 
     def changes(self) -> list[Event]:
         """Return the rows with which a series has changed, of the newest thousand flagged rows."""
@@ -485,16 +570,18 @@ class Stream:
     def _events(self, field: str) -> list[Event]:
         if field not in self._learner.wanted.fields:
             raise ParameterError(f'rows are not watched for this; open the stream with fields=[..., "{field}"].')
-        with self._exclusive():
+        with _Held(self, needs_folder=False):
             return [
                 each._replace(id=id_of(each.id), time=json.loads(each.time) if each.time else None)
                 for each in self._learner.events
             ]
 
     def close(self) -> None:
-        """Make a checkpoint, and let another process have the folder."""
+        """Learn the rows that are held back, make a checkpoint, and let another process have the folder."""
         if self._is_closed or os.getpid() != self._process:
             return
+        if self._intake is not None and not self._is_failed:
+            self.release()
         with self._lock:
             try:
                 if isinstance(self._store, Store) and not self._is_failed:
@@ -511,7 +598,7 @@ class Stream:
 
     def _check_writable(self) -> None:
         if self._is_closed:
-            raise StateError("this stream is closed; open it again with Stream(path, ...).")
+            raise StateError("this stream is closed; open another one.")
         if self._is_failed:
             raise StateError(
                 "a write of this stream has failed, after which nothing is learned; close it and open it again."
@@ -523,10 +610,14 @@ class Stream:
 class _Held:
     """Holds the lock of a stream; refuses a process that was forked, which shares the file with another one."""
 
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
+    def __init__(self, stream: Stream, *, needs_folder: bool = True) -> None:
+        self._stream, self._needs_folder = stream, needs_folder and stream._store is not None
 
     def __enter__(self) -> None:
+        if self._needs_folder and self._stream._is_closed:
+            raise StateError(
+                "this stream is closed; open it again with Stream(path, ...), or read its folder with load(path)."
+            )
         if os.getpid() != self._stream._process:
             raise ConcurrentUseError(
                 "this process was forked from the one that opened the stream; open it in one of them only."

@@ -9,6 +9,7 @@ from adabypass.files import FilePath
 from adabypass.panel.panel import Panel
 from adabypass.panel.results import PanelForecast
 from adabypass.streaming.batches import unpack
+from adabypass.streaming.cache import checked_time
 from adabypass.streaming.ids import find_key, key_of, panel_id
 from adabypass.streaming.learner import Learner
 from adabypass.streaming.store import StoreReader
@@ -65,6 +66,10 @@ def replayed(learner: Learner, store: StoreReader) -> Iterator[tuple[Any, Any]]:
     """Learn again what was learned since the last checkpoint; yield each row, and its answer."""
     for data, positions in store.inputs():
         rows = learner.checked(unpack(data, learner.series.n_exog))
+        if learner.guard is not None:
+            for row in rows:
+                if row.time:
+                    learner.guard.note(checked_time(row.time))
         if rows:
             yield from zip(rows, learner.learn(rows), strict=True)
         if positions is not None:
