@@ -13,7 +13,7 @@ import pytest
 
 from adabypass import Forecaster, Stream, load
 from adabypass.errors import AdabypassError, StateError
-from adabypass.streaming import folder, store
+from adabypass.streaming import folder, store_reader
 from adabypass.streaming.batches import InputChecksum, pack, unpack
 from adabypass.streaming.inspection import inspect
 from adabypass.streaming.maintenance import backup, check
@@ -82,7 +82,7 @@ def reads(path: Path, backup_to: Path) -> Iterator[Callable[[], Any]]:
     """Yield what readers do with a folder; each returns what does not depend on the path."""
     yield lambda: rows_of(load(path))
     yield lambda: check(path)
-    yield lambda: [*forecast_folder(path, 2, None, (0.9,), ())[1].mean.tolist()]
+    yield lambda: [*forecast_folder(path, 2, None, (0.9,), ())["mean"].tolist()]
     yield lambda: {key: value for key, value in inspect(path).items() if key not in ("file", "bytes")}
     yield lambda: (backup(path, backup_to), rows_of(load(backup_to)))[1]  # type: ignore[func-returns-value]
 
@@ -378,6 +378,6 @@ def test_positions_of_the_source_are_kept_with_the_rows(tmp_path: Path) -> None:
 
 def test_large_files_are_checked_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = killed(tmp_path / "s")
-    monkeypatch.setattr(store, "SMALL_BYTES", 0)
+    monkeypatch.setattr(store_reader, "SMALL_BYTES", 0)
     with opened(path) as stream:
         assert stream.n_learned == 120

@@ -183,7 +183,7 @@ def test_dropped_and_reset_series_begin_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [{"fsync": "always"}, {"fsync": "interval"}], ids=str)
 def test_a_second_writer_is_refused(tmp_path: Path, options: Any) -> None:
     with Stream(tmp_path, Forecaster(lags=1), **options) as stream:
-        with pytest.raises(LockedError, match="in use by another process"):
+        with pytest.raises(LockedError, match="in use by another Stream of this process"):
             Stream(tmp_path, Forecaster(lags=1))
         stream.learn([{"y": 1.0}])
     with Stream(tmp_path, Forecaster(lags=1)) as stream:

@@ -6,6 +6,7 @@ import click
 
 from adabypass.cli import terminal
 from adabypass.streaming import maintenance
+from adabypass.streaming.ids import key_of, panel_id
 from adabypass.streaming.repair import repair as repair_folder
 
 MAX_NAMED = 10
@@ -14,7 +15,7 @@ MAX_NAMED = 10
 _folder = click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
 _ids = click.option(
     "--id", "ids", multiple=True, required=True, metavar="ID",
-    help="Which series; may be given several times. Parts of an id have commas between them.",
+    help="Which series; may be given several times. Parts of an id have slashes between them, as they are printed.",
 )  # fmt: skip
 
 
@@ -46,7 +47,9 @@ def repair(folder: Path) -> int:
     found = repair_folder(folder)
     click.echo(f"{folder} is repaired: {found.n_series} series, and {found.n_kept} rows since the last checkpoint.")
     for id in found.lost_ids[:MAX_NAMED]:
-        terminal.complain(f"given up: {'a series whose id cannot be read' if id is None else f'series {id!r}'}.")
+        terminal.complain(
+            f"given up: {'a series whose id cannot be read' if id is None else f'series {panel_id(key_of(id))!r}'}."
+        )
     if len(found.lost_ids) > MAX_NAMED:
         terminal.complain(f"given up: {len(found.lost_ids) - MAX_NAMED} more series.")
     if found.n_lost:

@@ -1,5 +1,6 @@
 """The rules of time of a stream: which times are believed, how long rows are held back, how many steps a gap has."""
 
+from calendar import monthrange
 from collections import deque
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
@@ -7,7 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from adabypass.data.freq import as_freq
+from adabypass.data.freq import as_freq, in_words
 from adabypass.errors import IrregularTimeError, ParameterError
 from adabypass.validation import shown
 
@@ -42,7 +43,7 @@ class Span:
     """
 
     def __init__(self, value: Any, name: str, *, is_fixed: bool = False) -> None:
-        self.text = value if isinstance(value, str) else shown(value)
+        self.text = _as_text(value)
         self._name = name
         self._sizes: dict[bool, Any] = {}
         for dates in (False, True):
@@ -71,6 +72,15 @@ class Span:
 
     def __str__(self) -> str:
         return f"{self._name} {self.text}"
+
+
+def _as_text(value: Any) -> str:
+    """Return a span as text that is read as the same span."""
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():.12g} seconds"
+    if isinstance(value, np.timedelta64) and not np.isnat(value) and np.datetime_data(value.dtype)[0] != "generic":
+        return in_words(value)
+    return value if isinstance(value, str) else shown(value)
 
 
 def _plain(span: Any) -> timedelta | int:
@@ -105,6 +115,20 @@ class Steps:
             exact = (time - last) / step  # type: ignore[operator]
         n = round(min(exact, 1e15)) - 1
         return n if n < MAX_GAP_STEPS else self._cycle + n % self._cycle
+
+    def after(self, last: Time, n: int) -> Time:
+        """Return the time `n` steps after another one; in a shorter month, that of its last day."""
+        step = self._freq.of(last)
+        if not (isinstance(last, datetime) and isinstance(step, int)):
+            return last + n * step  # type: ignore[no-any-return]
+        years, month = divmod(last.month - 1 + n * step, 12)
+        year = last.year + years
+        return last.replace(year=year, month=month + 1, day=min(last.day, monthrange(year, month + 1)[1]))
+
+    @property
+    def text(self) -> str:
+        """The span of a step as text."""
+        return self._freq.text
 
     def describe(self, last: str) -> str:
         """Return what is wrong with a row that is in the same step as the one before it, at a time as JSON."""

@@ -53,6 +53,11 @@ def lock_folder(path: FilePath) -> int:
     if not lock(locked):
         owner = os.read(locked, 20).decode("ascii", "replace").strip()
         os.close(locked)
+        if owner == str(os.getpid()):
+            raise LockedError(
+                f"{path} is in use by another Stream of this process; close it first: two writers would mix up what "
+                "they learn."
+            )
         raise LockedError(
             f"{path} is in use by another process{f' (number {owner})' if owner else ''}; stop it first, or choose "
             "another folder: two writers would mix up what they learn."

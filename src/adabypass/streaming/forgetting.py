@@ -14,7 +14,7 @@ from adabypass.snapshots.header import Header
 from adabypass.streaming.cache import SeriesCache, checked_time
 from adabypass.streaming.clock import Span, StreamTime
 from adabypass.streaming.rows import Row
-from adabypass.streaming.store import MAX_NUMBER
+from adabypass.streaming.store_reader import MAX_NUMBER
 from adabypass.validation import check_int
 
 MIN_ROUND = 1000

@@ -22,7 +22,7 @@ from adabypass.streaming.cache import SeriesCache, checked_time
 from adabypass.streaming.clock import JumpGuard
 from adabypass.streaming.forgetting import Forgetting
 from adabypass.streaming.rows import Row
-from adabypass.streaming.store import MAX_NUMBER, StoreReader
+from adabypass.streaming.store_reader import MAX_NUMBER, StoreReader
 from adabypass.validation import shown
 
 MAX_MEMORY_OF_A_READER = 1 << 28
@@ -49,6 +49,8 @@ class Learner:
     n_threads : int, optional
     guard : JumpGuard, optional
         Knows which times are believed.
+    freq : str, optional
+        Time between two rows of a series, for those who ask for times to come.
 
     Attributes
     ----------
@@ -65,6 +67,7 @@ class Learner:
     def __init__(
         self, template: Forecaster, n_exog: int, wanted: AnswerFormat, encode: Encode, forgetting: Forgetting, *,
         max_bytes: int, n_threads: int | None = None, guard: JumpGuard | None = None,
+        freq: str | None = None,
     ) -> None:  # fmt: skip
         false_alarms = wanted.false_alarms if wanted.has_alarms else None
         self.series = SeriesCache(template, n_exog, false_alarms=false_alarms, max_bytes=max_bytes, n_threads=n_threads)
@@ -73,7 +76,7 @@ class Learner:
         self._has_ids, self._has_time = bool(wanted.keys), wanted.time is not None
         self._learns_once_each = wanted.horizon > 0
         self.forgetting = forgetting
-        self.guard = guard
+        self.guard, self.freq = guard, freq
         self.n_learned = self.row = 0
         self.positions: Any = None
         self.checksum: InputChecksum | None = None if self._has_time else InputChecksum()
@@ -231,6 +234,7 @@ class Learner:
             "positions": self.positions,
             **self.forgetting.describe(),
             "believed_time": self._believed_time(),
+            "freq": self.freq,
             "checksum": None if checksum is None else list(checksum.current),
             "milestones": [] if checksum is None else [[n, *each] for n, each in checksum.milestones.items()],
             "events": [list(each) for each in self._answerer.events],

@@ -16,7 +16,8 @@ from adabypass.streaming.cache import START_OF_SEARCH
 from adabypass.streaming.folder import DATABASE
 from adabypass.streaming.ids import id_of
 from adabypass.streaming.learner import Learner
-from adabypass.streaming.store import SavedSeries, Store, StoreReader
+from adabypass.streaming.store import Store
+from adabypass.streaming.store_reader import SavedSeries, StoreReader
 from adabypass.streaming.view import learned
 from adabypass.validation import shown
 

@@ -16,7 +16,8 @@ from adabypass.streaming.batches import unpack
 from adabypass.streaming.folder import COMMITS, DATABASE, LOG, SHARED, lock_folder, required_commits
 from adabypass.streaming.ids import id_of
 from adabypass.streaming.learner import Learner
-from adabypass.streaming.store import MAX_NUMBER, SavedSeries, Store, StoreReader
+from adabypass.streaming.store import Store
+from adabypass.streaming.store_reader import MAX_NUMBER, SavedSeries, StoreReader
 
 DAMAGED = f"{DATABASE}.damaged"
 LOG_HEAD, FRAME_HEAD, SALTS = 32, 24, slice(8, 16)
