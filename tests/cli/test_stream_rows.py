@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adabypass import Forecaster, load_dataset
+from adabypass.errors import ParameterError
 from tests.cli.in_process import Done, stream
 from tests.cli.test_stream_state import done, killed_after
 

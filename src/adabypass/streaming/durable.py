@@ -57,7 +57,7 @@ class DurableStream:
     """Learns rows that were read, commits them, and answers; `Stream` is what a user meets."""
 
     _intake: Intake | None
-    """Makes rows of what `Stream.learn` is given; None where another one does."""
+    """Makes rows of what `Stream.learn` is given; None before that, or where another one does."""
     _learner: Learner
     counts: Counts
 
@@ -106,7 +106,7 @@ class DurableStream:
         self._lock, self._process = threading.Lock(), os.getpid()
         self._store: StoreReader | None = None
         self._is_closed = self._is_failed = False
-        self._intake = None
+        self._intake, self._rules = None, rules or TimeRules()
         self.counts = Counts()
         """How many rows were met since the stream was opened, and what became of them."""
         n_exog = len(columns.exog) or template._engine.n_inputs_at_start

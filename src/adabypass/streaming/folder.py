@@ -11,6 +11,7 @@ store, for reading or writing, compares them.
 
 import mmap
 import os
+import stat
 import struct
 import zlib
 from contextlib import suppress
@@ -41,8 +42,9 @@ def check_folder(folder: Path) -> None:
             )
     for name in (DATABASE, LOG, SHARED, COMMITS):
         place = folder / name
-        if place.is_symlink() or (place.exists() and not place.is_file()):
-            raise not_own(place)
+        with suppress(FileNotFoundError):  # one look: SQLite removes its log when a stream is closed
+            if not stat.S_ISREG(place.lstat().st_mode):
+                raise not_own(place)
 
 
 def lock_folder(path: FilePath) -> int:

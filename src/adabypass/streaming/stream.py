@@ -179,18 +179,12 @@ class Stream(DurableStream):
             forgetting=forgetting, rules=rules, max_memory=max_memory, n_threads=n_threads,
             sink=None if on_replay is None else _Replay(on_replay),
         )  # fmt: skip
-        columns, counts, learner = self._columns, self.counts, self._learner
-        if freq is not None and columns.exog and template.missing == "raise":
+        if freq is not None and self._columns.exog and template.missing == "raise":
             self.close()
             raise ParameterError(
                 "freq lets the steps of a gap pass, whose exogenous values nobody knows; let the forecaster fill them "
                 "with missing='last' or missing='mean'."
             )
-        self._source = RecordSource(columns)
-        self._intake = Intake(
-            self._source, columns, "mean", "fail", rules, learner.last_time, counts.note_bad, counts,
-            lambda number: path is not None, is_whole=True,
-        )  # fmt: skip
 
     def __contains__(self, id: object) -> bool:
         with self._exclusive():
@@ -264,7 +258,14 @@ class Stream(DurableStream):
             self.release()
 
     def _own_intake(self) -> Intake:
-        assert self._intake is not None
+        """Return what makes rows of the records that a caller passes."""
+        if self._intake is None:
+            self._source = RecordSource(self._columns)
+            is_kept = self._store is not None
+            self._intake = Intake(
+                self._source, self._columns, "mean", "fail", self._rules, self._learner.last_time,
+                self.counts.note_bad, self.counts, lambda number: is_kept, is_whole=True,
+            )  # fmt: skip
         return self._intake
 
     def _learn_taken(self, intake: Intake) -> list[Answer]:
