@@ -63,6 +63,28 @@ def test_pages_about_use_have_examples(page: Path) -> None:
     assert sum(block.count(">>>") for block in python_blocks(page)) >= 4, f"{page.name} has hardly any Python"
 
 
+def test_the_shell_lines_of_the_metric_stream_run(tmp_path: Path) -> None:
+    """The lines of the guide, one after another, on the stream of its first block."""
+    page = ROOT / "docs" / "guides" / "metric-stream.md"
+    (first, *_) = python_blocks(page)
+    names: dict[str, str] = {}
+    exec("".join(each.source for each in doctest.DocTestParser().get_examples(first)), names)
+    (tmp_path / "rows.jsonl").write_text(names["lines"])
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    outputs = []
+    for line in shell_lines(page):
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        outputs.append(done.stdout)
+    header, *steps = outputs[-1].splitlines()
+    assert header.startswith("labels.dc/labels.host,ts,step,mean,median,sd,lower_50,upper_50,lower_90,upper_90")
+    assert [step.split(",")[:3] for step in steps] == [
+        ["eu/web-2", f"2026-03-10T00:{10 * i:02d}:00", str(i + 1)] for i in range(3)
+    ]
+
+
 def test_the_readme_s_code_has_types(tmp_path: Path) -> None:
     """As its readers would check it: strictly."""
     examples = doctest.DocTestParser().get_examples("\n".join(python_blocks(ROOT / "README.md")))

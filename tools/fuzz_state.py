@@ -4,7 +4,8 @@
 
 A mutation is either of bytes (flipped bits, cuts, blocks moved), which the checksum must find, or of content (absurd
 sizes, wrong types, deep JSON, numbers of the row), signed again with a checksum that fits: then what is loaded must be
-harmless, and is asked to forecast. Stores are mutated as a killed stream leaves them, their log and their count too.
+harmless, and is asked to forecast. Stores are mutated as a killed stream leaves them, their log and their count too;
+with changed bytes they must be read and resumed as they were, or be refused and left as they are.
 Memory and time of each case are limited.
 """
 
@@ -53,6 +54,11 @@ def _n_exog(forecaster: Any) -> int:
     return 2 if n_exog is None else int(n_exog)
 
 
+def _rows(panel: Any) -> dict[Any, bytes]:
+    """Return the row of each series of a panel."""
+    return {id: panel[id]._runner.row.tobytes() for id in panel.ids}
+
+
 class Fuzzer:
     """The saved objects that are mutated, and what is done with each of them."""
 
@@ -70,6 +76,7 @@ class Fuzzer:
                 if at == N_ROWS - 1:
                     shutil.copytree(work, self.whole)
                     (self.whole / folder.SHARED).unlink()
+                    self.expected_rows = _rows(stream.panel())
             self.expected = self._learn_more(stream)
 
     def case(self, number: int, seed: int) -> None:
@@ -77,7 +84,7 @@ class Fuzzer:
         chance = random.Random(f"{seed} {number}")
         kind = chance.choices(
             ["bytes of a model", "content of a model", "bytes of a store", "content of a store"],
-            [30, 40, 15, 15],
+            [15, 25, 40, 20],
         )[0]  # fmt: skip
         what, _, of = kind.partition(" of a ")
         outcome = getattr(self, f"_{of}")(chance, what == "bytes")
@@ -111,17 +118,27 @@ class Fuzzer:
             place.write_bytes(mutated_bytes(place.read_bytes(), chance))
         else:
             mutate_store(self.state / folder.DATABASE, chance)
+        before = self._files()
         with suppress(AdabypassError, OSError):
-            read_panel(self.state)
+            found_rows = _rows(read_panel(self.state))
+            if only_bytes and found_rows != self.expected_rows:
+                raise WrongError("a store that was changed was read as it never was")
         try:
             with self._open(self.state) as stream:
                 n_learned = stream.n_learned
                 found = self._learn_more(stream)
         except (AdabypassError, OSError):
+            if only_bytes and self._files() != before:
+                raise WrongError("a store that was refused was changed") from None
             return "refused"
         if only_bytes and (n_learned != N_ROWS or found != self.expected):
             raise WrongError("a store that was changed was loaded as it never was")
         return "resumed"
+
+    def _files(self) -> dict[str, bytes]:
+        """Return the files of the store that hold what was learned."""
+        names = (folder.DATABASE, folder.LOG, folder.COMMITS)
+        return {name: (self.state / name).read_bytes() for name in names if (self.state / name).exists()}
 
     def _open(self, path: Path) -> Stream:
         return Stream(path, Forecaster(lags=2), key="k", fields=["mean", "interval", "change"])

@@ -24,8 +24,7 @@ import numpy as np
 
 from adabypass import Forecaster, Stream
 from adabypass.streaming.answers import AnswerFormat, encode_json
-from adabypass.streaming.columns import Columns
-from adabypass.streaming.rows import Row
+from adabypass.streaming.rows import Columns, Row
 
 BATCH = 1000
 MIN_ROWS = 100_000
@@ -34,7 +33,7 @@ MIN_ROWS = 100_000
 def opened(folder: Path, n_series: int, max_memory: int) -> Stream:
     """Open the stream whose answers are JSON lines, as those of `adabypass stream` are."""
     wanted = AnswerFormat(key="k" if n_series > 1 else None)
-    columns = Columns("y", ("k",) if n_series > 1 else ())
+    columns = Columns(("y",), ("k",) if n_series > 1 else ())
     return Stream._of(folder, Forecaster(lags=1), wanted, columns, encode_json(wanted), max_memory=max_memory)
 
 

@@ -64,9 +64,9 @@ def test_a_running_stream_can_be_looked_at(tmp_path: Path) -> None:
 def test_one_series_of_several_columns_is_shown(tmp_path: Path) -> None:
     given = "dc,host,y\n" + "eu,a,1\neu,b,5\n" * 30
     done(stream("--id", "dc,host", "--lags", "1", "--state", tmp_path / "s", given=given))
-    shown = done(run("inspect", tmp_path / "s", "--id", "eu,b"))
+    shown = done(run("inspect", tmp_path / "s", "--id", "eu/b"))
     assert re.search("^rows learned +30$", shown, re.M)
-    assert json.loads(done(run("inspect", tmp_path / "s", "--id", "eu,b", "--json")))["id"] == ["eu", "b"]
+    assert json.loads(done(run("inspect", tmp_path / "s", "--id", "eu/b", "--json")))["id"] == ["eu", "b"]
 
 
 @pytest.mark.parametrize("content", [b"", b"y\n1\n", b"PK\3\4"])

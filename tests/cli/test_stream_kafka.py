@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -202,7 +203,8 @@ def test_a_process_whose_group_was_taken_over_stops_and_the_next_start_answers(
     cluster.fail("Produce", KafkaError.INVALID_PRODUCER_EPOCH)
     said = refusal(stream(*options(cluster, tmp_path / "s")), BrokerError)
     assert "another process answers as group adabypass-rows-answers" in said
-    assert "30 of them since the last checkpoint" in done(stream(*options(cluster, tmp_path / "s")))
+    # The first transaction answers what the first fetches have brought: one partition, or more.
+    assert re.search("[123]0 of them since the last checkpoint", done(stream(*options(cluster, tmp_path / "s"))))
     assert values(cluster) == expected(30)
 
 

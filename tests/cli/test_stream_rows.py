@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adabypass import Forecaster, load_dataset
+from adabypass.errors import ParameterError
 from tests.cli.in_process import Done, stream
 from tests.cli.test_stream_state import done, killed_after
 
@@ -84,6 +85,11 @@ def test_the_steps_of_a_gap_pass_as_missing_values(tmp_path: Path) -> None:
         (["--rotate", "0", "--out", "a.csv"], "is not a size above 0; write one as in 100MB"),
         (["--target", ","], "--target names no column"),
         (["--target", "y,target", "--id", "target"], 'would have two columns "target"'),
+        (["--target", "y,y"], '--target names the column "y" twice'),
+        (["--exog", "y"], 'the column "y" is in --target and in --exog: its values would be known before'),
+        (["--time", "t", "--forget-after", "soon"], "--forget-after is 'soon', which is not a span of time"),
+        (["--forget-after", "1 day"], "--forget-after (rows, as they have no time) is '1 day'"),
+        (["--time", "t", "--forget-after", "1 month"], "--forget-after is 1 month, which has no fixed length"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options: list[str], says: str) -> None:
@@ -95,6 +101,19 @@ def test_options_that_do_not_fit_are_refused(options: list[str], says: str) -> N
 def test_a_span_in_another_unit_than_times_ends_the_stream() -> None:
     refused = stream(*TIMED, "--freq", "hour", given="t,y\n1,1\n2,2\n")
     assert "--freq is hour, but times are numbers; write a number." in str(refused.error)
+
+
+@pytest.mark.parametrize(
+    ("time", "span", "says"),
+    [
+        ("2024-01-01", "30", '--forget-after is 30, but times are dates; write a span such as "10 minutes".'),
+        ("5", "1 day", "--forget-after is 1 day, but times are numbers; write a number."),
+    ],
+)
+def test_a_span_to_forget_after_that_does_not_fit_the_times_is_named(time: str, span: str, says: str) -> None:
+    refused = stream(*TIMED, "--forget-after", span, given=f"t,y\n{time},1\n")
+    assert isinstance(refused.error, ParameterError)
+    assert says in str(refused.error)
 
 
 def test_two_rows_in_one_step_are_refused() -> None:

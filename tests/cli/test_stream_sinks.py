@@ -323,8 +323,12 @@ def test_a_file_is_rotated_and_no_answer_is_lost_or_repeated(
     killed_after(work / "s", options, text(DATED, 0, cut), every)
     done(stream(*options, "--state", work / "s", given=text(DATED)))
     assert rotated(out) == whole_answers(work, ending, TIMED, DATED)
+    files = [out, *work.glob("answers.0*")]
+    bound = {"300": 300, "1k": 1000, "5kB": 5000, "1MB": 10**6}[size]
+    longest = max(len(line) for line in rotated(out)) + 1
+    assert max(file.stat().st_size for file in files) <= bound + longest
     if size == "300":
-        assert list(work.glob("answers.0*"))
+        assert len(files) > 1
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])

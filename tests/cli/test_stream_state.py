@@ -137,9 +137,12 @@ def test_other_options_are_refused(changed: list[str], says: str, tmp_path: Path
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
     done(stream("--state", tmp_path / "s", given=text(PLAIN, 0, 10)))
     owner = Stream(tmp_path / "s")
-    refused = stream("--state", tmp_path / "s", given=text(PLAIN))
-    assert isinstance(refused.error, LockedError)
-    assert f"is in use by another process (number {os.getpid()}); stop it first" in str(refused.error)
+    command = [*COMMAND, "stream", "--state", str(tmp_path / "s")]
+    refused = subprocess.run(command, input=text(PLAIN), capture_output=True, text=True, check=False)
+    assert f"is in use by another process (number {os.getpid()}); stop it first" in " ".join(refused.stderr.split())
+    refused_here = stream("--state", tmp_path / "s", given=text(PLAIN))
+    assert isinstance(refused_here.error, LockedError)
+    assert "is in use by another Stream of this process; close it first" in str(refused_here.error)
     owner.close()
     done(stream("--state", tmp_path / "s", given=text(PLAIN)))
 

@@ -17,7 +17,7 @@ from adabypass.errors import AdabypassError
 from adabypass.files import write_all
 from adabypass.streaming import sources
 from adabypass.streaming.answers import AnswerFormat, encode_answers
-from adabypass.streaming.columns import Columns
+from adabypass.streaming.rows import Columns
 
 CALLS = ("write", "sync", "truncate", "unlink")
 KINDS = ("error", "kill", "killed", "torn", "short")
@@ -73,7 +73,7 @@ class Case(NamedTuple):
             return Stream(folder / "state", template, **self.options)
         wanted = AnswerFormat()
         encode = encode_answers(wanted)
-        return Stream._of(folder / "state", template, wanted, Columns("y"), encode, sink=sink, **self.options)
+        return Stream._of(folder / "state", template, wanted, Columns(("y",)), encode, sink=sink, **self.options)
 
 
 class CommandError(Exception):

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from adabypass import Forecaster, Stream
 from adabypass.cli import commands
 from adabypass.streaming.learner import Learner
-from adabypass.streaming.store import StoreReader
+from adabypass.streaming.store_reader import StoreReader
 from adabypass.streaming.view import learned
 from tests.crash.children import ANSWERS, CALLS, FAILED, Case, Ended, Fault, line_of, start, wait, write_csv
 from tests.streaming.judge import OneByOne, row_of, rows

@@ -17,7 +17,8 @@ import numpy as np
 from adabypass import Forecaster
 from adabypass.streaming.answers import AnswerFormat
 from adabypass.streaming.folder import DATABASE
-from adabypass.streaming.store import Store, StoreReader
+from adabypass.streaming.store import Store
+from adabypass.streaming.store_reader import StoreReader
 from adabypass.streaming.stream import Stream
 from adabypass.streaming.view import learned
 from tests.cli.one_by_one import OneByOne, row_of

@@ -195,6 +195,37 @@ def test_a_jump_of_a_series_is_found_and_its_direction_is_known(
     assert sum(change.kind == kind and change.size * sign > 0 for change in found) >= 4
 
 
+@pytest.mark.parametrize("lags", [1, None])
+@pytest.mark.parametrize(
+    ("kind", "size", "share"),
+    [("level", 3.0, 0.9), ("level", 10.0, 0.95), ("level", 20.0, 0.95), ("level", 50.0, 0.95), ("noise", 3.0, 0.9),
+     ("noise", 5.0, 0.9)],
+)  # fmt: skip
+def test_a_clean_jump_keeps_its_name_whatever_its_size(lags: int | None, kind: str, size: float, share: float) -> None:
+    names: list[str] = []
+    for seed in range(40):
+        y = np.random.default_rng(seed).normal(50.0, 1.0, size=300)
+        factor, shift = (size, 0.0) if kind == "noise" else (1.0, size)
+        y[200:] = 50.0 + factor * (y[200:] - 50.0) + shift
+        trace = Forecaster(lags=lags).run(y)
+        change = first_after(trace, 200 - (300 - len(trace)))
+        if change is not None and change.found_at < 230:
+            names.append(change.kind)
+    assert names.count(kind) >= share * len(names)
+    assert kind == "level" or names.count("level") <= 0.03 * len(names)
+
+
+def test_a_ramp_is_a_slope_where_the_model_lags_behind() -> None:
+    names = []
+    for seed in range(40):
+        y = np.random.default_rng(seed).normal(50.0, 1.0, size=300)
+        y[200:] += 0.5 * np.arange(100)
+        trace = Forecaster().run(y)
+        change = first_after(trace, 200 - (300 - len(trace)))
+        names.append("" if change is None else change.kind)
+    assert names.count("slope") >= 0.8 * len(names)
+
+
 def test_an_anomaly_is_found_once_enough_was_seen() -> None:
     n_found = 0
     for seed in range(20):

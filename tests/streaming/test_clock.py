@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from adabypass.errors import ParameterError
 from adabypass.streaming.clock import (
     MAX_GAP_STEPS,
+    N_ALONE,
     N_WITNESSES,
     SEASONS,
     JumpGuard,
     ReorderWindow,
     Span,
     Steps,
+    StreamTime,
 )
 
 DAY = datetime(2024, 1, 31)
@@ -89,13 +91,64 @@ def test_the_newest_time_of_its_own_series_counts_too() -> None:
 def test_a_far_time_on_which_enough_rows_agree_is_believed(n: int) -> None:
     guard = JumpGuard(Span("100", "--max-jump"))
     guard.refusal(1, None)
+    guard.refusal(2, None)
     refused = [bool(guard.refusal(10**6 + i, None)) for i in range(n)]
     assert refused == [i < N_WITNESSES - 1 for i in range(n)]
+
+
+@given(wrong=st.sampled_from([-(10**9), 10**9]), at=st.integers(0, 12))
+def test_two_rows_that_agree_outvote_the_first_one(wrong: int, at: int) -> None:
+    """Wherever one time is wrong in the beginning, at most one right row is refused for it."""
+    guard = JumpGuard(Span("100", "--max-jump"))
+    times = [1000 + i for i in range(20)]
+    times[at] = wrong
+    refused = [bool(guard.refusal(time, None)) for time in times]
+    assert guard.newest == times[-1]
+    assert guard.is_wrong(10**9)
+    assert not guard.is_wrong(1019)
+    n_refused = sum(each for i, each in enumerate(refused) if i != at)
+    assert n_refused == (wrong < 0 and at == 0)
+    assert refused[at] == (wrong > 0 and at > 0)
+
+
+def test_a_guard_goes_on_where_it_was() -> None:
+    guard = JumpGuard(Span("100", "--max-jump"))
+    guard.restore(1000, is_confirmed=True)
+    assert guard.refusal(10**9, None)
+    assert guard.refusal(10**9, 990)
+    assert guard.refusal(1050, 10**9) == ""
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3)), min_size=1, max_size=60), st.integers(0, 59))
+def test_the_time_of_a_stream_is_not_moved_by_one_series(steps: list[tuple[str, int]], at: int) -> None:
+    clean, other, t = StreamTime(), StreamTime(), 0
+    now: Any
+    for i, (key, step) in enumerate(steps):
+        t += step
+        if i == at:
+            other.note(10**9, str(10**9), "wrong")
+        clean.note(t, str(t), key)
+        other.note(t, str(t), key)
+    before: Any
+    before, now = clean.now, other.now
+    assert now is None or now <= t
+    if at < len(steps):
+        assert before is None or (now is not None and now >= before)
+
+
+def test_the_last_series_of_a_stream_has_its_time() -> None:
+    time = StreamTime()
+    for i in range(N_ALONE):
+        time.note(i, str(i), "a")
+        assert time.now == (i if i >= N_ALONE - 1 else None)
+    time.note(5, "5", "b")
+    assert time.now == 5
 
 
 def test_a_clock_that_is_wrong_and_changing_is_never_believed() -> None:
     guard = JumpGuard(Span("100", "--max-jump"))
     guard.refusal(1, None)
+    guard.refusal(2, None)
     assert all(guard.refusal(10**6 * i, None) for i in range(1, 50))
 
 

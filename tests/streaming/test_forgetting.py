@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from adabypass import Forecaster, Stream
+from adabypass.errors import ParameterError
 from adabypass.streaming import forgetting
 from tests.streaming.judge import OneByOne, rows
 
@@ -53,6 +54,53 @@ def test_idle_series_begin_anew(
     expected = judged_with_idle(given, 60)
     assert found == expected
     assert found != judged_with_idle(given, 1e9)
+
+
+@pytest.mark.parametrize("cuts", [[], [100, 301, 350]], ids=str)
+@pytest.mark.parametrize("batch", [1, 50])
+def test_one_wrong_clock_makes_nobody_else_forgotten(
+    tmp_path: Path, cuts: list[int], batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forgetting, "MIN_ROUND", 20)
+    given = rows(600, n_series=5)
+    wrong = [*given[:300], {"k": "wrong", "t": 10**9, "y": 1.0}, *given[300:]]
+    found = learned(tmp_path, wrong, cuts, batch, time="t", forget_after=200, checkpoint_every=90)
+    assert [each for each in found if each["id"] != "wrong"] == judged_with_idle(given, 200)
+
+
+def test_series_are_forgotten_by_the_time_of_the_only_one_that_is_left() -> None:
+    given = [{"k": id, "t": 0, "y": 1.0} for id in "abcdef"] + [{"k": "a", "t": i, "y": 1.0} for i in range(1, 3000)]
+    with Stream(None, Forecaster(lags=1), key="k", time="t", forget_after=100) as stream:
+        stream.learn(given)
+        assert stream.ids == ["a"]
+
+
+@pytest.mark.parametrize("limit", [1, 10, 50])
+@pytest.mark.parametrize("batch", [1, 7, 900])
+def test_there_are_at_most_a_fourth_more_series_than_the_limit(limit: int, batch: int) -> None:
+    given = [{"k": i * i % 901, "y": 1.0} for i in range(1800)]
+    with Stream(None, Forecaster(lags=1), key="k", max_series=limit) as stream:
+        for at in range(0, len(given), batch):
+            stream.learn(given[at : at + batch])
+            assert len(stream) <= limit + limit // 4
+
+
+@pytest.mark.parametrize(
+    ("span", "time", "message"),
+    [
+        (30, datetime(2024, 1, 1), 'forget_after is 30, but times are dates; write a span such as "10 minutes"'),
+        (timedelta(days=1), 5, "forget_after is .*, but times are numbers; write a number"),
+        ("1 hour", 5, "forget_after is 1 hour, but times are numbers; write a number"),
+    ],
+)
+def test_a_span_that_does_not_fit_the_times_is_refused_before_anything_is_learned(
+    tmp_path: Path, span: Any, time: Any, message: str
+) -> None:
+    with Stream(tmp_path, Forecaster(lags=1), time="t", forget_after=span) as stream:
+        for _ in range(2):
+            with pytest.raises(ParameterError, match=message):
+                stream.learn({"t": time, "y": 1.0})
+        assert stream.n_learned == 0
 
 
 def test_idle_series_leave_the_folder(tmp_path: Path) -> None:

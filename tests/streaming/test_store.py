@@ -3,6 +3,8 @@
 import os
 import shutil
 import sqlite3
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,14 @@ import pytest
 
 from adabypass import Forecaster, Stream, load
 from adabypass.errors import AdabypassError, StateError
-from adabypass.streaming import folder, store
+from adabypass.streaming import folder, store_reader
 from adabypass.streaming.batches import InputChecksum, pack, unpack
+from adabypass.streaming.inspection import inspect
+from adabypass.streaming.maintenance import backup, check
+from adabypass.streaming.repair import repair
 from adabypass.streaming.rows import Row
-from tests.streaming.judge import OneByOne, judged, rows
+from adabypass.streaming.view import forecast_folder
+from tests.streaming.judge import OneByOne, judged, row_of, rows
 
 OPTIONS: dict[str, Any] = {"key": "k", "time": "t", "checkpoint_every": 50}
 
@@ -61,6 +67,113 @@ def test_a_damaged_log_is_refused_and_not_cut(tmp_path: Path) -> None:
             continue
         n_refused += 1
     assert n_refused > 5
+
+
+def files(path: Path) -> dict[str, bytes]:
+    """Return what is in a folder, but for what a reader may make: its lock, and its index of the log."""
+    return {each.name: each.read_bytes() for each in path.iterdir() if each.name not in (folder.SHARED, folder.LOCK)}
+
+
+def rows_of(panel: Any) -> dict[Any, Any]:
+    return {id: row_of(panel[id]).tolist() for id in panel.ids}
+
+
+def reads(path: Path, backup_to: Path) -> Iterator[Callable[[], Any]]:
+    """Yield what readers do with a folder; each returns what does not depend on the path."""
+    yield lambda: rows_of(load(path))
+    yield lambda: check(path)
+    yield lambda: [*forecast_folder(path, 2, None, (0.9,), ())["mean"].tolist()]
+    yield lambda: {key: value for key, value in inspect(path).items() if key not in ("file", "bytes")}
+    yield lambda: (backup(path, backup_to), rows_of(load(backup_to)))[1]  # type: ignore[func-returns-value]
+
+
+def outcome(read: Callable[[], Any]) -> tuple[Any, str | None]:
+    """Return what was read, or the message of the refusal."""
+    try:
+        return read(), None
+    except StateError as error:
+        return None, str(error)
+
+
+def test_a_reader_finds_a_damaged_log(tmp_path: Path) -> None:
+    """Whatever byte is flipped: what is read is right, or it is refused; and nothing in the folder is changed."""
+    path = killed(tmp_path / "s", n=49)
+    (path / folder.SHARED).unlink()
+    expected = [read() for read in reads(path, tmp_path / "backup")]
+    size, n_refused = (path / folder.LOG).stat().st_size, 0
+    for at in [3, *range(100, size, size // 25), size - 5]:
+        copy = Path(shutil.copytree(path, tmp_path / f"copy {at}"))
+        changed(copy / folder.LOG, at)
+        before = files(copy)
+        for read, right in zip(reads(copy, tmp_path / f"backup {at}"), expected, strict=True):
+            found, refusal = outcome(read)
+            assert repr(found) == repr(right) if refusal is None else "is damaged" in refusal
+            n_refused += refusal is not None
+            assert files(copy) == before
+    assert n_refused > 20
+
+
+def test_a_refused_open_changes_nothing_and_repair_keeps_all_that_can_be_read(tmp_path: Path) -> None:
+    with opened(tmp_path / "work") as stream:
+        stream.learn(rows(60, n_series=5))
+        stream.checkpoint()
+        for row in rows(80, n_series=5)[60:]:
+            stream.learn(row)
+        shutil.copytree(tmp_path / "work", path := tmp_path / "s")
+        expected = rows_of(stream.panel())
+    (path / folder.SHARED).unlink()
+    changed(path / folder.LOG, 5000)
+    before = files(path)
+    for _ in range(2):
+        with pytest.raises(StateError, match="is damaged"):
+            opened(path)
+        assert files(path) == before
+    with pytest.raises(StateError, match="is damaged"):
+        check(path)
+    found = repair(path)
+    assert (found.n_series, found.n_kept, found.n_lost) == (5, 20, 0)
+    assert rows_of(load(path)) == expected
+    assert (path / "stream.sqlite.damaged-wal").read_bytes() == before[folder.LOG]
+
+
+def test_a_refusal_of_what_a_log_holds_leaves_the_log(tmp_path: Path) -> None:
+    path = killed(tmp_path / "s")
+    before = files(path)
+    with pytest.raises(StateError, match="was made with"):
+        Stream(path, Forecaster(lags=2), **OPTIONS)
+    assert files(path) == before
+
+
+def test_a_folder_without_its_file_is_not_begun_anew(tmp_path: Path) -> None:
+    path = killed(tmp_path / "s")
+    (path / folder.DATABASE).unlink()
+    for _ in range(2):
+        with pytest.raises(StateError, match="it is missing, after"):
+            opened(path)
+    assert not (path / folder.DATABASE).exists()
+
+
+def test_readers_of_a_stream_that_runs_are_never_refused(tmp_path: Path) -> None:
+    given, n_read, errors = rows(3000), 0, list[Exception]()
+    with opened(tmp_path) as stream:
+
+        def write() -> None:
+            try:
+                for at in range(0, len(given), 3):
+                    stream.learn(given[at : at + 3])
+            except Exception as error:
+                errors.append(error)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        n_before = 0
+        while writer.is_alive():
+            found = check(tmp_path).n_learned
+            assert found >= n_before
+            n_before, n_read = found, n_read + 1
+        writer.join()
+    assert errors == []
+    assert n_read > 10
 
 
 @pytest.mark.parametrize("what", ["cut", "gone"])
@@ -265,6 +378,6 @@ def test_positions_of_the_source_are_kept_with_the_rows(tmp_path: Path) -> None:
 
 def test_large_files_are_checked_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = killed(tmp_path / "s")
-    monkeypatch.setattr(store, "SMALL_BYTES", 0)
+    monkeypatch.setattr(store_reader, "SMALL_BYTES", 0)
     with opened(path) as stream:
         assert stream.n_learned == 120

@@ -83,10 +83,14 @@ def test_rows_that_were_learned_before_are_skipped(tmp_path: Path) -> None:
     with Stream(tmp_path, Forecaster(lags=1), key="k", time="t") as stream:
         first = answers_of(stream, given[:200], [50])
         assert stream.learn(given[:200]) == []
+        assert (stream.n_skipped, stream.n_late) == (0, 200)
     with Stream(tmp_path, Forecaster(lags=1), key="k", time="t") as stream:
         second = answers_of(stream, given, [50])
-        assert stream.n_skipped == 200
-        assert stream.n_learned == N
+        assert (stream.n_skipped, stream.n_late) == (200, 0)
+        assert stream.learn({"t": -1, "k": "new", "y": 1.0})[0].y == 1.0
+        assert stream.learn({"t": -2, "k": "new", "y": 1.0}) == []
+        assert (stream.n_skipped, stream.n_late) == (200, 1)
+        assert stream.n_learned == N + 1
     assert first + second == judged(given, OneByOne(Forecaster(lags=1)))
 
 
@@ -179,7 +183,7 @@ def test_dropped_and_reset_series_begin_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [{"fsync": "always"}, {"fsync": "interval"}], ids=str)
 def test_a_second_writer_is_refused(tmp_path: Path, options: Any) -> None:
     with Stream(tmp_path, Forecaster(lags=1), **options) as stream:
-        with pytest.raises(LockedError, match="in use by another process"):
+        with pytest.raises(LockedError, match="in use by another Stream of this process"):
             Stream(tmp_path, Forecaster(lags=1))
         stream.learn([{"y": 1.0}])
     with Stream(tmp_path, Forecaster(lags=1)) as stream:
@@ -269,7 +273,7 @@ def test_a_row_that_cannot_be_read_is_refused_and_nothing_is_learned(
         ({"max_series": 0}, "max_series is 0"),
         ({"forget_after": "30 days"}, "whole number"),
         ({"forget_after": "two moons", "time": "t"}, "forget_after is 'two moons'"),
-        ({"forget_after": "1 month", "time": "t"}, "differ in length"),
+        ({"forget_after": "1 month", "time": "t"}, "has no fixed length"),
         ({"exog": ["x"], "horizon": 2}, "not known yet"),
         ({"forecaster": AdaBypass()}, "must be a Forecaster"),
         ({"key": ["a", "a"]}, "several names"),
@@ -300,13 +304,21 @@ def test_several_threads_may_use_a_stream(tmp_path: Path) -> None:
         assert found[id] == judged(each, OneByOne(Forecaster(lags=1)))
 
 
-def test_a_closed_stream_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda stream: stream.learn([{"y": 1.0}]), lambda stream: stream.forecast(3), lambda stream: stream.ids,
+        lambda stream: stream.panel(), lambda stream: stream.series(), lambda stream: "a" in stream,
+        lambda stream: stream.drop(["a"]), lambda stream: stream.checkpoint(), lambda stream: stream.release(),
+    ],
+)  # fmt: skip
+def test_a_closed_stream_says_so(tmp_path: Path, use: Callable[[Stream], Any]) -> None:
     stream = Stream(tmp_path, Forecaster(lags=1))
     stream.learn([{"y": 1.0}])
     stream.close()
     stream.close()
-    with pytest.raises(StateError, match="closed"):
-        stream.learn([{"y": 1.0}])
+    with pytest.raises(StateError, match="this stream is closed"):
+        use(stream)
 
 
 def test_a_stream_without_ids_has_one_series() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adabypass.snapshots import container
-from adabypass.streaming.store import SavedSeries
+from adabypass.streaming.store_reader import SavedSeries
 
 SIZES: list[Any] = [0, 1, -1, 2**31, 2**48 - 1, 2**48, 2**63, 2**64, 10**30, 1.5, True, None, "8", []]
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 0.5, 20.0, 21.0, 1e9, -1e9, 1e300, -1e300, 5e-324, np.inf, -np.inf, np.nan, 2.0**53]

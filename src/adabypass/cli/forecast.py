@@ -16,6 +16,7 @@ from adabypass.data.text import printable
 from adabypass.panel.pipeline import forecast_series
 from adabypass.panel.series import Series, SeriesTable
 from adabypass.results.forecast import Forecast
+from adabypass.streaming.clock import Span
 from adabypass.streaming.view import forecast_folder
 
 
@@ -24,7 +25,8 @@ from adabypass.streaming.view import forecast_folder
 @click.option(
     "--state", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
     help="Forecast the series that adabypass stream --state DIR has learned, instead of those of a file; the stream "
-    "may be running. --id is then the id of one series.",
+    "may be running. --id is then the id of one series, as it is printed. The times of the steps are printed if the "
+    "stream has times and --freq is known, from the stream or here.",
 )  # fmt: skip
 @options.csv_options
 @options.column_options
@@ -33,6 +35,10 @@ from adabypass.streaming.view import forecast_folder
 @click.option(
     "--level", "levels", type=options.Level(), multiple=True, default=[90], show_default=True, metavar="PERCENT",
     help="Probability of the interval around each forecast, in percent; may be given several times.",
+)  # fmt: skip
+@click.option(
+    "--levels", "list_of_levels", type=options.Percents(), metavar="PERCENT,...",
+    help="The same in one list, with commas between them.",
 )  # fmt: skip
 @click.option(
     "--quantiles", type=options.Percents(), default=(), metavar="PERCENT,...",
@@ -49,6 +55,7 @@ def forecast(
     time: str | None, key: str | None, exog: Any, calendar: Any, freq: str | None, lags: Any, seasonal_lags: Any,
     difference: int, missing: str | None, horizon: int, levels: tuple[float, ...], quantiles: tuple[float, ...],
     model: str, period: int | None, support: Any, plot: Path | None, out: str | None,
+    list_of_levels: tuple[float, ...] | None,
 ) -> int:  # fmt: skip
     """Forecast the next values of every series in FILE, or of those that a stream has learned.
 
@@ -58,9 +65,16 @@ def forecast(
     """
     if out in (None, outputs.STANDARD):
         outputs.check_stdout()
+    if list_of_levels is not None:
+        if ctx.get_parameter_source("levels") is not ParameterSource.DEFAULT:
+            raise click.UsageError("--level and --levels say the same; leave one of them out.")
+        levels = list_of_levels
     if state is not None:
         _check_alone(ctx, file)
-        _write(_columns_of(state, horizon, key, levels, quantiles), out)
+        with options.usage_errors():
+            step = None if freq is None else Span(freq, "--freq")
+            columns = forecast_folder(state, horizon, key, levels, quantiles, step)
+        _write(columns, out)
         return 0
     if file is None:
         raise click.UsageError("name a FILE, or the folder of a stream with --state.")
@@ -91,22 +105,17 @@ def forecast(
     return options.report(found.failures)
 
 
+WITH_STATE = {"file", "state", "horizon", "key", "levels", "list_of_levels", "quantiles", "freq", "out"}
+"""Options that go with --state."""
+
+
 def _check_alone(ctx: click.Context, file: str | None) -> None:
     """Refuse what does not go with --state, whose settings are in the folder."""
     if file is not None:
         raise click.UsageError("--state forecasts the series of its folder; leave FILE out.")
-    for name in ctx.params.keys() - {"file", "state", "horizon", "key", "levels", "quantiles", "out"}:
+    for name in ctx.params.keys() - WITH_STATE:
         if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise click.UsageError(f"--{name.replace('_', '-')} does not go with --state, whose settings are in DIR.")
-
-
-def _columns_of(
-    state: Path, horizon: int, id: str | None, levels: tuple[float, ...], quantiles: tuple[float, ...]
-) -> dict[str, Any]:
-    """Return the forecasts of the series in a folder as columns."""
-    name, found = forecast_folder(state, horizon, id, levels, quantiles)
-    ids = np.repeat(np.array(found.ids, object), horizon)
-    return {name: ids, "step": np.tile(np.arange(1, horizon + 1), len(found)), **found.columns()}
 
 
 def _write(columns: dict[str, Any], out: str | None) -> None:

@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from adabypass.cli import outputs
 from adabypass.data.text import printable
+from adabypass.errors import NotReadyError
 from adabypass.forecasting import Forecaster
 from adabypass.forecasting.structure_engine import StructureEngine
+from adabypass.streaming.ids import key_of, panel_id
 from adabypass.streaming.inspection import inspect as inspect_path
 from adabypass.streaming.inspection import inspect_series
 
@@ -42,7 +45,8 @@ MAX_TEXT_LENGTH = 100
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--id", "id", metavar="ID",
-    help="Show one series of a stream, with what carries its forecast. Parts of an id have commas between them.",
+    help="Show one series of a stream, with what carries its forecast. Parts of an id have slashes between them, as "
+    "they are printed.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON, for programs.")
 def inspect(file: Path, id: str | None, as_json: bool) -> None:
@@ -68,14 +72,31 @@ def _show_series(file: Path, id: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found | {"is_ready": forecaster.is_ready, "n_seen": forecaster.n_seen}, indent=2))
         return
-    shown = {label: found[name] for name, label in SERIES_LABELS.items() if found[name] is not None}
+    shown = {label: _text(found[name]) for name, label in SERIES_LABELS.items() if found[name] is not None}
     rest = [f"{forecaster!r}"]
-    if forecaster.is_ready and isinstance(forecaster._engine, StructureEngine):
-        rest = str(forecaster.explain()).splitlines()
-    elif forecaster.is_ready:
-        rest += ["next steps", *repr(forecaster.forecast(3)).splitlines()] if not forecaster._n_exog() else []
+    if not _has_forecast(forecaster):
+        rest.append("no forecast yet: there is too little data")
+    elif isinstance(forecaster._engine, StructureEngine):
+        rest = _explained(forecaster)
+    elif not forecaster._n_exog():
+        rest += ["next steps", *repr(forecaster.forecast(3)).splitlines()]
     for line in [*_aligned(shown), "", *rest]:
         click.echo(printable(line))
+
+
+def _explained(forecaster: Forecaster) -> list[str]:
+    try:
+        return str(forecaster.explain()).splitlines()
+    except NotReadyError as error:
+        return [repr(forecaster), str(error)]
+
+
+def _has_forecast(forecaster: Forecaster) -> bool:
+    """Return whether enough was seen that the next value has a forecast."""
+    if not forecaster.is_ready or forecaster.n_seen == 0:
+        return False
+    exog = np.zeros((1, forecaster._n_exog() or 0)) if forecaster._n_exog() else None
+    return bool(np.isfinite(forecaster.forecast(1, exog).mean).all())
 
 
 def lines(found: dict[str, Any]) -> list[str]:
@@ -121,4 +142,4 @@ def _short(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    return "/".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return str(panel_id(key_of(value))) if isinstance(value, tuple) else str(value)

@@ -1,6 +1,7 @@
 """Options that several commands share, and the objects they describe."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -252,6 +253,15 @@ def lag_options(
 def file_lag_options(command: Command) -> Command:
     """Add these options to a command that reads a file, whose rows may be absent."""
     return lag_options(command, missing=file_missing_option)
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Raise errors about arguments, which are options here, as those of the command line."""
+    try:
+        yield
+    except ParameterError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def columns(

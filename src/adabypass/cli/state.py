@@ -6,6 +6,8 @@ import click
 
 from adabypass.cli import terminal
 from adabypass.streaming import maintenance
+from adabypass.streaming.ids import key_of, panel_id
+from adabypass.streaming.repair import repair as repair_folder
 
 MAX_NAMED = 10
 """Series that are named one by one."""
@@ -13,7 +15,7 @@ MAX_NAMED = 10
 _folder = click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
 _ids = click.option(
     "--id", "ids", multiple=True, required=True, metavar="ID",
-    help="Which series; may be given several times. Parts of an id have commas between them.",
+    help="Which series; may be given several times. Parts of an id have slashes between them, as they are printed.",
 )  # fmt: skip
 
 
@@ -39,12 +41,15 @@ def check(folder: Path) -> int:
 def repair(folder: Path) -> int:
     """Keep what can be read of DIR: the series whose checksums fit, and the newest rows up to the first damage.
 
-    What is given up is named. The damaged file stays in DIR, as stream.sqlite.damaged.
+    What is given up is named. The damaged file stays in DIR with its log, as stream.sqlite.damaged (.damaged.2 and so
+    on if there is one already).
     """
-    found = maintenance.repair(folder)
+    found = repair_folder(folder)
     click.echo(f"{folder} is repaired: {found.n_series} series, and {found.n_kept} rows since the last checkpoint.")
     for id in found.lost_ids[:MAX_NAMED]:
-        terminal.complain(f"given up: {'a series whose id cannot be read' if id is None else f'series {id!r}'}.")
+        terminal.complain(
+            f"given up: {'a series whose id cannot be read' if id is None else f'series {panel_id(key_of(id))!r}'}."
+        )
     if len(found.lost_ids) > MAX_NAMED:
         terminal.complain(f"given up: {len(found.lost_ids) - MAX_NAMED} more series.")
     if found.n_lost:

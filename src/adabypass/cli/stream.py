@@ -17,7 +17,7 @@ from adabypass.data.reading import ending
 from adabypass.forecasting import Forecaster
 from adabypass.results.changes import FALSE_ALARMS, MIN_RATE
 from adabypass.streaming.answers import DEFAULT_FIELDS, AnswerFormat
-from adabypass.streaming.clock import JumpGuard, ReorderWindow, Span, Steps
+from adabypass.streaming.forgetting import Forgetting
 from adabypass.streaming.intake import TimeRules
 from adabypass.streaming.rows import Columns
 from adabypass.streaming.sources import StopSignals
@@ -84,6 +84,7 @@ class StreamOptions(NamedTuple):
     stop_at_end: bool
     columns: Columns = Columns(())
     rules: TimeRules = TimeRules()
+    forgetting: Forgetting | None = None
 
 
 @click.command(cls=GroupedCommand, short_help="Forecast rows as they arrive, on standard input or in a Kafka topic.")
@@ -129,7 +130,8 @@ class StreamOptions(NamedTuple):
     click.option(
         "--max-jump", metavar="SPAN",
         help="Refuse a row that is dated more than this after all others: one wrong clock must not make all later rows "
-        "of its series late. Ten such rows in succession that agree are believed.",
+        "of its series late. Ten such rows in succession that agree are believed; the first row of a new stream is, "
+        "until two rows agree on another time.",
     ),
     click.option(
         "--reorder-window", metavar="SPAN",
@@ -211,11 +213,12 @@ class StreamOptions(NamedTuple):
     ),
     click.option(
         "--forget-after", metavar="SPAN",
-        help='Forget series that have had no row for this long, such as "30 days"; without --time, for so many rows.',
+        help='Forget series that have had no row for this long, such as "30 days"; without --time, for so many rows of '
+        "the stream. Its time is the newest that two series have reached.",
     ),
     click.option(
         "--max-series", type=click.IntRange(1), metavar="N",
-        help="Forget the longest idle of more series than this.",
+        help="Forget the longest idle of more series than this; a fourth more may be there in between.",
     ),
 )  # fmt: skip
 @grouped("stream", "Kafka", *KAFKA_OPTIONS)
@@ -337,11 +340,21 @@ def _checked(choices: StreamOptions) -> StreamOptions:
             "--freq lets the steps of a gap pass, in which the columns of --exog have no values; choose --missing mean "
             "or --missing last."
         )
+    columns = Columns(choices.target, choices.key, choices.time, choices.exog)
+    with options.usage_errors():
+        columns.check(_option)
+        forgetting = Forgetting(
+            options.as_freq(choices.forget_after), choices.max_series, has_time=choices.time is not None,
+            name="--forget-after",
+        )  # fmt: skip
+        rules = TimeRules.of(
+            choices.freq, choices.max_jump, choices.reorder_window, period=choices.period,
+            forget_after=forgetting.span, name=_option,
+        )  # fmt: skip
     return choices._replace(
-        fsync=choices.fsync or ("interval" if choices.sink is None else "always"),
-        columns=Columns(choices.target, choices.key, choices.time, choices.exog),
-        rules=_rules(choices),
-    )
+        fsync=choices.fsync or ("interval" if choices.sink is None else "always"), columns=columns, rules=rules,
+        forgetting=forgetting,
+    )  # fmt: skip
 
 
 def _check_alone(given: dict[str, Any], needed: str) -> None:
@@ -351,22 +364,9 @@ def _check_alone(given: dict[str, Any], needed: str) -> None:
         raise click.UsageError(f"{name} needs {needed}.")
 
 
-def _rules(choices: StreamOptions) -> TimeRules:
-    """Return what the times of rows decide."""
-    freq, jump, window = (
-        None if text is None else Span(text, option)
-        for text, option in (
-            (choices.freq, "--freq"), (choices.max_jump, "--max-jump"), (choices.reorder_window, "--reorder-window"),
-        )
-    )  # fmt: skip
-    for span, option in ((jump, "--max-jump"), (window, "--reorder-window")):
-        if span is not None and span.has_months:
-            raise click.UsageError(f"{option} {span.text} has no fixed length; give it in days or weeks.")
-    return TimeRules(
-        None if freq is None else Steps(freq, choices.period),
-        None if jump is None else JumpGuard(jump),
-        None if window is None else ReorderWindow(window),
-    )
+def _option(argument: str) -> str:
+    """Return the option of an argument of `Stream`."""
+    return "--id" if argument == "key" else f"--{argument.replace('_', '-')}"
 
 
 def _kind(choices: StreamOptions) -> str:

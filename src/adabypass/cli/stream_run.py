@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from adabypass.cli import options, outputs, terminal
+from adabypass.cli import outputs, terminal
 from adabypass.cli.stream_answers import encoding, only_wanted
 from adabypass.data.reading import standard_input
 from adabypass.data.times import parse_time
-from adabypass.errors import AdabypassError, BrokerError, TableError, TimeOrderError
+from adabypass.errors import AdabypassError, BrokerError, TableError
 from adabypass.forecasting import Forecaster
 from adabypass.streaming.answers import AnswerFormat
 from adabypass.streaming.batches import InputChecksum
-from adabypass.streaming.columns import Columns
-from adabypass.streaming.forgetting import Forgetting
 from adabypass.streaming.intake import Counts, Intake, Source
 from adabypass.streaming.operations import BadRows, BadRowsFile, LimitedNotes, Statistics, bad_row
 from adabypass.streaming.rows import Row
@@ -122,7 +120,8 @@ class StreamRunner:
         choices, first = self._choices, self._first_row()
         self._source = source
         self._intake = intake = Intake(
-            source, choices.columns, choices.missing, choices.on_bad_row, choices.rules, self.stream._last_time,
+            source, choices.columns, choices.missing, choices.on_bad_row, choices.rules,
+            self.stream._learner.last_time,
             self._on_bad, self._counts, self._was_read,
         )  # fmt: skip
         on_absent = self._on_absent if choices.on_bad_row == "missing" else None
@@ -197,10 +196,7 @@ class StreamRunner:
             raise error
         if number < self._first_row() or (self._kafka is not None and self._kafka.was_read(number)):
             return  # it was reported when it came
-        if isinstance(error, TimeOrderError):
-            self._counts.late += 1
-        else:
-            self._counts.bad += 1
+        self._counts.note_bad(error, number)
         self._notes(f"skipped: {error}")
         if self._bad_rows is not None:
             self._bad_rows.add(bad_row(error, self._source.labels(number)))
@@ -365,11 +361,7 @@ class StreamRunner:
     def _open_stream(self, template: Forecaster, wanted: AnswerFormat, encode: Any) -> Stream:
         choices, columns = self._choices, self._choices.columns
         stream = Stream._of(
-            choices.state, template, wanted,
-            Columns(",".join(columns.targets), columns.keys, columns.time, columns.exog), encode,
-            forgetting=Forgetting(
-                options.as_freq(choices.forget_after), choices.max_series, has_time=columns.time is not None
-            ),
+            choices.state, template, wanted, columns, encode, forgetting=choices.forgetting, rules=choices.rules,
             checkpoint_every=choices.every, fsync=choices.fsync or "interval",
             sink=self._sink if self._sink.can_grow else None,
             settings={"topic": None} if self._kafka is None else self._kafka.settings,

@@ -1,6 +1,6 @@
 """A monitor of alarms, in NumPy and SciPy: equations (P.2)-(P.15)."""
 
-from math import exp, floor, inf, isfinite, isnan, log, log1p, nan
+from math import exp, floor, inf, isfinite, isnan, log, log1p, nan, pi
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
@@ -45,7 +45,7 @@ class Newest:
         self.row, self.onset, self.kind = row, bet.onset, LEVEL if bet.is_level else NOISE
         self.mean = float(deviates.sum() / n)
         self.spread = 0.5 * log(square / n) if square > 0.0 else log(design.NOISE_RATIOS[-1])
-        self.scale, self.drift, self.scale_rises, self.drift_rises = scale, drift, list[float](), list[float]()
+        self.scale, self.drift, self.errors, self.drift_rises = scale, drift, list[float](), list[float]()
         self.is_final = bet.uses_own_scale  # only quieter noise makes deviates small
 
     @property
@@ -53,24 +53,29 @@ class Newest:
         """Mean deviate of a level, log scale of the deviates otherwise."""
         return self.mean if self.kind == LEVEL else self.spread
 
-    def review(self, row: float, log_scale: float, log_drift: float) -> None:
-        """Learn what the model believes a row later, and name the change again after the last one."""
+    def review(self, row: float, error: float, log_scale: float, log_drift: float) -> None:
+        """Learn how wrong the model is a row later, and name the change again after the last one."""
         age = row - self.row
         if self.is_final:
             return
-        if age <= design.REVIEW_WINDOW and isfinite(log_drift) and isfinite(self.drift):
+        if age <= design.REVIEW_DRIFT_ROWS and isfinite(log_drift) and isfinite(self.drift):
             self.drift_rises.append(log_drift - self.drift)
-        if age > design.REVIEW_ROWS - design.REVIEW_WINDOW:
-            self.scale_rises.append(log_scale - self.scale)
+        if age > design.REVIEW_ROWS - design.REVIEW_ERROR_ROWS:
+            factor, bound = exp(min(log_scale - self.scale, design.MAX_LOG_FACTOR)), design.MAX_REVIEW_ERROR
+            self.errors.append(float(np.clip(error * factor, -bound, bound)))
         if age < design.REVIEW_ROWS:
             return
         is_level = self.kind == LEVEL
         if self.drift_rises:
-            is_level = sum(self.drift_rises) > design.MIN_DRIFT_LOG * len(self.drift_rises)  # (P.15)
-        is_noise = sum(self.scale_rises) > design.MIN_SCALE_LOG * len(self.scale_rises)  # (P.15)
-        if is_noise:
-            self.spread = sum(self.scale_rises) / len(self.scale_rises)
-        self.kind = NOISE if is_noise else LEVEL if is_level else SLOPE  # (P.15)
+            bound = design.MIN_DRIFT_LOG_OF_LEVEL if is_level else design.MIN_DRIFT_LOG
+            is_level = sum(self.drift_rises) > bound * len(self.drift_rises)  # (P.15)
+        errors = np.array(self.errors)
+        size, squares = float(np.abs(errors).sum()), float((errors**2).sum())
+        bias = abs(float(errors.sum())) / squares**0.5 if squares > 0.0 else 0.0  # (P.15)
+        if size > design.MIN_NOISE_ERROR * len(errors) and bias <= design.MAX_NOISE_BIAS:  # (P.15)
+            self.kind, self.spread = NOISE, log(size / len(errors) * (pi / 2.0) ** 0.5)
+        else:
+            self.kind = LEVEL if is_level and bias <= design.MAX_LEVEL_BIAS else SLOPE  # (P.15)
         self.is_final = True
 
 
@@ -115,7 +120,7 @@ class Monitor:
             self.remember(abs(error))
             if 0.0 < sd < inf:
                 if self.newest is not None:
-                    self.newest.review(self.n_rows, log(sd), log_drift)
+                    self.newest.review(self.n_rows, error, log(sd), log_drift)
                 self.bet(deviate, self.in_usual_scale(deviate, log(sd)))
                 is_changed = self.is_raised()
                 if isfinite(log_drift) and not is_changed:

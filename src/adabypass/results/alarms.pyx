@@ -3,7 +3,7 @@
 `reference/alarms.py` is its specification.
 """
 
-from libc.math cimport INFINITY, NAN, exp, fabs, floor, isfinite, isnan, log, log1p
+from libc.math cimport INFINITY, M_PI as pi, NAN, exp, fabs, floor, isfinite, isnan, log, log1p, sqrt
 from libc.string cimport memset
 from scipy.special.cython_special cimport log_ndtr, ndtr, ndtri
 
@@ -20,7 +20,7 @@ cdef enum:
     N_ROWS, N_FRESH, USUAL_SCALE, USUAL_DRIFT, N_DRIFT
     N_ABOVE, N_BELOW, N_MIDDLE, SUM_ABOVE, SUM_BELOW, OWN_SUM_ABOVE, OWN_SUM_BELOW, N_ERRORS
     NEWEST_ROW, NEWEST_KIND, NEWEST_ONSET, NEWEST_MEAN, NEWEST_SPREAD, SCALE_BEFORE, DRIFT_BEFORE
-    SCALE_RISE, N_SCALE_RISE, DRIFT_RISE, N_DRIFT_RISE
+    ERROR_SUM, ERROR_SIZE, ERROR_SQUARES, N_REVIEWED, DRIFT_RISE, N_DRIFT_RISE
     EVIDENCE
     ONSET = EVIDENCE + N_BETS
     SUM = ONSET + N_BETS
@@ -50,9 +50,15 @@ cdef double N_WARM_UP = design.N_WARM_UP
 cdef double TAIL_PRIOR = design.TAIL_PRIOR
 cdef double MAX_SURPRISAL = design.MAX_SURPRISAL
 cdef double REVIEW_ROWS = design.REVIEW_ROWS
-cdef double REVIEW_WINDOW = design.REVIEW_WINDOW
-cdef double MIN_SCALE_LOG = design.MIN_SCALE_LOG
+cdef double REVIEW_DRIFT_ROWS = design.REVIEW_DRIFT_ROWS
+cdef double REVIEW_ERROR_ROWS = design.REVIEW_ERROR_ROWS
+cdef double MAX_LOG_FACTOR = design.MAX_LOG_FACTOR
+cdef double MAX_REVIEW_ERROR = design.MAX_REVIEW_ERROR
+cdef double MIN_NOISE_ERROR = design.MIN_NOISE_ERROR
+cdef double MAX_NOISE_BIAS = design.MAX_NOISE_BIAS
+cdef double MAX_LEVEL_BIAS = design.MAX_LEVEL_BIAS
 cdef double MIN_DRIFT_LOG = design.MIN_DRIFT_LOG
+cdef double MIN_DRIFT_LOG_OF_LEVEL = design.MIN_DRIFT_LOG_OF_LEVEL
 cdef double TAIL_POWER = design.TAIL_POWER
 cdef double MIN_EXPECTED = design.MIN_EXPECTED
 cdef double CERTAIN = -1e-9             # largest log probability of a tail
@@ -146,27 +152,32 @@ cdef void watch_drift(double* row, double log_drift) noexcept nogil:
     row[USUAL_DRIFT] += (log_drift - row[USUAL_DRIFT]) / min(row[N_DRIFT] + 1.0, SCALE_MEMORY)
 
 
-cdef void review(double* row, double log_scale, double log_drift) noexcept nogil:
+cdef void review(double* row, double error, double log_scale, double log_drift) noexcept nogil:
     """Name the newest change again, when enough was learned since: equation (P.15)."""
-    cdef double age = row[N_ROWS] - row[NEWEST_ROW]
+    cdef double age = row[N_ROWS] - row[NEWEST_ROW], bias = 0.0
     cdef bint is_level = row[NEWEST_KIND] == LEVEL
-    if row[NEWEST_KIND] == NOTHING or row[N_SCALE_RISE] < 0.0:
+    if row[NEWEST_KIND] == NOTHING or row[N_REVIEWED] < 0.0:
         return
-    if age <= REVIEW_WINDOW and isfinite(log_drift) and row[N_DRIFT_RISE] >= 0.0:
+    if age <= REVIEW_DRIFT_ROWS and isfinite(log_drift) and row[N_DRIFT_RISE] >= 0.0:
         row[DRIFT_RISE] += log_drift - row[DRIFT_BEFORE]
         row[N_DRIFT_RISE] += 1.0
-    if age > REVIEW_ROWS - REVIEW_WINDOW:
-        row[SCALE_RISE] += log_scale - row[SCALE_BEFORE]
-        row[N_SCALE_RISE] += 1.0
+    if age > REVIEW_ROWS - REVIEW_ERROR_ROWS:
+        error = clipped(error * exp(min(log_scale - row[SCALE_BEFORE], MAX_LOG_FACTOR)), MAX_REVIEW_ERROR)
+        row[ERROR_SUM] += error
+        row[ERROR_SIZE] += fabs(error)
+        row[ERROR_SQUARES] += error * error
+        row[N_REVIEWED] += 1.0
     if age < REVIEW_ROWS:
         return
     if row[N_DRIFT_RISE] > 0.0:
-        is_level = row[DRIFT_RISE] > MIN_DRIFT_LOG * row[N_DRIFT_RISE]
-    if row[SCALE_RISE] > MIN_SCALE_LOG * row[N_SCALE_RISE]:
-        row[NEWEST_KIND], row[NEWEST_SPREAD] = NOISE, row[SCALE_RISE] / row[N_SCALE_RISE]
+        is_level = row[DRIFT_RISE] > (MIN_DRIFT_LOG_OF_LEVEL if is_level else MIN_DRIFT_LOG) * row[N_DRIFT_RISE]
+    if row[ERROR_SQUARES] > 0.0:
+        bias = fabs(row[ERROR_SUM]) / sqrt(row[ERROR_SQUARES])
+    if row[ERROR_SIZE] > MIN_NOISE_ERROR * row[N_REVIEWED] and bias <= MAX_NOISE_BIAS:
+        row[NEWEST_KIND], row[NEWEST_SPREAD] = NOISE, log(row[ERROR_SIZE] / row[N_REVIEWED] * sqrt(0.5 * pi))
     else:
-        row[NEWEST_KIND] = LEVEL if is_level else SLOPE
-    row[N_SCALE_RISE] = -1.0
+        row[NEWEST_KIND] = LEVEL if is_level and bias <= MAX_LEVEL_BIAS else SLOPE
+    row[N_REVIEWED] = -1.0
 
 
 cdef void bet(double* row, double deviate, double u) noexcept nogil:
@@ -228,7 +239,7 @@ cdef bint is_raised(double* row, double rate) noexcept nogil:
     if row[N_DRIFT] == 0.0:
         row[N_DRIFT_RISE] = -1.0
     if best >= N_SHIFTS and PARAMETERS[best] < 1.0:     # quieter noise alone makes deviates small
-        row[N_SCALE_RISE] = -1.0
+        row[N_REVIEWED] = -1.0
     memset(row + N_FRESH, 0, (N_ERRORS - N_FRESH) * sizeof(double))
     memset(row + EVIDENCE, 0, 4 * N_BETS * sizeof(double))
     return True
@@ -245,7 +256,7 @@ cdef bint step(
         is_flagged[0] = is_anomaly(row, deviate, error, rate)
         remember_error(row, error, rate)
         if sd > 0.0 and isfinite(sd):
-            review(row, log(sd), log_drift)
+            review(row, error, log(sd), log_drift)
             bet(row, deviate, in_usual_scale(row, deviate, log(sd)))
             is_found = is_raised(row, rate)
             if isfinite(log_drift) and not is_found:
@@ -294,7 +305,7 @@ def run(
         if step(row, deviates[t], errors[t], sds[t], drifts[t], rate, &is_flagged):
             changes.append(newest(row))
             is_named = False
-        elif not is_named and row[N_SCALE_RISE] < 0.0:
+        elif not is_named and row[N_REVIEWED] < 0.0:
             changes[len(changes) - 1] = newest(row)     # it may have another name now
             is_named = True
         if is_flagged:

@@ -25,11 +25,11 @@ class Change(NamedTuple):
     """Index of the first row after the change, as estimated."""
     kind: Literal["level", "noise", "slope"]
     """What changed: the level, if values lie on one side of their forecasts; otherwise the scale of the noise, or a
-    slope. A larger noise is told from a slope, and better from a level, by what the model has learned 30 rows later."""
+    slope. What it was is told better 30 rows later, by how wrong the forecasts still are."""
     size: float
     """For a level, the mean of the deviates since the change; otherwise the log of their scale, below 0 for a smaller
     noise: both in units of the forecasts' usual standard deviation, and less than that of the change where the model
-    adapts. Of a noise that is larger 30 rows later, the log of what that deviation has been multiplied by."""
+    adapts. Of a noise that is larger 30 rows later, the log of the errors' scale in that unit."""
     found_at: int
     """Index of the row that raised the alarm."""
 
@@ -93,7 +93,7 @@ class ChangeMonitor:
 
     @property
     def newest(self) -> Change | None:
-        """The newest change; 30 rows after its alarm, what changed is named anew by what the model has learned."""
+        """The newest change; 30 rows after its alarm, what changed is named anew by how wrong forecasts still are."""
         row, kind, onset, size = alarms.newest_change(self._memory)
         return _change(row, kind, onset, size) if kind else None
 

@@ -34,12 +34,28 @@ MAX_SURPRISAL = 10.0
 """Surprisals above it count as this, so that one value does not spoil the record."""
 REVIEW_ROWS = 30.0
 """Rows after an alarm, when what changed is named again by what the model has learned since."""
-REVIEW_WINDOW = 10.0
-"""Rows over which scale and drift are averaged for that: the last ones, and the first ones."""
-MIN_SCALE_LOG = 0.5
-"""Rise of the log scale that lasts only if the noise changed, and not a level or a slope."""
+REVIEW_DRIFT_ROWS = 10.0
+"""Rows, the first ones, over which the drift is averaged for that."""
+REVIEW_ERROR_ROWS = 20.0
+"""Rows, the last ones, over which errors are averaged."""
+MAX_LOG_FACTOR = 100.0
+"""Limit of the log ratio of two scales whose exponential is taken."""
+MAX_REVIEW_ERROR = 10.0
+"""Errors, in units of the usual scale before the alarm, are clipped there, so that an outlier is no noise."""
+MIN_NOISE_ERROR = 1.35
+"""Mean size of these errors from which on the noise has changed: a normal one of the scale before has 0.8.
+
+Of models that follow a jump of the level by 3 to 50 standard deviations, 1 % have more; after a noise times 3, 2 %
+have less. What the model believes of the noise does not tell: a jump raises that for longer than 30 rows.
+"""
+MAX_NOISE_BIAS = 2.0
+"""Bias of these errors, by (P.15), beyond which they lie on one side, as those about a slope do."""
+MAX_LEVEL_BIAS = 1.3
+"""Bias beyond which a level would still be moving."""
 MIN_DRIFT_LOG = 9.0
 """Rise of the log drift with which a model follows a level that jumped; after a slope that jumped it is smaller."""
+MIN_DRIFT_LOG_OF_LEVEL = 7.0
+"""The same for what looked like a level at the alarm."""
 N_LARGEST = 8
 """Largest errors that are remembered."""
 TAIL_POWER = 3.0
@@ -65,9 +81,10 @@ LAYOUT = Layout(
             # Errors behind the largest ones.
             "n_errors",
             # The newest change: row of its alarm, kind, onset, mean and log scale of its deviates; the usual log scale
-            # and log drift before it, and what they rose by since, added up.
+            # and log drift before it; the errors since in units of that scale, their sizes and their squares, added up,
+            # and what the log drift rose by.
             "newest_row", "newest_kind", "newest_onset", "newest_mean", "newest_spread", "scale_before", "drift_before",
-            "scale_rise", "n_scale_rise", "drift_rise", "n_drift_rise",
+            "error_sum", "error_size", "error_squares", "n_reviewed", "drift_rise", "n_drift_rise",
         ),
         # Log evidence of each bet, the row where it began, and sums of the deviates and their squares from there on.
         *_bets("evidence", "onset", "sum", "sum_squares"),

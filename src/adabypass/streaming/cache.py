@@ -15,7 +15,7 @@ from adabypass.panel.learning import NOTHING, Rows, StepOutput
 from adabypass.panel.panel import Panel
 from adabypass.panel.results import PanelForecast
 from adabypass.results.changes import ChangeMonitor
-from adabypass.streaming.store import SavedSeries, StoreReader
+from adabypass.streaming.store_reader import SavedSeries, StoreReader
 from adabypass.validation import Floats, Integers, shown
 
 START_OF_SEARCH = (-1.0, 1.0)

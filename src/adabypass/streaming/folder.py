@@ -5,15 +5,18 @@
     commits            how many commits there were, and how many of them were flushed to the disk
 
 SQLite takes a damaged write-ahead log for a torn one, and reads it up to the damage without a word. The count tells the
-two apart: after a killed process all commits must be there, after a power cut all that were flushed.
+two apart: after a killed process all commits must be there, after a power cut all that were flushed. Whoever opens a
+store, for reading or writing, compares them.
 """
 
 import mmap
 import os
+import stat
 import struct
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from time import sleep
 
 from adabypass.errors import LockedError, StateError
 from adabypass.files import FilePath, lock, not_own, open_own
@@ -24,6 +27,8 @@ OLD_NAMES = ("snapshot.safetensors", "journal-*")
 """What folders of versions before the first release held."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 COUNT = struct.Struct("<36sQQI")
+N_TRIES = 10
+"""How often a count is read that does not fit its checksum, as while another process writes it."""
 
 
 def check_folder(folder: Path) -> None:
@@ -37,8 +42,9 @@ def check_folder(folder: Path) -> None:
             )
     for name in (DATABASE, LOG, SHARED, COMMITS):
         place = folder / name
-        if place.is_symlink() or (place.exists() and not place.is_file()):
-            raise not_own(place)
+        with suppress(FileNotFoundError):  # one look: SQLite removes its log when a stream is closed
+            if not stat.S_ISREG(place.lstat().st_mode):
+                raise not_own(place)
 
 
 def lock_folder(path: FilePath) -> int:
@@ -49,6 +55,11 @@ def lock_folder(path: FilePath) -> int:
     if not lock(locked):
         owner = os.read(locked, 20).decode("ascii", "replace").strip()
         os.close(locked)
+        if owner == str(os.getpid()):
+            raise LockedError(
+                f"{path} is in use by another Stream of this process; close it first: two writers would mix up what "
+                "they learn."
+            )
         raise LockedError(
             f"{path} is in use by another process{f' (number {owner})' if owner else ''}; stop it first, or choose "
             "another folder: two writers would mix up what they learn."
@@ -58,6 +69,23 @@ def lock_folder(path: FilePath) -> int:
             os.ftruncate(locked, 0)
             os.write(locked, f"{os.getpid()}\n".encode())
     return locked
+
+
+def required_commits(folder: Path) -> int:
+    """Return how many commits the store of a folder must have; 0 if nothing is known of them.
+
+    A reader asks for this before it begins to read: what was counted by then was committed before.
+    """
+    for _ in range(N_TRIES):
+        try:
+            with (folder / COMMITS).open("rb") as file:
+                found = _unpack(file.read(COUNT.size))
+        except OSError:
+            return 0
+        if found is not None:
+            return _required(found, _boot_id())
+        sleep(0.001)  # the process that writes was at it
+    return 0
 
 
 class CommitCount:
@@ -72,9 +100,8 @@ class CommitCount:
             os.close(descriptor)
         self._boot = _boot_id()
         content = self._map[: COUNT.size]
-        boot, self.n_commits, self.n_flushed = _unpack(content) or (b"", 0, 0)
-        if boot != self._boot or not any(self._boot):  # what was not flushed may be lost
-            self.n_commits = self.n_flushed
+        found = _unpack(content) or (b"", 0, 0)
+        self.n_commits, self.n_flushed = _required(found, self._boot), found[2]
 
     def note(self, n_commits: int, *, is_flushed: bool) -> None:
         """Note that there were so many commits."""
@@ -94,6 +121,12 @@ def _unpack(content: bytes) -> tuple[bytes, int, int] | None:
         return None
     boot, n_commits, n_flushed, _ = COUNT.unpack(content)
     return boot, n_commits, n_flushed
+
+
+def _required(found: tuple[bytes, int, int], boot_now: bytes) -> int:
+    """Return how many commits must be there: after another start of the system, those that were flushed."""
+    boot, n_commits, n_flushed = found
+    return n_commits if boot == boot_now and any(boot_now) else n_flushed
 
 
 def _boot_id() -> bytes:

@@ -15,7 +15,7 @@ from adabypass.snapshots.versions import FORMAT, OLDEST_FORMAT
 from adabypass.streaming.batches import unpack
 from adabypass.streaming.folder import DATABASE
 from adabypass.streaming.ids import find_key, id_of, panel_id
-from adabypass.streaming.store import StoreReader
+from adabypass.streaming.store_reader import StoreReader
 from adabypass.streaming.view import learned
 
 MAX_IDS = 20
@@ -47,7 +47,7 @@ def inspect_series(path: FilePath, id: str) -> dict[str, Any]:
     ----------
     path
     id : str
-        As text; parts have commas between them.
+        As text; parts have slashes between them: see `panel_id`.
     """
     with StoreReader(path) as store:
         learner = learned(store)

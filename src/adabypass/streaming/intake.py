@@ -4,13 +4,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from math import nan
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 from adabypass.data import cells
 from adabypass.data.rows import OnAbsent
 from adabypass.data.times import parse_time
 from adabypass.errors import BadCellError, TableError, TimeOrderError
-from adabypass.streaming.clock import JumpGuard, ReorderWindow, Steps, Time
+from adabypass.streaming.clock import JumpGuard, ReorderWindow, Span, Steps, Time
 from adabypass.streaming.rows import Columns, Observations, Row, RowParser, SourceLocation, as_json
 
 MAX_KNOWN = 200_000
@@ -53,6 +53,35 @@ class TimeRules(NamedTuple):
     """Refuses times that are far ahead."""
     window: ReorderWindow[tuple[int, Observations]] | None = None
     """Sorts in records that come a little late."""
+    spans: tuple[Span, ...] = ()
+    """All spans of these rules, and of those by which series are forgotten, which must fit the times."""
+
+    @classmethod
+    def of(
+        cls, freq: Any = None, max_jump: Any = None, reorder_window: Any = None, *, period: int | None = None,
+        forget_after: Span | None = None, name: Callable[[str], str] = str,
+    ) -> Self:  # fmt: skip
+        """Return the rules that a user gives.
+
+        Parameters
+        ----------
+        freq, max_jump, reorder_window : number, timedelta or text, optional
+        period : int, optional
+            Steps of a season.
+        forget_after : Span, optional
+        name : function
+            Returns what errors call an argument.
+        """
+        step, jump, window = (
+            None if value is None else Span(value, name(argument), is_fixed=argument != "freq")
+            for argument, value in (("freq", freq), ("max_jump", max_jump), ("reorder_window", reorder_window))
+        )
+        return cls(
+            None if step is None else Steps(step, period),
+            None if jump is None else JumpGuard(jump),
+            None if window is None else ReorderWindow(window),
+            tuple(span for span in (step, jump, window, forget_after) if span is not None),
+        )
 
 
 class Counts:
@@ -73,6 +102,13 @@ class Counts:
         """Rows that were learned before."""
         self.anomalies = self.changes = 0
         """Rows with these flags."""
+
+    def note_bad(self, error: TableError, number: int) -> None:
+        """Count a record that is left out."""
+        if isinstance(error, TimeOrderError):
+            self.late += 1
+        else:
+            self.bad += 1
 
 
 class SeriesTime:
@@ -115,6 +151,8 @@ class Intake:
     was_read : function
         Returns whether the record of a number may have been read before the stream was resumed: then a row that is not
         later than what its series had learned by then was learned; otherwise it is late.
+    is_whole : bool
+        Whether many records are parsed before any is added: then none that was parsed can fail to be compared.
 
     Attributes
     ----------
@@ -125,28 +163,49 @@ class Intake:
     def __init__(
         self, source: Source, columns: Columns, missing: str, on_bad_row: str, rules: TimeRules,
         last_time: Callable[[str], str], on_bad: Callable[[TableError, int], None], counts: Counts,
-        was_read: Callable[[int], bool],
+        was_read: Callable[[int], bool], *, is_whole: bool = False,
     ) -> None:  # fmt: skip
         self._source, self._columns, self._rules, self._last_time = source, columns, rules, last_time
-        self._on_bad, self._counts, self._was_read = on_bad, counts, was_read
+        self._on_bad, self._counts, self._was_read, self._is_whole = on_bad, counts, was_read, is_whole
         self._is_date: bool | None = None
         self.parser = RowParser(source.place, columns, missing, on_bad_row == "missing")
         self.rows: list[Row] = []
         self.series: dict[str, SeriesTime] = {}
 
     def take(self, record: Sequence[Any]) -> None:
-        """Add the rows of a record, and those that it releases."""
+        """Add the rows of a record, and those that it releases; a record that has none goes to `on_bad`."""
         try:
-            found = self.parser.parse(record)
-            if self._rules.guard is not None or self._rules.window is not None:
-                self._check_time(found)
+            found = self.parse(record)
         except TableError as error:
             self._refuse(self._source.header_again() or error, self._source.number)
-            return
-        if self._rules.window is None:
-            self._accept(self._source.number, found)
+        else:
+            self.add(self._source.number, found)
+
+    def parse(self, record: Sequence[Any]) -> Observations:
+        """Return what the newest record holds; raise a `TableError` if that cannot be read or compared."""
+        found = self.parser.parse(record)
+        if self._rules.spans or self._is_whole:
+            self._check_unit(found)
+        return found
+
+    def add(self, number: int, found: Observations) -> None:
+        """Add the rows of a record of this number, and those that it releases."""
+        guard, window = self._rules.guard, self._rules.window
+        if guard is not None and found[2] is not None:
+            key = found[0][0][0]
+            what = guard.refusal(found[2], (self.series.get(key) or self._series(key)).time)
+            if what:
+                error = self._error(BadCellError, number, f"{cells.show(found[3])} {what}")
+                self._refuse(self._source.header_again() or error, number)
+                return
+        if window is None:
+            self._accept(number, found)
         elif found[2] is not None:
-            self._accept_all(self._rules.window.take(found[0][0][0], found[2], (self._source.number, found)))
+            self._accept_all(window.take(found[0][0][0], found[2], (number, found)))
+
+    def drop(self, key: str) -> None:
+        """Forget the newest time of a series that begins anew."""
+        self.series.pop(key, None)
 
     def release_all(self) -> None:
         """Add the rows that are still held back."""
@@ -173,10 +232,12 @@ class Intake:
                 self.rows.append(Row(number, key, "", y, exog))
             self._counts.new += len(values)
             return
-        text = as_json(cell)
+        text, guard = as_json(cell), self._rules.guard
         for key, y in values:
             series = self.series.get(key) or self._series(key)
             try:
+                if guard is not None and series.time is not None and guard.is_wrong(series.time):
+                    series.time = series.resumed = None
                 if series.time is not None:
                     if not self._is_later(series, time, number, cell):
                         continue
@@ -210,26 +271,26 @@ class Intake:
         """Add a missing value for each step between two rows of a series."""
         n = steps.between(series.time, time)
         if n < 0:
-            raise self._error(BadCellError, number, f"{cells.show(cell)} {steps.describe(series.cell)}")
+            raise self._error(TimeOrderError, number, f"{cells.show(cell)} {steps.describe(series.cell)}")
         if n:
             self.rows += [Row(number, key, "", nan, [nan] * len(self._columns.exog) or None)] * n
             self._counts.steps += n
 
-    def _check_time(self, found: Observations) -> None:
-        """Refuse a time that cannot be compared with those before it, or is far ahead of them."""
+    def _check_unit(self, found: Observations) -> None:
+        """Refuse a time of another kind than those before it, or than the spans of the rules."""
         values, _, time, cell = found
-        assert time is not None
         is_date = isinstance(time, datetime)
-        if self._is_date not in (None, is_date):
+        if time is None or (is_date == self._is_date and not self._is_whole):
+            return
+        known = (self.series.get(values[0][0]) or self._series(values[0][0])).time
+        if self._is_date not in (None, is_date) or (known is not None and isinstance(known, datetime) != is_date):
             self.parser.refuse(
                 str(self._columns.time), f"{cells.show(cell)} cannot be compared with the times before it; write all "
                 "as dates, or all as numbers",
             )  # fmt: skip
-        if self._rules.guard is not None:
-            series = self.series.get(values[0][0]) or self._series(values[0][0])
-            what = self._rules.guard.refusal(time, series.time)
-            if what:
-                self.parser.refuse(str(self._columns.time), f"{cells.show(cell)} {what}")
+        if is_date != self._is_date:
+            for span in self._rules.spans:
+                span.of(time)
         self._is_date = is_date
 
     def _series(self, key: str) -> SeriesTime:

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import datetime
+from heapq import nlargest
 from math import isinf
 from typing import Any, Self
 
@@ -17,9 +19,10 @@ from adabypass.snapshots.header import Header
 from adabypass.streaming.answers import Answerer, AnswerFormat, Encode, Event
 from adabypass.streaming.batches import InputChecksum
 from adabypass.streaming.cache import SeriesCache, checked_time
+from adabypass.streaming.clock import JumpGuard
 from adabypass.streaming.forgetting import Forgetting
 from adabypass.streaming.rows import Row
-from adabypass.streaming.store import MAX_NUMBER, StoreReader
+from adabypass.streaming.store_reader import MAX_NUMBER, StoreReader
 from adabypass.validation import shown
 
 MAX_MEMORY_OF_A_READER = 1 << 28
@@ -44,6 +47,10 @@ class Learner:
     max_bytes : int
         Memory of the rows of series.
     n_threads : int, optional
+    guard : JumpGuard, optional
+        Knows which times are believed.
+    freq : str, optional
+        Time between two rows of a series, for those who ask for times to come.
 
     Attributes
     ----------
@@ -59,7 +66,8 @@ class Learner:
 
     def __init__(
         self, template: Forecaster, n_exog: int, wanted: AnswerFormat, encode: Encode, forgetting: Forgetting, *,
-        max_bytes: int, n_threads: int | None = None,
+        max_bytes: int, n_threads: int | None = None, guard: JumpGuard | None = None,
+        freq: str | None = None,
     ) -> None:  # fmt: skip
         false_alarms = wanted.false_alarms if wanted.has_alarms else None
         self.series = SeriesCache(template, n_exog, false_alarms=false_alarms, max_bytes=max_bytes, n_threads=n_threads)
@@ -68,6 +76,7 @@ class Learner:
         self._has_ids, self._has_time = bool(wanted.keys), wanted.time is not None
         self._learns_once_each = wanted.horizon > 0
         self.forgetting = forgetting
+        self.guard, self.freq = guard, freq
         self.n_learned = self.row = 0
         self.positions: Any = None
         self.checksum: InputChecksum | None = None if self._has_time else InputChecksum()
@@ -87,6 +96,11 @@ class Learner:
     def events(self) -> list[Event]:
         """Rows that were flagged, the newest ones."""
         return list(self._answerer.events)
+
+    def last_time(self, key: str) -> str:
+        """Return the time of the newest row that a series has learned, as JSON; "" if there is none."""
+        found = self.series.find(key)
+        return "" if found is None else found.cell
 
     def learn(self, rows: Sequence[Row]) -> list[Any]:
         """Learn rows; return the answer to each."""
@@ -136,20 +150,25 @@ class Learner:
             return
         part: list[Row] = []
         seen: dict[str, str] = {}
+        n_begun = 0
         for row in rows:
             key = row[1]
+            is_new = self.forgetting.max_series is not None and key not in seen and self.series.find(key) is None
             is_due = bool(self.forgetting) and self.n_learned + len(part) >= self.forgetting.next_round
+            is_due |= is_new and self.forgetting.is_overfull(self.series.n_series + n_begun + 1)
             if part and (is_due or len(part) >= self.series.max_rows or (self._learns_once_each and key in seen)):
                 yield part
-                part, seen = [], {}
+                part, seen, n_begun = [], {}, 0
             if is_due:
-                self.forgetting.search(self.series, self.n_learned)
-            if self.forgetting.span is not None and self._is_forgotten(row, self.n_learned + len(part), seen):
+                self.forgetting.search(self.series, self.n_learned, int(is_new))
+            self.forgetting.note(row)
+            if self._is_forgotten(row, self.n_learned + len(part), seen):
                 if part:
                     yield part
-                    part, seen = [], {}
+                    part, seen, n_begun = [], {}, 0
                 self.series.drop(key)
             part.append(row)
+            n_begun += is_new
             seen[key] = row[2] or seen.get(key, "")  # a step of a gap has no time
         if part:
             yield part
@@ -165,18 +184,15 @@ class Learner:
             The newest time of each series that has had one of the rows which are not learned yet.
         """
         forgetting, key = self.forgetting, row[1]
-        if forgetting.by_time:
-            if row[2]:
-                forgetting.note_time(row[2])
-            if seen.get(key):
-                return forgetting.is_old(seen[key])
-        elif key in seen:
+        if forgetting.span is None and (forgetting.n_rows is None or key in seen):
             return False
+        if seen.get(key):
+            return forgetting.is_old(seen[key], row[2])
         series = self.series.find(key)
         if series is None:
             return False
-        if forgetting.by_time:
-            return forgetting.is_old(series.cell)
+        if forgetting.span is not None:
+            return forgetting.is_old(series.cell, row[2])
         return forgetting.is_idle(int(self.series.newest[series.slot]), n_before)
 
     def check_known(self, rows: Sequence[Row], known: InputChecksum, what: str) -> None:
@@ -216,8 +232,9 @@ class Learner:
             "n_series": self.series.n_series,
             "next_number": self.series.next_number,
             "positions": self.positions,
-            "newest_time": self.forgetting.newest_cell,
-            "next_round": self.forgetting.next_round,
+            **self.forgetting.describe(),
+            "believed_time": self._believed_time(),
+            "freq": self.freq,
             "checksum": None if checksum is None else list(checksum.current),
             "milestones": [] if checksum is None else [[n, *each] for n, each in checksum.milestones.items()],
             "events": [list(each) for each in self._answerer.events],
@@ -231,7 +248,8 @@ class Learner:
         series.store, series.n_series = store, store.n_series
         series.next_number = header.whole("next_number", maximum=MAX_NUMBER)
         self.positions = header.value("positions")
-        self.forgetting.restore(header.text("newest_time"), header.whole("next_round", maximum=MAX_NUMBER))
+        self.forgetting.restore(header)
+        self._restore_guard(header)
         if self.checksum is not None:
             pair = header.wholes("checksum", maximum=MAX_CHECKSUM)
             if len(pair) != 2:
@@ -242,6 +260,27 @@ class Learner:
         if not isinstance(events, list) or not all(isinstance(each, list) and len(each) == 5 for each in events):
             header.refuse('its "events" are not rows that were flagged')
         self._answerer.events.extend(Event(*each) for each in events)
+
+    def _believed_time(self) -> list[Any] | None:
+        """Return the newest time that was believed, as JSON has it, and whether it is confirmed; None if none is."""
+        if self.guard is None or self.guard.newest is None:
+            return None
+        newest = self.guard.newest
+        return [newest.isoformat() if isinstance(newest, datetime) else newest, self.guard.is_confirmed]
+
+    def _restore_guard(self, header: Header) -> None:
+        """Take over which times are believed: if nobody has watched that yet, what two series have reached."""
+        found = header.value("believed_time")
+        if found is not None and not (isinstance(found, list) and len(found) == 2 and type(found[1]) is bool):
+            header.refuse('its "believed_time" is not a time')
+        if self.guard is None:
+            return
+        if found is not None:
+            self.guard.restore(checked_time(json.dumps(found[0])), is_confirmed=found[1])
+            return
+        times = nlargest(2, (checked_time(cell) for _, cell, _ in self.series.known() if cell))
+        if times:
+            self.guard.restore(times[-1], is_confirmed=True)
 
     def check_settings(self, header: Header, wanted: dict[str, Any]) -> None:
         """Refuse a store of other settings, or of rows with another layout."""

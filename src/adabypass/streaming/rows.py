@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias
 
 from adabypass.data import cells
 from adabypass.data.times import parse_time
-from adabypass.errors import BadCellError
+from adabypass.errors import BadCellError, ParameterError
 from adabypass.streaming.clock import Time
 
 MAX_ID_LENGTH = 10_000
@@ -50,6 +50,30 @@ class Columns(NamedTuple):
     """Columns that say to which series a record belongs."""
     time: str | None = None
     exog: tuple[str, ...] = ()
+
+    def check(self, name: Callable[[str], str] = str) -> None:
+        """Refuse a column that is named twice: its values would be learned twice, or be known before their forecast.
+
+        Parameters
+        ----------
+        name : function
+            Returns what errors call an argument.
+        """
+        for argument, columns in (("target", self.targets), ("exog", self.exog), ("key", self.ids)):
+            twice = next((column for column in columns if columns.count(column) > 1), None)
+            if twice is not None:
+                raise ParameterError(f'{name(argument)} names the column "{twice}" twice; leave one of them out.')
+        known = next((column for column in self.exog if column in self.targets), None)
+        if known is not None:
+            raise ParameterError(
+                f'the column "{known}" is in {name("target")} and in {name("exog")}: its values would be known before '
+                "they are forecast; leave it out of one of them."
+            )
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the store says of them."""
+        ids = list(self.keys) if len(self.keys) > 1 else self.keys[0] if self.keys else None
+        return {"target": ",".join(self.targets), "id": ids, "time": self.time, "inputs": list(self.exog)}
 
     @property
     def read(self) -> list[str]:
@@ -184,6 +208,8 @@ class RowParser:
             return as_json(cell) if type(cell) is str else json.dumps(cell, allow_nan=False)
         except ValueError:  # 1e400, which Python reads as infinity
             self.refuse(name, f"{cells.show(cell)} holds a number that is too large; write the id as text")
+        except TypeError:
+            self.refuse(name, f"{cells.show(cell)} is no id; write it as text or a number")
 
     def _check_length(self, text: str) -> None:
         if len(text) > MAX_ID_LENGTH:

@@ -290,6 +290,8 @@ class GrowingFile:
         self._part = 0
         """Files that were moved away so far."""
         self._is_replaying = True
+        self._has_turned = False
+        """Whether a new file was begun since the state was written."""
 
     def add(self, answer: str, row: int, key: str) -> None:
         """Add the answer to a row; "" if it is not to be answered."""
@@ -385,42 +387,62 @@ class GrowingFile:
         return self._file.fileno()
 
     def flush(self) -> None:
-        """Write out all answers."""
-        if self._waiting:
-            content = b"".join(self._waiting)
-            self._waiting.clear()
+        """Write out all answers; begin a new file whenever one is full."""
+        while self._waiting:
+            n, size = 0, self._size
+            while n < len(self._waiting) and (
+                size < self._max_size or size <= len(self._header) or self._published is not None
+            ):
+                size += len(self._waiting[n])
+                n += 1
+            content = b"".join(self._waiting[:n])
+            del self._waiting[:n]
             with errors_naming(self._path):
                 os.lseek(self._descriptor, self._size, os.SEEK_SET)
                 write_all(self._descriptor, content)
             self._size += len(content)
+            if self._waiting:
+                self._turn()
 
     @property
     def is_full(self) -> bool:
-        """Whether it is time to rotate the file."""
-        return self._size >= self._max_size and self._published is None
+        """Whether it is time to rotate the file, or it was rotated, and the state must be written."""
+        return (self._size >= self._max_size or self._has_turned) and self._published is None
 
     def rotate(self) -> None:
         """Move the file away, unless somebody has done so, and begin a new one; the state must be written next."""
         if self._published is not None:  # answers of the run before are still to be met
             return
-        self.sync()
+        self.flush()
+        if not self._has_turned or self._size >= self._max_size or not self._is_in_place():
+            self._turn()
+            self.flush()
+        self._has_turned = False
+
+    def _is_in_place(self) -> bool:
+        """Return whether nobody has moved the file away."""
+        here = Path(self._path)
+        return here.exists() and os.path.samestat(here.stat(), os.fstat(self._descriptor))
+
+    def _turn(self) -> None:
+        """Move the file away, unless somebody has done so, and begin a new one."""
         assert self._file is not None
         with errors_naming(self._path):
-            here = Path(self._path)
-            if here.exists() and os.path.samestat(here.stat(), os.fstat(self._descriptor)):
+            os.fsync(self._descriptor)
+            if self._is_in_place():
                 if self._size <= len(self._header):
                     return
                 self._part = 1 + max([*self._parts(), self._part])
                 os.rename(self._path, self._part_path(self._part))
-            sync_folder(here.absolute().parent)
+            sync_folder(Path(self._path).absolute().parent)
         self._file.close()
         self._open()
         found = os.fstat(self._descriptor).st_size
         self._size = 0
         if found:  # whoever moved it has begun a new one
             raise self._foreign()
-        self._waiting += [self._header] if self._header else []
-        self.flush()
+        self._waiting[:0] = [self._header] if self._header else []
+        self._has_turned = True
 
     def _part_path(self, number: int) -> str:
         path = Path(self._path)
