@@ -352,3 +352,11 @@ def test_a_forked_process_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
             with pytest.raises(ConcurrentUseError, match="forked"):
                 stream.learn([{"y": 1.0}])
         stream.learn([{"y": 1.0}])
+
+
+def test_a_folder_of_other_constants_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Stream(tmp_path, Forecaster(lags=1)) as stream:
+        stream.learn([{"y": 1.0}])
+    monkeypatch.setattr("adabypass.forecasting.lag_engine.LagEngine.design", lambda *_: "others")
+    with pytest.raises(StateError, match="by a version of adabypass with other constants; train it anew"):
+        Stream(tmp_path, Forecaster(lags=1))

@@ -181,7 +181,7 @@ class AutoBypassForecaster(RiverForecaster):
     >>> for x, y in datasets.AirlinePassengers():
     ...     model.learn_one(y)
     >>> [round(y, -1) for y in model.forecast(horizon=3)]
-    [450.0, 430.0, 490.0]
+    [460.0, 430.0, 490.0]
     >>> model.forecaster.period
     (12,)
     """

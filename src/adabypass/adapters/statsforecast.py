@@ -45,7 +45,7 @@ class AutoBypass:
     >>> model = AutoBypass().fit(load_dataset("nile").y)
     >>> ahead = model.predict(h=2, level=[90])
     >>> list(ahead), ahead["mean"].round(1).tolist()
-    (['mean', 'lo-90', 'hi-90'], [11.3, 11.3])
+    (['mean', 'lo-90', 'hi-90'], [11.3, 11.2])
     """
 
     uses_exog = True

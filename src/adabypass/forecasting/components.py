@@ -10,6 +10,7 @@ from adabypass.distributions.mixture import Mixture
 from adabypass.kernels.structure import StructureRunner
 from adabypass.numerics.limits import LOG_MAX_VALUE, MAX_VALUE
 from adabypass.results.explanation import Estimate
+from adabypass.state import structures as design
 from adabypass.state.structure_forecasts import students
 from adabypass.state.structure_row import LAYOUT, SETTINGS, StructureSpec
 from adabypass.validation import Floats, Integers
@@ -27,7 +28,8 @@ ROUNDING = 1e-9
 class States(NamedTuple):
     """States of the structures without lags, all of one length: 0 where a structure has no such part.
 
-    The slope is the change of the level in the next step.
+    The slope is the change of the level in the next step. Twins that doubt gross errors have the same parts, and lend
+    their shares.
     """
 
     spec: StructureSpec
@@ -51,8 +53,9 @@ class States(NamedTuple):
     def of(cls, bank: StructureRunner, step: int) -> Self:
         """Return the states now, with their shares `step` steps ahead."""
         spec, row = bank.spec, bank.row
-        at = np.array([k for k, each in enumerate(spec.structures) if not each.lags], dtype=np.int64)
-        share = weights_of(spec, row, at, bank.shares_ahead(step)[at])
+        is_one = [not each.lags and each.shock == "follows" for each in spec.structures]
+        at = np.flatnonzero(is_one)
+        share = weights_of(spec, row, at, with_twins(spec, bank.shares_ahead(step))[at])
         n, n_waves = WAVES + spec.n_season + spec.n_exog, spec.n_season
         mean, cov = np.zeros((len(at), n)), np.zeros((len(at), n, n))
         damping = spec.settings[at, SETTINGS.index("damping")]
@@ -106,6 +109,14 @@ class States(NamedTuple):
         return np.asarray(mixed.quantile(np.array([0.5, *interval_tails(probability)])))
 
 
+def with_twins(spec: StructureSpec, share: Floats) -> Floats:
+    """Return shares (..., n_structures) in which structures have those of their robust and jumping twins as well."""
+    found = np.zeros_like(share)
+    for k, each in enumerate(spec.structures):
+        found[..., spec.structures.index(each._replace(shock="follows"))] += share[..., k]
+    return found
+
+
 def weights_of(spec: StructureSpec, row: Floats, at: Integers, share: Floats) -> Floats:
     """Return the shares of the structures `at`, (..., n), made to add up to 1.
 
@@ -113,7 +124,10 @@ def weights_of(spec: StructureSpec, row: Floats, at: Integers, share: Floats) ->
     """
     if not (share.sum(axis=-1) > 0.0).all():
         evidence = spec.view(row, "evidence")[at]
-        is_awake = np.array([not spec.structures[k].is_log and not spec.structures[k].has_season for k in at])
+        has_season = LAYOUT.scalar(row, "n_steps") >= design.SEASON_FROM * min(spec.periods, default=0.0)
+        has_log = LAYOUT.scalar(row, "is_positive") > 0.0
+        structures = [spec.structures[k] for k in at]
+        is_awake = np.array([(has_log or not s.is_log) and (has_season or not s.has_season) for s in structures])
         alone = np.where(is_awake, np.exp(np.minimum(evidence - evidence[is_awake].max(), 0.0)), 0.0)
         share = np.where(share.sum(axis=-1, keepdims=True) > 0.0, share, alone)
     total: Floats = share / share.sum(axis=-1, keepdims=True)

@@ -19,6 +19,7 @@ from adabypass.forecasting.components import (
     wave_columns,
     waves_at,
     weights_of,
+    with_twins,
 )
 from adabypass.forecasting.question import Question
 from adabypass.forecasting.smoothing import in_structure_units, smooth, zero_shares
@@ -215,8 +216,9 @@ class _Explainer:
         state = np.broadcast_to(states.mean[:, None], (len(states.at), n, self.n_states))
         level = np.repeat((states.mean @ self.level_row)[:, None], n, axis=1)
         units = in_data_units(states, level, self._parts(slope, state, x))
-        share, dof, _, scale = (each[:, states.at] for each in self.bank.ahead(known))
-        weight = weights_of(self.spec, self.bank.row, states.at, share) * self._mean_ratio(states, scale, dof)
+        share, dof, _, scale = self.bank.ahead(known)
+        weight = weights_of(self.spec, self.bank.row, states.at, with_twins(self.spec, share)[:, states.at])
+        weight = weight * self._mean_ratio(states, scale[:, states.at], dof[:, states.at])
         return np.einsum("pkn,nk->pn", units, weight), float(self.bank.zero_share)  # (N.41)
 
     def _mean_ratio(self, states: States, scale: Floats, dof: Floats) -> Floats:
@@ -249,9 +251,11 @@ class _Explainer:
 
 
 def shares_of(spec: StructureSpec, share: Floats, pool: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the shares of structures and regressions by name, the largest first, and of each kind."""
+    """Return the shares of structures, with their twins, and regressions by name, the largest first; and of kinds."""
     of_structures, *of_regressions = (float(each) for each in pool.values())
-    named = {_name(each): of_structures * float(own) for each, own in zip(spec.structures, share, strict=True)}
+    named = dict.fromkeys(map(_name, spec.structures), 0.0)
+    for each, own in zip(spec.structures, share, strict=True):
+        named[_name(each)] += of_structures * float(own)
     named |= dict(zip(list(pool)[1:], of_regressions, strict=True))
     named = {name: named[name] for name in sorted(named, key=lambda name: -named[name]) if named[name] > 0.0}
 

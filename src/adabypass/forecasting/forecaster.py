@@ -75,7 +75,7 @@ class Forecaster(Guarded):
     >>> automatic, autoregression = Forecaster(), Forecaster(lags=1)
     >>> trace = automatic.run(minima)
     >>> automatic.forecast(horizon=3).mean.round(1)
-    array([11.3, 11.3, 11.3])
+    array([11.3, 11.2, 11.3])
     >>> trace = autoregression.run(minima)
     >>> autoregression.forecast(horizon=3).mean.round(1)
     array([11.2, 11.4, 11.5])

@@ -28,6 +28,8 @@ from adabypass.validation import shown
 MAX_MEMORY_OF_A_READER = 1 << 28
 """Bytes of the rows of series that were learned since the last checkpoint."""
 MAX_CHECKSUM = (1 << 32) - 1
+OTHER_CONSTANTS = "it was saved by a version of adabypass with other constants; train it anew"
+"""Why rows of the same settings cannot be gone on with."""
 
 
 class Learner:
@@ -243,7 +245,7 @@ class Learner:
     def restore(self, store: StoreReader) -> None:
         """Take over what the store has of the progress; series are loaded when they are needed."""
         header = store.progress
-        self.n_learned, self.row = (header.whole(name, maximum=1 << 64) for name in ("n_learned", "row"))
+        self.n_learned, self.row = (header.whole(name, maximum=1 << 53) for name in ("n_learned", "row"))
         series = self.series
         series.store, series.n_series = store, store.n_series
         series.next_number = header.whole("next_number", maximum=MAX_NUMBER)
@@ -286,11 +288,14 @@ class Learner:
         """Refuse a store of other settings, or of rows with another layout."""
         saved = header.named("settings")
         for name, value in wanted.items():
-            if name != "layout" and saved.get(name) != value:
-                header.refuse(
-                    f"it was made with {_shown(name, saved.get(name))}, but now there is {_shown(name, value)}; give "
-                    "the same options as before, or another folder"
-                )
+            if name == "layout" or saved.get(name) == value:
+                continue
+            if name == "design":  # what it follows from stands before it, and is the same
+                header.refuse(OTHER_CONSTANTS)
+            header.refuse(
+                f"it was made with {_shown(name, saved.get(name))}, but now there is {_shown(name, value)}; give the "
+                "same options as before, or another folder"
+            )
         check_layout(header.part("settings"), self.series.engine.shapes(self.series.n_exog))
 
 
@@ -302,7 +307,7 @@ def _template_of(settings: Header) -> tuple[Forecaster, int]:
         settings.refuse(f"it has {n_exog} exogenous columns, but {engine.n_inputs} names for them")
     try:
         if settings.value("design") != engine.design(n_exog):
-            settings.refuse("it was saved by a version of adabypass with other constants; train it anew")
+            settings.refuse(OTHER_CONSTANTS)
     except StateError:
         raise
     except ValueError as error:

@@ -35,7 +35,7 @@ def check(path: FilePath) -> Checked:
     """Read all of a folder, which may be in use, and learn its newest rows; raise a `StateError` about any damage."""
     with StoreReader(path) as store:
         store.check_all()
-        n_before = store.progress.whole("n_learned", maximum=1 << 64)
+        n_before = store.progress.whole("n_learned", maximum=1 << 53)
         learner = learned(store)
         for saved in store.every():
             learner.series.checked(saved)
@@ -109,7 +109,7 @@ def merge(paths: Sequence[FilePath], into: FilePath) -> int:
         first = stores[0]
         values = first.progress.named_values()
         values |= {
-            "n_learned": sum(each.progress.whole("n_learned", maximum=1 << 64) for each in stores),
+            "n_learned": sum(each.progress.whole("n_learned", maximum=1 << 53) for each in stores),
             "n_series": sum(each.n_series for each in stores),
             "events": [event for each in stores for event in each.progress.value("events")],
             "row": 0, "positions": None, "answers": None, "stream_time": [None, None, 0], "believed_time": None,

@@ -236,7 +236,7 @@ class StoreReader:
             saved = SavedSeries(number, key, time, n_rows, newest, row, monitor)
             if saved.checksum == checksum:
                 return saved
-        return self._refuse(f"the checksum of series {shown(key)} does not fit")
+        return self._refuse(f"the checksum of series {key or 'without an id'} does not fit")
 
     def inputs(self) -> Iterator[tuple[bytes, Any]]:
         """Yield the batches that were learned since the last checkpoint, with the positions of their source."""
