@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from rich.progress import Progress
 
-from benchmarks.forecast import one_step, page, picture, simulated, wind_steps
+from benchmarks.forecast import chronos, one_step, page, picture, shocks, simulated, wind_steps
 from benchmarks.forecast.cache import Cache
 from benchmarks.forecast.contestants import COMBINED, MEDIAN, RIVALS
 from benchmarks.forecast.measures import Outlook, score
@@ -17,7 +17,9 @@ from benchmarks.forecast.summary import Scores
 
 DATA = Path("../shared/data/m_competitions_dev.csv.gz")
 PRICES = Path("../shared/data/gld_gdx.csv")
-SOURCES = ("m", "fpp", "wind", "simulated", "one step")
+CHRONOS = Path("../shared/data/chronos2_dev.csv.gz")
+PUBLISHED = Path("../shared/data/chronos2_dev_published.csv")
+SOURCES = ("m", "shocks", "chronos", "fpp", "wind", "simulated", "one step")
 
 
 def problems(sources: Sequence[str], data: Path) -> Iterator[Problem]:
@@ -89,6 +91,10 @@ def main(data: Path, out: Path, sources: str, chosen: str | None, docs: bool) ->
     out.mkdir(parents=True, exist_ok=True)
     page.save_scores(scores, given, out / "scores.csv")
     text = page.markdown(scores, given)
+    if "shocks" in sources.split(",") and any(problem.source == "M competitions" for problem in given):
+        text += f"\n{shocks.markdown(shocks.measure(given))}\n"
+    if "chronos" in sources.split(",") and CHRONOS.exists():
+        text += f"\n{chronos.markdown(chronos.measure(chronos.tasks(CHRONOS)), chronos.published(PUBLISHED))}\n"
     if "wind" in sources.split(","):
         text += f"\n{wind_steps.markdown(wind_steps.measure())}\n"
     if "simulated" in sources.split(","):

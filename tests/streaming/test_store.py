@@ -153,6 +153,18 @@ def test_a_folder_without_its_file_is_not_begun_anew(tmp_path: Path) -> None:
     assert not (path / folder.DATABASE).exists()
 
 
+def test_an_empty_file_beside_a_log_is_refused_and_the_log_is_left(tmp_path: Path) -> None:
+    """SQLite takes an empty file for a new one, and deletes a log that it finds beside it."""
+    path = killed(tmp_path / "s")
+    (path / folder.SHARED).unlink(missing_ok=True)
+    (path / folder.DATABASE).write_bytes(b"")
+    before = files(path)
+    for use in (opened, load, check):
+        with pytest.raises(StateError, match="it is empty, though its log"):
+            use(path)
+        assert files(path) == before
+
+
 def test_readers_of_a_stream_that_runs_are_never_refused(tmp_path: Path) -> None:
     given, n_read, errors = rows(3000), 0, list[Exception]()
     with opened(tmp_path) as stream:

@@ -111,6 +111,10 @@ class StoreReader:
         return (self.folder / LOG).exists()
 
     def _connect(self, mode: str) -> sqlite3.Connection:
+        log = self.folder / LOG
+        if self._place.stat().st_size == 0 and log.exists() and log.stat().st_size > 0:
+            # SQLite would take it for new, and delete the log.
+            self._refuse(f"it is empty, though its log, {LOG}, is not")
         place = quote(str(self._place.absolute()))
         with self._errors():
             connection = sqlite3.connect(
