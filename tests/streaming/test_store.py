@@ -153,14 +153,15 @@ def test_a_folder_without_its_file_is_not_begun_anew(tmp_path: Path) -> None:
     assert not (path / folder.DATABASE).exists()
 
 
-def test_an_empty_file_beside_a_log_is_refused_and_the_log_is_left(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [0, 1, 100, 511, 4095])
+def test_a_file_without_its_first_page_is_refused_and_its_log_is_left(tmp_path: Path, size: int) -> None:
     """SQLite takes an empty file for a new one, and deletes a log that it finds beside it."""
     path = killed(tmp_path / "s")
     (path / folder.SHARED).unlink(missing_ok=True)
-    (path / folder.DATABASE).write_bytes(b"")
+    os.truncate(path / folder.DATABASE, size)
     before = files(path)
     for use in (opened, load, check):
-        with pytest.raises(StateError, match="it is empty, though its log"):
+        with pytest.raises(StateError, match="less than its first page"):
             use(path)
         assert files(path) == before
 

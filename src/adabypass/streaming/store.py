@@ -18,6 +18,7 @@ from adabypass.streaming.store_reader import (
     APPLICATION,
     KIND,
     MAX_META_BYTES,
+    PAGE_SIZE,
     SCHEMA,
     SavedSeries,
     StoreReader,
@@ -101,7 +102,7 @@ class Store(StoreReader):
         """Make the tables of a new store."""
         assert self._count is not None
         with self._errors():
-            for pragma in ("page_size=4096", "auto_vacuum=NONE", "journal_mode=WAL", "synchronous=FULL"):
+            for pragma in (f"page_size={PAGE_SIZE}", "auto_vacuum=NONE", "journal_mode=WAL", "synchronous=FULL"):
                 self._execute(f"PRAGMA {pragma}")
             with self._transaction():
                 self._execute(f"PRAGMA application_id={APPLICATION}")

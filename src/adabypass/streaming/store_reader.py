@@ -43,6 +43,7 @@ MAX_VALUE_BYTES = 1 << 28
 """Bytes of one value of a table, at most."""
 MAX_META_BYTES = 1 << 22
 MAX_NUMBER = 1 << 53
+PAGE_SIZE = 4096
 SMALL_BYTES = 1 << 25
 """Files up to this size are checked as a whole whenever they are opened; of larger ones all but the table `memory`,
 whose rows are checked as they are read."""
@@ -112,9 +113,10 @@ class StoreReader:
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         log = self.folder / LOG
-        if self._place.stat().st_size == 0 and log.exists() and log.stat().st_size > 0:
+        size = self._place.stat().st_size
+        if size < PAGE_SIZE and log.exists() and log.stat().st_size > 0:
             # SQLite would take it for new, and delete the log.
-            self._refuse(f"it is empty, though its log, {LOG}, is not")
+            self._refuse(f"it has {size} bytes, less than its first page, though its log, {LOG}, is not empty")
         place = quote(str(self._place.absolute()))
         with self._errors():
             connection = sqlite3.connect(
