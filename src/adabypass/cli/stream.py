@@ -213,8 +213,8 @@ class StreamOptions(NamedTuple):
     ),
     click.option(
         "--forget-after", metavar="SPAN",
-        help='Forget series that have had no row for this long, such as "30 days"; without --time, for so many rows of '
-        "the stream. Its time is the newest that two series have reached.",
+        help='Forget series that have had no row for this long, such as "30 days"; without --time, for this number of '
+        "rows of the stream. Its time is the newest that two series have reached.",
     ),
     click.option(
         "--max-series", type=click.IntRange(1), metavar="N",

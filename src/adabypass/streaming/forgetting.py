@@ -66,7 +66,7 @@ class Forgetting:
             self.time.note(checked_time(row[2]), row[2], row[1])
 
     def is_overfull(self, n_series: int) -> bool:
-        """Return whether there are so many series that it is time to forget some."""
+        """Return whether there is a fourth more series than `max_series`, so that some are to be forgotten."""
         limit = self.max_series
         return limit is not None and n_series > limit + limit // SHARE_OF_ROUND
 

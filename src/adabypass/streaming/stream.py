@@ -91,8 +91,8 @@ class Stream(DurableStream):
         Flush what was learned to the disk once a second, or before every answer. A killed process loses nothing either
         way, a power cut up to a second with `interval`.
     forget_after : number, timedelta or text, optional
-        Forget series that have had no row for this span of time (`"30 days"`), or for so many rows of the stream if
-        rows have no time. The time of the stream is the newest that two series have reached, or one with a thousand
+        Forget series that have had no row for this span of time (`"30 days"`), or, if rows have no time, for this
+        number of rows of the stream. The time of the stream is the newest that two series have reached, or one with a thousand
         rows in succession; of its own next row, the time of a series counts as well.
     max_series : int, optional
         Forget the longest idle of more series; there may be a fourth more in between.
