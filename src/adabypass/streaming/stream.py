@@ -92,8 +92,8 @@ class Stream(DurableStream):
         way, a power cut up to a second with `interval`.
     forget_after : number, timedelta or text, optional
         Forget series that have had no row for this span of time (`"30 days"`), or, if rows have no time, for this
-        number of rows of the stream. The time of the stream is the newest that two series have reached, or one with a thousand
-        rows in succession; of its own next row, the time of a series counts as well.
+        number of rows of the stream. The time of the stream is the newest that two series have reached, or one with a
+        thousand rows in succession; of its own next row, the time of a series counts as well.
     max_series : int, optional
         Forget the longest idle of more series; there may be a fourth more in between.
     max_memory : int
