@@ -28,8 +28,7 @@ ROUNDING = 1e-9
 class States(NamedTuple):
     """States of the structures without lags, all of one length: 0 where a structure has no such part.
 
-    The slope is the change of the level in the next step. Twins that doubt gross errors have the same parts, and lend
-    their shares.
+    The slope is the change of the level in the next step.
     """
 
     spec: StructureSpec
@@ -53,9 +52,8 @@ class States(NamedTuple):
     def of(cls, bank: StructureRunner, step: int) -> Self:
         """Return the states now, with their shares `step` steps ahead."""
         spec, row = bank.spec, bank.row
-        is_one = [not each.lags and each.shock == "follows" for each in spec.structures]
-        at = np.flatnonzero(is_one)
-        share = weights_of(spec, row, at, with_twins(spec, bank.shares_ahead(step))[at])
+        at = np.array([k for k, each in enumerate(spec.structures) if not each.lags], dtype=np.int64)
+        share = weights_of(spec, row, at, bank.shares_ahead(step)[at])
         n, n_waves = WAVES + spec.n_season + spec.n_exog, spec.n_season
         mean, cov = np.zeros((len(at), n)), np.zeros((len(at), n, n))
         damping = spec.settings[at, SETTINGS.index("damping")]
@@ -107,14 +105,6 @@ class States(NamedTuple):
         parts = students(self.share, location, scale, np.maximum(self.dof, 1.0), self.is_log)
         mixed = Mixture.bounded(parts, np.zeros(len(x)), UNBOUNDED)
         return np.asarray(mixed.quantile(np.array([0.5, *interval_tails(probability)])))
-
-
-def with_twins(spec: StructureSpec, share: Floats) -> Floats:
-    """Return shares (..., n_structures) in which structures have those of their robust and jumping twins as well."""
-    found = np.zeros_like(share)
-    for k, each in enumerate(spec.structures):
-        found[..., spec.structures.index(each._replace(shock="follows"))] += share[..., k]
-    return found
 
 
 def weights_of(spec: StructureSpec, row: Floats, at: Integers, share: Floats) -> Floats:

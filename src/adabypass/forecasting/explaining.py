@@ -19,7 +19,6 @@ from adabypass.forecasting.components import (
     wave_columns,
     waves_at,
     weights_of,
-    with_twins,
 )
 from adabypass.forecasting.question import Question
 from adabypass.forecasting.smoothing import in_structure_units, smooth, zero_shares
@@ -216,9 +215,8 @@ class _Explainer:
         state = np.broadcast_to(states.mean[:, None], (len(states.at), n, self.n_states))
         level = np.repeat((states.mean @ self.level_row)[:, None], n, axis=1)
         units = in_data_units(states, level, self._parts(slope, state, x))
-        share, dof, _, scale = self.bank.ahead(known)
-        weight = weights_of(self.spec, self.bank.row, states.at, with_twins(self.spec, share)[:, states.at])
-        weight = weight * self._mean_ratio(states, scale[:, states.at], dof[:, states.at])
+        share, dof, _, scale = (each[:, states.at] for each in self.bank.ahead(known))
+        weight = weights_of(self.spec, self.bank.row, states.at, share) * self._mean_ratio(states, scale, dof)
         return np.einsum("pkn,nk->pn", units, weight), float(self.bank.zero_share)  # (N.41)
 
     def _mean_ratio(self, states: States, scale: Floats, dof: Floats) -> Floats:
