@@ -132,3 +132,9 @@ def test_names_and_lags_are_lists_of_their_kind(wrong: Any) -> None:
             Forecaster(**{name: wrong})
     with pytest.raises(ParameterError, match=r"method is .*, but must be"):
         Forecaster(lags=1).forecast(1, method=wrong)
+
+
+@pytest.mark.parametrize("difference", [np.zeros((2, 3)), -1, 2.5, "a", 99])
+def test_a_difference_that_is_no_count_is_refused(difference: Any) -> None:
+    with pytest.raises(ParameterError, match=r"(?s)difference is .*, but must be"):
+        Forecaster(difference=difference)

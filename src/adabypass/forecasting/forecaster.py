@@ -12,7 +12,14 @@ from adabypass.forecasting.engine import SeriesEngine
 from adabypass.forecasting.lag_engine import LagEngine
 from adabypass.forecasting.observations import check_exog, check_series
 from adabypass.forecasting.question import Question, check_past, exog_names, timeline
-from adabypass.forecasting.settings import Method, check_method, check_missing, check_names, check_settings
+from adabypass.forecasting.settings import (
+    Method,
+    check_difference,
+    check_method,
+    check_missing,
+    check_names,
+    check_settings,
+)
 from adabypass.forecasting.state import check_snapshot, describe
 from adabypass.forecasting.structure_engine import StructureEngine
 from adabypass.forecasting.structure_settings import StructureSettings, check_period, check_support
@@ -98,6 +105,7 @@ class Forecaster(Guarded):
         support: str | Sequence[float] | None = None,
     ) -> None:
         names = None if exog is None else check_names(exog)
+        difference = check_difference(difference)
         has_lags = not (model is None and lags is None and seasonal_lags is None and difference == 0 and bias is True)
         if not has_lags:
             settings = StructureSettings(check_period(period), check_support(support), check_missing(missing), names)

@@ -19,6 +19,11 @@ MAX_LAGS = 100_000
 MAX_DIFFERENCE = 10
 
 
+def check_difference(difference: object) -> int:
+    """Validate how often a series is differenced."""
+    return check_int(difference, "difference", minimum=0, maximum=MAX_DIFFERENCE)
+
+
 def check_settings(
     model: Regressor, lags: object, seasonal_lags: object, difference: object, bias: object, missing: Missing
 ) -> SeriesSpec:
@@ -35,7 +40,7 @@ def check_settings(
             f"this {type(model).__name__} has a {model._spec.hyperparameters()['covariance']} covariance, which is for "
             "many features; lags are few and correlated: use covariance='full'."
         )
-    order = check_int(difference, "difference", minimum=0, maximum=MAX_DIFFERENCE)
+    order = check_difference(difference)
     design = Design(check_lags(lags, seasonal_lags), order, bool(bias) and not model.has_intercept)
     if len(design.lags) > MAX_FEATURES:
         raise ParameterError(f"{len(design.lags)} lags are too many: a model has at most {MAX_FEATURES} features.")
