@@ -221,6 +221,26 @@ def test_ctrl_c_stops_a_run_within_a_second_and_changes_nothing(what: str) -> No
     assert model.n_seen == before + 1
 
 
+@pytest.mark.parametrize("make", [AutoBypass, AdaBypass, Forecaster, lambda: Forecaster(support="positive")])
+def test_numpy_asks_no_enum_for_attributes_in_a_run(make: Callable[[], Any]) -> None:
+    """Such a question may run Python code, and NumPy takes every error from it, a Ctrl-C too, for a no."""
+    X, y = stream(20_000, 2)
+    asked = []
+
+    def profile(frame: Any, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name == "__getattr__":
+            asked.append((frame.f_back.f_code.co_filename, frame.f_back.f_lineno))
+
+    model = make()
+    old = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        model.run(*((np.abs(y),) if isinstance(model, Forecaster) else (X, y)), keep_predictive=False)
+    finally:
+        sys.setprofile(old)
+    assert asked == []
+
+
 FRESH: dict[str, tuple[Callable[[], Any], Callable[[Any, int], object], int]] = {
     "AutoBypass": (AutoBypass, lambda model, i: model.update([1.0, i], float(i)), 0),
     "AutoBypass, step": (AutoBypass, lambda model, i: model.step(np.array([1.0, i]), float(i)), 0),

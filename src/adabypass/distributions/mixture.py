@@ -378,7 +378,7 @@ def _check_support(support: Any, components: Components) -> tuple[float, float]:
     if bounds.shape != (2,) or not bounds[0] < bounds[1]:
         raise ParameterError(f"support is {shown(support)}, but must be a pair of numbers, the lower one first.")
     low, high = float(bounds[0]), float(bounds[1])
-    if (low, high) != UNBOUNDED and (components["family"] != Family.STUDENT).any():
+    if (low, high) != UNBOUNDED and (components["family"] != Family.STUDENT.value).any():
         raise ParameterError(
             f"support is {shown(support)}, but only Student's t distributions can be bounded; pass family=STUDENT."
         )

@@ -79,7 +79,7 @@ def component_moments(table: Components, support: tuple[float, float]) -> tuple[
         log_var = np.minimum(scale**2 * dof / (dof - 2.0), MAX_LOG_VAR)
         own = clipped_student(location, scale, dof, *support)
         of_log = clipped_lognormal(location, log_var, *support)
-        is_log = table["target"] == Target.LOG
+        is_log = table["target"] == Target.LOG.value
         return np.where(is_log, of_log[0], own[0]), np.minimum(np.where(is_log, of_log[1], own[1]), MAX_VALUE)
 
 

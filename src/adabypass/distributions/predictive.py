@@ -46,7 +46,7 @@ def from_components(components: Components, model: str) -> Predictive:
     first = components[:, 0]
     if np.isnan(components["noise_scale"]).any():
         return Point(first["mean"].copy(), model)
-    if components.shape[1] == 1 and (first["family"] == Family.GAUSSIAN).all():
+    if components.shape[1] == 1 and (first["family"] == Family.GAUSSIAN.value).all():
         return Normal(first["mean"].copy(), first["signal_var"] + first["noise_scale"] ** 2)
     return Mixture.made(np.ascontiguousarray(components))
 

@@ -67,7 +67,9 @@ def students(share: Floats, location: Floats, scale: Floats, dof: Floats, is_log
     is_known = np.isfinite(scale).all(axis=-1, keepdims=True)
     components["weight"], components["mean"] = share, np.where(is_known, location, np.nan)
     components["noise_scale"], components["dof"] = scale, dof
-    components["family"], components["target"] = Family.STUDENT, np.where(is_log, Target.LOG, Target.IDENTITY)
+    # Values: NumPy asks members of an enum for attributes, and drops a Ctrl-C that comes meanwhile.
+    components["family"] = Family.STUDENT.value
+    components["target"] = np.where(is_log, Target.LOG.value, Target.IDENTITY.value)
     return components
 
 
