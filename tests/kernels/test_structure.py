@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adabypass.kernels.structure import StructureRunner
+from adabypass.reference import profile as profiles
 from adabypass.reference import shares as sharing
 from adabypass.reference import structure as reference
 from adabypass.reference import structure_horizons as horizons
 from adabypass.state import structures as design
 from adabypass.state.structure_forecasts import read_records
-from adabypass.state.structure_row import LAYOUT, StructureSpec
+from adabypass.state.structure_row import LAYOUT, N_PROFILE_VALUES, StructureSpec
 
 ROUNDING: dict[str, Any] = dict(rtol=1e-7, atol=1e-9)  # some thousand double-precision operations
 PERIODS = [(), (2,), (4,), (12,), (5, 11.5), (4, 20)]
@@ -47,7 +48,8 @@ class Judge:
         self.exog_unit = np.abs(start - self.exog_center).mean(axis=0)
         self.beliefs = [reference.prior(each, spec.n_waves(each), spec.n_exog) for each in spec.structures]
         self.evidence, self.n_shocks = np.zeros(len(spec.structures)), np.zeros(len(spec.structures), int)
-        self.values: dict[bool, list[float]] = {False: [], True: []}
+        self.shapes = {each: profiles.flat(each[0]) for each in spec.profiles}
+        self.values: dict[Any, list[float]] = {False: [], True: []} | {each: [] for each in spec.profiles}
         self.n_missing = self.n_steps = 0
         for each, known in zip(y, exog, strict=True):
             self.step(each, (known - self.exog_center) / self.exog_unit)
@@ -58,18 +60,22 @@ class Judge:
         scores = np.full(len(self.beliefs), np.nan)
         guesses: dict[bool, list[Any]] = {False: [], True: []}
         for k, structure in enumerate(self.spec.structures):
-            past = np.array(self.values[structure.is_log][::-1])
+            past, added = self.past(structure), self.added(structure, self.n_steps)
             dynamics = reference.dynamics(structure, self.spec.n_waves(structure), self.spec.n_exog)
             self.beliefs[k] = belief = reference.advance(self.beliefs[k], *dynamics[:2])
             if not structure.lags:
                 x = reference.regressors(structure, season[self.spec.season(structure)], exog, past)
                 guesses[structure.is_log].append((self.evidence[k], x @ belief.mean))
             asleep = structure.lags and (len(past) < structure.n_values or self.n_missing)
+            if structure.profile:
+                n_learned = self.shapes[structure.profile, structure.is_log].n_learned
+                asleep = asleep or n_learned < design.SEASON_FROM * structure.profile.length
             if np.isnan(y) or asleep or (structure.is_log and not self.is_positive):
                 continue
             x = reference.regressors(structure, season[self.spec.season(structure)], exog, past)
             expected = reference.forecast(belief, x, past[0] if structure.difference else 0.0, dynamics[2])
             z, slope = self.in_units(y, structure.is_log)
+            z -= added
             scores[k] = reference.log_density(belief, expected, z) + slope
             if structure.shock != "follows":
                 following = self.beliefs[self.spec.structures.index(structure._replace(shock="follows"))]
@@ -88,8 +94,25 @@ class Judge:
             if not np.isnan(y) and (self.is_positive or not is_log):
                 z = self.in_units(y, is_log)[0]
             self.values[is_log].append(z)
+            for (profile, of_log), shape in self.shapes.items():
+                if of_log != is_log:
+                    continue
+                self.values[profile, of_log].append(z - profiles.value(shape, self.n_steps))
+                if not np.isnan(y) and (self.is_positive or not is_log):
+                    self.shapes[profile, of_log] = profiles.update(profile, shape, self.n_steps, z)
         self.n_missing = self.n_missing + 1 if np.isnan(y) else 0
         self.n_steps += 1
+
+    def past(self, structure: design.Structure) -> np.ndarray:
+        """Return the values that a structure's lags reach, newest first."""
+        key = (structure.profile, structure.is_log) if structure.profile else structure.is_log
+        return np.array(self.values[key][::-1])
+
+    def added(self, structure: design.Structure, t: int) -> float:
+        """Return what its profile adds to a structure at time t."""
+        if structure.profile is None:
+            return 0.0
+        return profiles.value(self.shapes[structure.profile, structure.is_log], t)
 
     def in_units(self, y: float, is_log: bool) -> tuple[float, float]:
         """Return y in units, and the log of the derivative by y in units of the series."""
@@ -118,11 +141,23 @@ def trained(spec: StructureSpec, y: np.ndarray, exog: np.ndarray | None = None) 
     return runner
 
 
+def compare_profiles(runner: StructureRunner, judge: Judge) -> None:
+    starts = runner.spec.profile_starts
+    for i, ((profile, is_log), shape) in enumerate(judge.shapes.items()):
+        if is_log and not judge.is_positive:
+            continue
+        found = runner.spec.view(runner.row, "profiles")[starts[i] : starts[i + 1]]
+        head = [shape.level, shape.square_sum, shape.dof, float(shape.n_learned)]
+        left = judge.values[profile, is_log][: -N_PROFILE_VALUES - 1 : -1]
+        np.testing.assert_allclose(found, np.concatenate([head, left, *shape.tables]), **ROUNDING)
+
+
 @settings(max_examples=40, deadline=None)
 @given(series())
 def test_the_kernel_matches_the_reference(given_series: tuple[StructureSpec, np.ndarray, np.ndarray]) -> None:
     spec, y, exog = given_series
     runner, judge = trained(spec, y, exog), Judge(spec, y, exog)
+    compare_profiles(runner, judge)
     for (mean, cov), belief, structure in zip(states(runner), judge.beliefs, spec.structures, strict=True):
         if structure.is_log and not judge.is_positive:
             continue
@@ -191,9 +226,16 @@ def test_regressions_on_lags_ahead_match_the_reference(periods: tuple[int, ...])
     for k, structure in enumerate(spec.structures):
         if not structure.lags or share[k] == 0.0 or np.abs(judge.beliefs[k].mean[-len(structure.lags) :]).sum() > 1:
             continue
-        past = np.array(judge.values[structure.is_log][::-1])
+        past, added = judge.past(structure), np.array([judge.added(structure, 80 + h) for h in range(30)])
+        bounds = limits(judge, y, structure.is_log)
         mean, var = reference.ahead(
-            structure, judge.beliefs[k], season[:, spec.season(structure)], np.empty((30, 0)), past
+            structure,
+            judge.beliefs[k],
+            season[:, spec.season(structure)],
+            np.empty((30, 0)),
+            past,
+            bounds,
+            profile=added,
         )
         np.testing.assert_allclose(means[k], mean, rtol=1e-7, atol=1e-7)
         np.testing.assert_allclose(variances[k], var, rtol=1e-6)

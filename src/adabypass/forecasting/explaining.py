@@ -262,7 +262,7 @@ def shares_of(spec: StructureSpec, share: Floats, pool: dict[str, float]) -> tup
 
     kinds = {
         "slope": total(lambda each: each.slope != "none"),
-        "season": total(lambda each: each.has_season),
+        "season": total(lambda each: each.has_season or each.profile is not None),
         "lags": total(lambda each: bool(each.lags)) + sum(of_regressions),
         "log": total(lambda each: each.is_log),
     }
@@ -274,6 +274,8 @@ def _name(structure: Structure) -> str:
     if structure.lags:
         changes = "changes" if structure.difference else "values"
         parts = [f"regression on the {changes} {', '.join(map(str, structure.lags))} steps before"]
+        if structure.profile:
+            parts.append(f"profile of {' and '.join(map(str, structure.profile.periods))} steps")
     else:
         parts = [f"level that {MOVES.get(structure.gain, f'moves by {structure.gain:g} of a surprise')}"]
         parts += {"none": [], "steady": ["trend"], "damped": ["fading trend"]}[structure.slope]

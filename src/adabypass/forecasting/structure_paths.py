@@ -44,7 +44,7 @@ def draw_paths(
     sd = np.sqrt(var * scale_var[0][:, None])
     stretch = np.sqrt(scale_var / scale_var[0])
     drawn = [
-        _draw(bank.spec, bank.row, k, season, known, int(n), rng, center[k], sd[k], stretch[:, k])
+        _draw(bank, k, season, known, int(n), rng, center[k], sd[k], stretch[:, k])
         for k, n in enumerate(counts)
         if n > 0
     ]
@@ -55,7 +55,7 @@ def draw_paths(
 
 
 def _draw(
-    spec: StructureSpec, row: Floats, k: int, season: Floats, exog: Floats, n: int, rng: np.random.Generator,
+    bank: StructureRunner, k: int, season: Floats, exog: Floats, n: int, rng: np.random.Generator,
     center: Floats, sd: Floats, stretch: Floats,
 ) -> Floats:  # fmt: skip
     """Draw n futures under structure k, shape (n, horizon), in the units of the series.
@@ -68,12 +68,12 @@ def _draw(
         The structure's forecast, in units, and what distances from it are multiplied with. A path strays by at most
         `MAX_DEVIATION` standard deviations, since weights that are drawn may let it explode.
     """
-    structure, horizon = spec.structures[k], len(season)
+    spec, row, horizon = bank.spec, bank.row, len(season)
+    structure, profile = spec.structures[k], bank.profile_ahead(k, horizon)
     of = dict(zip(SETTINGS, spec.settings[k].tolist(), strict=True))
     state, scale = _initial(spec, row, k, n + 1, rng)
     state[0], scale[0] = spec.belief(row, k)[0], 0.0  # the first path is the one that the others stray from
-    name = "log_values" if structure.is_log else "values"
-    past = np.repeat(spec.view(row, name)[None, : structure.n_values], n + 1, axis=0)  # newest first
+    past = np.repeat(spec.past(row, k)[None, : structure.n_values], n + 1, axis=0)  # newest first
     n_lags, n_slope = len(structure.lags), int(structure.slope != "none")
     if n_lags:
         _stabilise(state, past, structure.lags, structure.difference)
@@ -93,7 +93,8 @@ def _draw(
         z = state[:, : len(known)] @ known + np.sum(state[:, len(known) :] * reached, axis=1)
         z += scale * np.sqrt(of["noise_var"]) * rng.normal(size=n + 1)
         z = np.clip(z + (past[:, 0] if structure.difference else 0.0), -design.FARTHEST, design.FARTHEST)
-        paths[:, step] = z = np.clip(z, z[0] - MAX_DEVIATION * sd[step], z[0] + MAX_DEVIATION * sd[step])
+        z = np.clip(z, z[0] - MAX_DEVIATION * sd[step], z[0] + MAX_DEVIATION * sd[step])
+        paths[:, step] = z + profile[step]
         past = np.column_stack([z, past[:, :-1]]) if structure.n_values else past
     paths = np.clip(center + stretch * (paths[1:] - paths[0]), -design.FARTHEST, design.FARTHEST)
     return _in_data_units(row, paths, structure.is_log)

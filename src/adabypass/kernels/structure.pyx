@@ -6,26 +6,30 @@ from libc.stdlib cimport free, malloc
 
 cimport numpy as cnp
 
+from adabypass.kernels.profiles cimport PROFILE_VALUES, Profile
 from adabypass.kernels.runner cimport Runner
 from adabypass.kernels.step cimport saturate
 from adabypass.kernels.structure_bank cimport (
     CENTER, HIGHEST, IS_SCALED, LOG_CENTER, LOG_UNIT, LOWEST, N_FIRST, N_SEEN, N_STEPS, StructureBank, Table, UNIT,
-    describe as describe_bank, evidence_ahead, fill_season, find_doubt, has_share, in_units, is_counted, keep_near,
-    limits_of, observe, scale_ahead, structure_shares, zero_share,
+    describe as describe_bank, evidence_ahead, fill_profile, fill_season, find_doubt, has_share, in_units, is_counted,
+    keep_near, lagged_values, limits_of, observe, scale_ahead, structure_shares, zero_share,
 )
 from adabypass.kernels.structures cimport Future, StructuralFilter, ahead_size, forecast_ahead
 from adabypass.numerics.special cimport larger
 
 import numpy as np
 
-from adabypass.state.structure_row import LAYOUT, SETTINGS
+from adabypass.state.structure_row import LAYOUT, N_PROFILE_VALUES, PROFILE_HEAD, SETTINGS
 
 cnp.import_array()
 
 FIELDS = (      # of the row, besides its scalars, in the order in which `bind` points at them
     "start", "values", "log_values", "exog_center", "exog_unit", "horizon_count", "horizon_dof", "horizon_evidence",
     "horizon_square_sum", "pending_mean", "pending_var", "mean", "cov", "evidence", "square_sum", "dof", "n_shocks",
+    "profiles",
 )
+assert PROFILE_VALUES == len(PROFILE_HEAD)
+cdef Py_ssize_t N_KEPT = N_PROFILE_VALUES
 assert len(FIELDS) == N_FIELDS
 
 
@@ -59,9 +63,11 @@ cdef class StructureRunner(Runner):
         farthest = max(spec.horizons, default=1)
         self.memory = <double*>malloc(sizeof(double) * <Py_ssize_t>(
             (1 + farthest) * bank.n_season + 3 * bank.n_exog + 2 * self.max_states + 2 * bank.n_structures
-            + 2 * farthest + max(ahead_size(self.max_states, bank.longest), bank.n_structures)
+            + 3 * farthest + len(spec.profiles) + max(ahead_size(self.max_states, bank.longest), bank.n_structures)
         ))
-        if bank.filters == NULL or self.memory == NULL:
+        bank.n_profiles = len(spec.profiles)
+        bank.profiles = <Profile*>malloc(max(bank.n_profiles, 1) * sizeof(Profile))
+        if bank.filters == NULL or bank.profiles == NULL or self.memory == NULL:
             raise MemoryError()
         self.given = self.memory
         self.inputs = self.given + bank.n_exog
@@ -72,10 +78,13 @@ cdef class StructureRunner(Runner):
         bank.scores = bank.cov_x + self.max_states
         bank.shares = bank.scores + bank.n_structures
         bank.future_season = bank.shares + bank.n_structures
-        bank.future_mean = bank.future_season + <Py_ssize_t>farthest * bank.n_season
+        bank.profile_values = bank.future_season + <Py_ssize_t>farthest * bank.n_season
+        bank.future_profile = bank.profile_values + bank.n_profiles
+        bank.future_mean = bank.future_profile + <Py_ssize_t>farthest
         bank.future_var = bank.future_mean + <Py_ssize_t>farthest
         bank.future_scratch = bank.future_var + <Py_ssize_t>farthest
         self._place_fields()
+        self._set_profiles()
         sizes, owners, places = spec.sizes, spec.cov_owners, spec.pending_places
         bank.n_pending = 1 + places.max()
         self.cov_starts = spec.cov_starts
@@ -92,6 +101,7 @@ cdef class StructureRunner(Runner):
 
     def __dealloc__(self):
         free(self.bank.filters)
+        free(self.bank.profiles)
 
     cdef int _place_fields(self) except -1:
         """Find where the fields begin in a row."""
@@ -106,6 +116,7 @@ cdef class StructureRunner(Runner):
         cdef const Py_ssize_t* starts = self.starts
         cdef double* mean = row + starts[11]
         cdef double* cov = row + starts[12]
+        cdef const Py_ssize_t* profile_starts = <const Py_ssize_t*>cnp.PyArray_DATA(self.profile_starts)
         cdef const Py_ssize_t* cov_starts = <const Py_ssize_t*>cnp.PyArray_DATA(self.cov_starts)
         cdef Py_ssize_t k
         cdef StructuralFilter* f
@@ -122,7 +133,30 @@ cdef class StructureRunner(Runner):
             f.evidence, f.square_sum, f.dof = row + starts[13] + k, row + starts[14] + k, row + starts[15] + k
             f.n_shocks = row + starts[16] + k
             mean += f.n
+        for k in range(bank.n_profiles):
+            self._place_profile(bank.profiles + k, row + starts[17] + profile_starts[k])
         find_doubt(bank)
+
+    cdef void _place_profile(self, Profile* profile, double* numbers) noexcept nogil:
+        """Find the tables of a profile, one behind the other, behind its other numbers."""
+        cdef Py_ssize_t i
+        profile.numbers = numbers
+        numbers += PROFILE_VALUES + N_KEPT
+        for i in range(profile.n_periods):
+            profile.tables[i] = numbers
+            numbers += <Py_ssize_t>profile.periods[i]
+
+    cdef int _set_profiles(self) except -1:
+        """Read the settings of the profiles."""
+        cdef Py_ssize_t i
+        cdef Profile* profile
+        self.profile_starts = self.spec.profile_starts
+        for i, (is_log, *numbers) in enumerate(self.spec.profile_settings.tolist()):
+            profile = self.bank.profiles + i
+            profile.is_log, profile.n_periods = is_log, 1 + (numbers[1] > 0.0)
+            profile.periods[0], profile.periods[1], profile.rates[0], profile.rates[1] = numbers
+            profile.length = max(numbers[:2])
+        return 0
 
     cdef int _set(self, StructuralFilter* f, Py_ssize_t k) except -1:
         """Read the settings of a structure."""
@@ -137,6 +171,7 @@ cdef class StructureRunner(Runner):
         )
         f.season_var, f.lag_var, f.exog_var = of["season_var"], of["lag_var"], of["exog_var"]
         f.lags, f.lag_prior, f.shock = &lags[k, 0], &priors[k, 0], int(of["shock"])
+        f.profile = int(of["profile"])
         return 0
 
     @property
@@ -231,7 +266,7 @@ cdef class StructureRunner(Runner):
             raise ValueError("exog must have a row for each step, and as many columns as the forecaster")
         means, variances = np.zeros((m, horizon)), np.ones((m, horizon))
         future.n_season, future.n_exog = max(bank.n_season, 1), max(bank.n_exog, 1)
-        cdef double[::1] room = np.empty(ahead_size(self.max_states, bank.longest))
+        cdef double[::1] room = np.empty(ahead_size(self.max_states, bank.longest)), profile = np.empty(horizon)
         cdef double[:, ::1] mean = means, var = variances
         waves, columns = self.regressors_ahead(exog)
         cdef double[:, ::1] season = waves, known = columns
@@ -240,12 +275,22 @@ cdef class StructureRunner(Runner):
             f = bank.filters + k
             if not has_share(bank, f) or bank.head[IS_SCALED] == 0.0:
                 continue
-            future.values = bank.log_values if f.is_log else bank.values
-            future.limits = limits_of(bank, f)
+            future.values, future.limits, future.profile = lagged_values(bank, f), limits_of(bank, f), NULL
+            if fill_profile(bank, f, bank.head[N_STEPS], horizon, &profile[0]):
+                future.profile = &profile[0]
             with nogil:
                 forecast_ahead(f, &future, &mean[k, 0], &var[k, 0])
             PyErr_CheckSignals()
         return means, variances
+
+    def profile_ahead(self, Py_ssize_t k, Py_ssize_t horizon):
+        """Return what its profile adds to structure k at each step ahead, in its units; 0 without one."""
+        added = np.zeros(horizon)
+        cdef double[::1] out = added
+        if not 0 <= k < self.bank.n_structures or horizon <= 0:
+            raise ValueError("there is no such structure, or no step ahead")
+        fill_profile(&self.bank, self.bank.filters + k, self.bank.head[N_STEPS], horizon, &out[0])
+        return added
 
     def shares_ahead(self, Py_ssize_t step):
         """Return the shares of the structures at a step ahead."""

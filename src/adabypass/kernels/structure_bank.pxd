@@ -1,5 +1,6 @@
 # All structures on one row: units, observations, shares, and evidence many steps ahead.
 
+from adabypass.kernels.profiles cimport Profile, ProfileDesign
 from adabypass.kernels.shares cimport Horizons
 from adabypass.kernels.structures cimport Limits, StructuralFilter
 
@@ -35,6 +36,9 @@ cdef struct StructureBank:
     double* start
     double* values
     double* log_values
+    Py_ssize_t n_profiles
+    Profile* profiles
+    double* profile_values      # (n_profiles,) of the next value; scratch
     double* exog_center
     double* exog_unit
     bint is_doubted             # whether the newest value may be a gross error, so that lags have no share
@@ -51,6 +55,7 @@ cdef struct StructureBank:
     double log_score            # log density of it in that forecast; nan where it does not count
     bint is_weighed             # whether that is to be computed
     double* future_season       # (the farthest horizon, n_season)
+    double* future_profile      # (the farthest horizon,)
     double* future_mean         # (the farthest horizon,)
     double* future_var
     double* future_scratch      # of `ahead_size` numbers
@@ -73,6 +78,10 @@ cdef bint is_counted(const StructureBank* bank) noexcept nogil
 cdef double observe(StructureBank* bank, double y, const double* exog) noexcept nogil
 cdef Limits limits_of(const StructureBank* bank, const StructuralFilter* f) noexcept nogil
 cdef void fill_season(const StructureBank* bank, double t, double* out) noexcept nogil
+cdef const double* lagged_values(const StructureBank* bank, const StructuralFilter* f) noexcept nogil
+cdef bint fill_profile(
+    const StructureBank* bank, const StructuralFilter* f, double t, Py_ssize_t n, double* out
+) noexcept nogil
 cdef void find_doubt(StructureBank* bank) noexcept nogil
 cdef bint has_share(const StructureBank* bank, const StructuralFilter* f) noexcept nogil
 cdef void structure_shares(const StructureBank* bank, const double* evidence, double* out) noexcept nogil

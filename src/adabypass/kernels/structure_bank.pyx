@@ -1,13 +1,16 @@
 """All structures on one row: units, observations, shares, and evidence many steps ahead.
 
-Equations (N.1), (N.10), (N.11), (N.17)-(N.23) and (N.45). Forecasts h steps ahead are made at every multiple of h
-steps, and judged when their time has come: to judge a structure h steps ahead takes about one forecast every h steps.
+Equations (N.1), (N.10), (N.11), (N.17)-(N.23), (N.45) and (N.46). Forecasts h steps ahead are made at every multiple of
+h steps, and judged when their time has come: to judge a structure h steps ahead takes about one forecast every h steps.
 Only regressions on lags are carried ahead step by step.
 """
 
 from libc.math cimport M_PI, M_SQRT2, NAN, cos, exp, fabs, fmod, isnan, lgamma, log, log1p, log2, sin, sqrt
 from libc.string cimport memcpy, memmove, memset
 
+from adabypass.kernels.profiles cimport (
+    PROFILE_VALUES, ProfileDesign, clear_profile, is_known_for, learn_profile, profile_at, push_rest,
+)
 from adabypass.kernels.shares cimport (
     add_log_scores, evidence_at, fill_shares, horizon_row, horizon_steps, judge_horizon,
 )
@@ -20,7 +23,7 @@ from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics.limits import MAX_LOG_VAR as MAX_LOG_VAR_
 from adabypass.state import structures as design
-from adabypass.state.structure_row import LAYOUT
+from adabypass.state.structure_row import LAYOUT, N_PROFILE_VALUES
 
 cdef double FARTHEST = design.FARTHEST
 cdef double MAX_OBSERVATION = design.MAX_OBSERVATION
@@ -41,6 +44,11 @@ cdef double MAX_LOG_VAR = MAX_LOG_VAR_
 cdef double N_UNCOUNTED = design.N_UNCOUNTED
 cdef Py_ssize_t N_START = design.N_START
 cdef Py_ssize_t RATIO = design.HORIZONS[0]  # of a horizon to the one before
+
+cdef ProfileDesign PROFILE_DESIGN = ProfileDesign(
+    design.PRIOR_DOF, design.SCALE_DISCOUNT, design.MAX_SURPRISE, design.GROSS_ERROR, design.MIN_SHOCK_DOF,
+    design.MIN_SCALE_VAR, N_PROFILE_VALUES,
+)
 
 assert design.HORIZONS == tuple(RATIO ** (j + 1) for j in range(len(design.HORIZONS)))
 assert LAYOUT.position("log_lowest") == LOG_LOWEST
@@ -72,22 +80,20 @@ cdef void describe(StructureBank* bank, const double* exog, bint is_limited, con
 
     Without limits they are what evidence judges.
     """
-    cdef Py_ssize_t k, i
+    cdef Py_ssize_t k
     cdef StructuralFilter* f
     cdef Surprise found
     cdef Limits limits
     cdef double unit, known
     cdef const double* values
     structure_shares(bank, bank.filters[0].evidence, out.shares)
-    fill_season(bank, bank.head[N_STEPS], bank.season)
-    for i in range(bank.n_exog):
-        bank.exog[i] = in_units(bank, exog[i], i)
+    _fill_regressors(bank, bank.head[N_STEPS], exog)
     for k in range(bank.n_structures):
         f = bank.filters + k
         out.means[k], out.scales[k], out.dofs[k] = 0.0, 1.0, larger(f.dof[0], 1.0)
         if out.shares[k] == 0.0 or bank.head[IS_SCALED] == 0.0:
             continue
-        values = bank.log_values if f.is_log else bank.values
+        values = lagged_values(bank, f)
         fill_regressors(f, bank.season, bank.exog, values, bank.x)
         if f.has_slope:
             bank.x[1] = f.damping  # T'x: the state itself stays where it is
@@ -96,6 +102,8 @@ cdef void describe(StructureBank* bank, const double* exog, bint is_limited, con
         else:
             forecast(f, bank.x, values, bank.cov_x, &found)
             bank.scores[k] = found.var      # for the twin
+        if f.profile >= 0:
+            found.mean += bank.profile_values[f.profile]
         unit = bank.head[LOG_UNIT if f.is_log else UNIT]
         if is_limited:
             limits = limits_of(bank, f)
@@ -246,6 +254,8 @@ cdef void _replay(StructureBank* bank) noexcept nogil:
     cdef Py_ssize_t i, k, n = <Py_ssize_t>bank.head[N_FIRST], width = 1 + bank.n_exog
     for k in range(bank.n_structures):
         reset(bank.filters + k)
+    for i in range(bank.n_profiles):
+        clear_profile(bank.profiles + i, &PROFILE_DESIGN)
     forget(bank)
     bank.head[N_VALUES] = bank.head[N_MISSING] = 0.0
     for i in range(n):
@@ -270,9 +280,7 @@ cdef void _move(StructureBank* bank, double y, const double* exog, double t) noe
             head[IS_POSITIVE] = 0.0
         elif head[IS_POSITIVE] != 0.0:
             log_z = (log(y) - head[LOG_CENTER]) / head[LOG_UNIT]
-    fill_season(bank, t, bank.season)
-    for i in range(bank.n_exog):
-        bank.exog[i] = in_units(bank, exog[i], i)
+    _fill_regressors(bank, t, exog)
     if is_seen:
         judge(bank, z, log_z, t)        # before the scales of the noise have seen it
     found.dof = 0.0
@@ -289,10 +297,11 @@ cdef void _move(StructureBank* bank, double y, const double* exog, double t) noe
             advance_mean(twin, twin.mean)
         if not is_seen or not is_awake(bank, f):
             continue
-        values = bank.log_values if f.is_log else bank.values
+        values = lagged_values(bank, f)
         fill_regressors(f, bank.season, bank.exog, values, bank.x)
         forecast(f, bank.x, values, bank.cov_x, &found)
-        learn_mean(f, bank.cov_x, log_z if f.is_log else z, &found)
+        value = (log_z if f.is_log else z) - (bank.profile_values[f.profile] if f.profile >= 0 else 0.0)
+        learn_mean(f, bank.cov_x, value, &found)
         bank.scores[k] = found.log_density
         twin = f
         while twin.twin:
@@ -322,6 +331,12 @@ cdef void _move(StructureBank* bank, double y, const double* exog, double t) noe
         head[N_MISSING] += 1.0
         _mean_values(bank, &z, &log_z)
     _push(bank, z, log_z)
+    for i in range(bank.n_profiles):
+        value = log_z if bank.profiles[i].is_log else z
+        if is_seen and (head[IS_POSITIVE] != 0.0 or not bank.profiles[i].is_log):
+            learn_profile(bank.profiles + i, &PROFILE_DESIGN, t, value)
+        value -= bank.profile_values[i]
+        push_rest(bank.profiles + i, &PROFILE_DESIGN, larger(-FARTHEST, smaller(value, FARTHEST)))
     find_doubt(bank)
     look_ahead(bank, t)
 
@@ -388,9 +403,40 @@ cdef void fill_season(const StructureBank* bank, double t, double* out) noexcept
         wave += 3
 
 
+cdef void _fill_regressors(StructureBank* bank, double t, const double* exog) noexcept nogil:
+    """Write what the next value depends on at time t."""
+    cdef Py_ssize_t i
+    fill_season(bank, t, bank.season)
+    for i in range(bank.n_exog):
+        bank.exog[i] = in_units(bank, exog[i], i)
+    for i in range(bank.n_profiles):
+        bank.profile_values[i] = profile_at(bank.profiles + i, t)
+
+
+cdef const double* lagged_values(const StructureBank* bank, const StructuralFilter* f) noexcept nogil:
+    """Return the past values of a structure, newest first."""
+    if f.profile >= 0:
+        return bank.profiles[f.profile].numbers + PROFILE_VALUES
+    return bank.log_values if f.is_log else bank.values
+
+
+cdef bint fill_profile(
+    const StructureBank* bank, const StructuralFilter* f, double t, Py_ssize_t n, double* out
+) noexcept nogil:
+    """Write a structure's profile at n times from t on; return whether it has one."""
+    cdef Py_ssize_t h
+    if f.profile < 0:
+        return False
+    for h in range(n):
+        out[h] = profile_at(bank.profiles + f.profile, t + h)
+    return True
+
+
 cdef bint is_awake(const StructureBank* bank, const StructuralFilter* f) noexcept nogil:
     """Whether a filter can forecast: one with lags needs them, one of the log needs values above 0."""
     if f.is_log and bank.head[IS_POSITIVE] == 0.0:
+        return False
+    if f.profile >= 0 and not is_known_for(bank.profiles + f.profile, SEASON_FROM):
         return False
     return f.n_lags == 0 or (bank.head[N_VALUES] >= f.n_values and bank.head[N_MISSING] == 0.0)
 
@@ -496,8 +542,10 @@ cdef void look_ahead(StructureBank* bank, double t) noexcept nogil:
     for k in range(bank.n_structures):
         f = bank.filters + k
         if f.n_lags > 0 and has_share(bank, f):
-            future.values = bank.log_values if f.is_log else bank.values
-            future.limits = limits_of(bank, f)
+            future.values, future.limits = lagged_values(bank, f), limits_of(bank, f)
+            future.profile = NULL
+            if fill_profile(bank, f, t + 1.0, future.horizon, bank.future_profile):
+                future.profile = bank.future_profile
             forecast_ahead(f, &future, bank.future_mean, bank.future_var)
         for j in range(n_begun):
             if f.owner == k:

@@ -17,6 +17,7 @@ cdef struct StructuralFilter:
     Py_ssize_t n_exog
     Py_ssize_t n_lags
     Py_ssize_t n_values         # past values that it needs
+    Py_ssize_t profile          # index of what is subtracted before it is regressed on lags; -1 if nothing is
     double noise_var
     double damping
     double level_var            # variances of a step
@@ -56,7 +57,8 @@ cdef struct Future:
     Py_ssize_t n_season
     const double* exog          # (horizon, n_exog)
     Py_ssize_t n_exog
-    const double* values        # past ones, newest first
+    const double* values        # past ones, newest first, less the profile
+    const double* profile       # (horizon,) what the profile adds; NULL if there is none
     Limits limits               # of the means
     double* scratch             # of `ahead_size` numbers
 

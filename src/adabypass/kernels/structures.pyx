@@ -321,7 +321,7 @@ cdef void forecast_ahead(
 ) noexcept nogil:
     """Write means and variances (over the squared scale of the noise) of the values at each step ahead."""
     cdef Py_ssize_t h, i, v, n = f.n, longest = f.n_values
-    cdef double signal, value, known = 0.0, ranges = RANGES_BEYOND * future.limits.range, most = BOUND
+    cdef double signal, value, added = 0.0, known = 0.0, ranges = RANGES_BEYOND * future.limits.range, most = BOUND
     cdef double* cov = future.scratch
     cdef double* mean = cov + n * (n + 1) // 2
     cdef double* x = mean + n
@@ -357,12 +357,14 @@ cdef void forecast_ahead(
                 most = larger(most, ranges * ranges / scale_var(f))                             # (N.15)
             signal = _carry(f, &u, h, mean, x, cov_x, signal, smaller(most, BOUND))
         known = larger(fabs(exog_part(f, mean, x)), known)
-        value = larger(future.limits.low - known, smaller(value, future.limits.high + known))   # (N.14)
+        if future.profile != NULL:
+            added = future.profile[h]
+        value = larger(future.limits.low - known - added, smaller(value, future.limits.high + known - added))  # (N.14)
         if longest > 0:
             for v in range(longest - 1, 0, -1):
                 values[v] = values[v - 1]
             values[0] = value
-        means[h] = bounded(value)
+        means[h] = bounded(value + added)
         variances[h] = smaller(signal, BOUND) + f.noise_var
 
 

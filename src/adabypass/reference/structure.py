@@ -164,6 +164,7 @@ def ahead(
     values: Floats,
     bounds: tuple[float, float] = (-np.inf, np.inf),
     max_var: float = np.inf,
+    profile: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Return means and variances, over the squared scale, of the values at each step ahead.
 
@@ -177,8 +178,11 @@ def ahead(
         Limits of the means, in units.
     max_var : number
         The square of `RANGES_BEYOND` ranges of the values seen, in units, over the squared scale of the noise.
+    profile : array (horizon,), optional
+        What is added to forecasts; it is not in the past values.
     """
     horizon, n, known = len(season), len(belief.mean), values[: structure.n_values][::-1]
+    added = np.zeros(horizon) if profile is None else profile
     transition, step_cov, noise_var = dynamics(structure, season.shape[1], exog.shape[1])
     # The joint Gaussian of the state and all values, oldest first.
     mean = np.concatenate([belief.mean, known, np.zeros(horizon)])
@@ -212,7 +216,8 @@ def ahead(
         along = cov @ slopes
         of_exog = slice(first - exog.shape[1], first)
         reach = max(reach, abs(mean[of_exog] @ exog[step]))
-        mean[at] = np.clip(base + mean[:n] @ x, bounds[0] - reach, bounds[1] + reach)  # (N.13), (N.14)
+        low, high = bounds[0] - reach - added[step], bounds[1] + reach - added[step]
+        mean[at] = np.clip(base + mean[:n] @ x, low, high)  # (N.13), (N.14)
         cov[at], cov[:, at] = along, along
         cov[at, at] = variances[step]
-    return mean[n + len(known) :], variances
+    return mean[n + len(known) :] + added, variances

@@ -155,7 +155,8 @@ class SeasonSpec:
 def _role(structure: Structure) -> tuple[Any, ...]:
     """Return what makes a structure the same one under another period."""
     season = "none" if structure.difference else structure.season  # differences have the season where there is one
-    return structure._replace(season=season, lags=(), lag_prior=()), len(structure.lags)
+    rates = structure.profile and structure.profile.rates
+    return structure._replace(season=season, lags=(), lag_prior=(), profile=None), len(structure.lags), rates
 
 
 Spec = PoolSpec | SeasonSpec

@@ -9,7 +9,7 @@ from adabypass.errors import StateError
 from adabypass.numerics.limits import MAX_COUNT, MAX_VALUE
 from adabypass.state import structures as design
 from adabypass.state.layout import Layout, check_count, scalars, triangle, unpack, vectors
-from adabypass.state.structures import Harmonic, Structure
+from adabypass.state.structures import Harmonic, Profile, Structure
 from adabypass.validation import Floats, Integers
 
 LAYOUT = Layout(
@@ -26,6 +26,7 @@ LAYOUT = Layout(
         *vectors("horizon_evidence", "horizon_square_sum", size="n_judged"),
         *vectors("pending_mean", size="n_judged"),
         *vectors("pending_var", size="n_pending_vars"),
+        *vectors("profiles", size="n_profile_numbers"),
         *vectors("mean", size="n_means"),
         *vectors("cov", size="n_covs"),
     )
@@ -40,18 +41,24 @@ their exogenous values; past values in units, newest first; of each structure it
 and degrees of freedom, and the gross errors since the last value that was none. Of each horizon the forecasts that
 were judged and the degrees of freedom, both discounted; of each horizon and structure the evidence and the sum of
 squares, and the forecast that is still to be judged: its mean, and its variance over the squared scale of the noise, 0
-if there is none. Of each structure the mean of its state, and the lower triangle of the covariance. Structures without
-lags have that variance and covariance in common with those of the log, and with their robust and jumping twins.
+if there is none. Of each profile its level, the sum of squares and the degrees of freedom of its errors, the values it
+has learned, what it leaves of the newest values, newest first, and the number of each position in each period. Of each
+structure the mean of its state, and the lower triangle of the covariance. Structures without lags have that
+variance and covariance in common with those of the log, and with their robust and jumping twins.
 """
 
 SETTINGS = (
     "is_log", "noise_var", "has_slope", "damping", "season_at", "n_season", "n_lags", "is_difference", "n_values",
-    "level_var", "slope_var", "season_var", "lag_var", "exog_var", "shock",
+    "level_var", "slope_var", "season_var", "lag_var", "exog_var", "shock", "profile",
 )  # fmt: skip
 """What compiled code reads of each structure, in this order; variances are of a step."""
 N_SETTINGS = len(SETTINGS)
 SHOCKS = ("follows", "ignores", "jumps")
 """What structures do at a gross error, in the order of the numbers that compiled code knows them by."""
+N_PROFILE_VALUES = max(design.PROFILE_LAGS) + 1
+"""What a profile leaves of the newest values, newest first."""
+PROFILE_HEAD = ("level", "square_sum", "dof", "n_learned")
+"""Numbers of a profile in the row, before these values and the number of each position in each period."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +141,31 @@ class StructureSpec:
         return self.view(row, "mean")[start : start + size], unpack(packed)
 
     @cached_property
+    def profiles(self) -> tuple[tuple[Profile, bool], ...]:
+        """The profiles, and whether they are of the log."""
+        return tuple(dict.fromkeys((each.profile, each.is_log) for each in self.structures if each.profile))
+
+    @cached_property
+    def profile_starts(self) -> Integers:
+        """Where each profile begins in the field `profiles`, and where the last one ends."""
+        head = len(PROFILE_HEAD) + N_PROFILE_VALUES
+        return np.cumsum([0, *(head + sum(profile.periods) for profile, _ in self.profiles)], dtype=np.intp)
+
+    def past(self, row: Floats, k: int) -> Floats:
+        """Return the past values that structure k's lags reach, newest first: a view."""
+        structure = self.structures[k]
+        if structure.profile is None:
+            return self.view(row, "log_values" if structure.is_log else "values")
+        start = int(self.profile_starts[self.profiles.index((structure.profile, structure.is_log))]) + len(PROFILE_HEAD)
+        return self.view(row, "profiles")[start : start + N_PROFILE_VALUES]
+
+    @cached_property
+    def profile_settings(self) -> Floats:
+        """What compiled code reads of the profiles: whether of the log, periods and rates; 0 for no second."""
+        rows = [(is_log, *(*each.periods, 0)[:2], *(*each.rates, 0.0)[:2]) for each, is_log in self.profiles]
+        return np.array(rows, dtype=np.float64).reshape(-1, 5)
+
+    @cached_property
     def longest(self) -> int:
         """Number of past values that are kept."""
         return max(each.n_values for each in self.structures)
@@ -154,6 +186,7 @@ class StructureSpec:
             "n_horizons": len(self.horizons),
             "n_judged": len(self.horizons) * len(self.structures),
             "n_pending_vars": len(self.horizons) * len(np.unique(self.cov_owners)),
+            "n_profile_numbers": int(self.profile_starts[-1]),
             "n_means": int(self.sizes.sum()),
             "n_covs": int(self._covs[1]),
         }
@@ -203,6 +236,7 @@ class StructureSpec:
             level, max(slope, least * design.SLOPE_PRIOR_VAR),
             least * design.SEASON_PRIOR_VAR if each.lags else design.SEASON_STEP**2,
             design.LAG_WEIGHT_VAR, design.EXOG_STEP_VAR, float(SHOCKS.index(each.shock)),
+            float(self.profiles.index((each.profile, each.is_log)) if each.profile else -1),
         )  # fmt: skip
 
     @cached_property
@@ -234,6 +268,11 @@ class StructureSpec:
             raise StateError("the row's units are not above 0.")
         if not (self.view(row, "dof") >= 0.0).all():
             raise StateError("the row has degrees of freedom below 0.")
+        for start in self.profile_starts[:-1].tolist():
+            numbers = dict(zip(PROFILE_HEAD, self.view(row, "profiles")[start:].tolist(), strict=False))
+            check_count(numbers["n_learned"], "n_learned", int(MAX_COUNT))
+            if not (numbers["square_sum"] >= 0.0 and numbers["dof"] >= min(numbers["n_learned"], 1.0)):
+                raise StateError("the row has a profile whose scale is below 0, or of nothing.")
         for name in ("horizon_count", "horizon_dof", "horizon_square_sum", "pending_var"):
             if not (self.view(row, name) >= 0.0).all():
                 raise StateError(f"the row has a {name} below 0.")

@@ -95,6 +95,14 @@ MIN_SCALE_VAR = 1e-20
 """Least variance of a number of the state, and least squared scale of the noise, in units of the series."""
 MAX_LAG = 400
 """Periods beyond it have harmonics, but no lags."""
+MAX_PROFILE = 1500
+"""Periods beyond it have no profile."""
+PROFILE_RATE = 0.1
+"""Share of a surprise that goes to the number of its position in the profile of one period."""
+DOUBLE_PROFILE_RATES = (0.2, 0.3)
+"""Those of two periods at once, the shorter one first."""
+PROFILE_LAGS = (1, 2)
+"""Lags of the regressions on what a profile leaves."""
 MANY_HARMONICS, FEW_HARMONICS, LONG_PERIOD = 8, 4, 48
 """Harmonics of a period up to, and beyond, the last number."""
 SMOOTH_HARMONICS = 2
@@ -102,6 +110,19 @@ SMOOTH_HARMONICS = 2
 MAX_LAGS = 6
 MIN_IMPULSE_STEPS, IMPULSE_STEPS_PER_LAG = 60, 6
 """An impulse in a regression on lags is followed for at least this many steps, and this many times the longest lag."""
+
+
+class Profile(NamedTuple):
+    """A number for each position in a period, or in each of two, the shorter one first."""
+
+    periods: tuple[int, ...]
+    rates: tuple[float, ...]
+    """Share of a surprise that goes to the number of its position."""
+
+    @property
+    def length(self) -> int:
+        """Number of steps after which every position has been seen."""
+        return max(self.periods)
 
 
 class Structure(NamedTuple):
@@ -122,6 +143,8 @@ class Structure(NamedTuple):
     """Whether the lags are those of the differences."""
     shock: str = "follows"
     """What it does at a gross error: it "follows" as at any other, "ignores" it, or "jumps" by all of it."""
+    profile: Profile | None = None
+    """What is subtracted from the series before it is regressed on its lags, and added to forecasts."""
 
     @property
     def n_values(self) -> int:
@@ -145,7 +168,7 @@ class Structure(NamedTuple):
                 + f" and {self.slope} slope" * (self.slope != "none")
             )
         season = {"none": "", "full": " with season"}.get(self.season, f" with {self.season} season")
-        return name + season + " of the log" * self.is_log
+        return name + season + " after a profile" * (self.profile is not None) + " of the log" * self.is_log
 
 
 class Harmonic(NamedTuple):
@@ -233,6 +256,23 @@ def _lag_sets(periods: tuple[float, ...]) -> list[Structure]:
 
 
 @cache
+def profiles(periods: tuple[float, ...]) -> tuple[Profile, ...]:
+    """Return the profiles of a series with these periods: of the longer of the two shortest, and of both."""
+    own = [int(period) for period in sorted(periods) if period == int(period) and period <= MAX_PROFILE][:2]
+    found = [Profile((own[-1],), (PROFILE_RATE,))] if own else []
+    if len(own) == 2:
+        found.append(Profile((own[0], own[1]), DOUBLE_PROFILE_RATES))
+    return tuple(found)
+
+
+def _after_profiles(periods: tuple[float, ...]) -> list[Structure]:
+    """Return the regressions on what a profile leaves, and on the differences of that."""
+    plain = Structure(False, lags=PROFILE_LAGS, lag_prior=(0.5, 0.0))
+    changes = Structure(False, lags=PROFILE_LAGS, lag_prior=(0.0, 0.0), difference=True)
+    return [each._replace(profile=profile) for profile in profiles(periods) for each in (plain, changes)]
+
+
+@cache
 def structures(periods: tuple[float, ...]) -> tuple[Structure, ...]:
     """Return every structure of a series with these periods: first of the series itself, then of its log."""
     plain = [
@@ -244,5 +284,5 @@ def structures(periods: tuple[float, ...]) -> tuple[Structure, ...]:
     doubled = [each for each in plain if each.slope != "damped"]
     plain += [each._replace(shock="ignores") for each in doubled if each.gain >= MIN_ROBUST_GAIN]
     plain += [each._replace(shock="jumps") for each in doubled if each.gain <= MAX_JUMPING_GAIN]
-    plain += _lag_sets(periods)
+    plain += _lag_sets(periods) + _after_profiles(periods)
     return (*plain, *(each._replace(is_log=True) for each in plain))
