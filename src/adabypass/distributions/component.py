@@ -49,10 +49,12 @@ UNBOUNDED = (-np.inf, np.inf)
 
 
 class MixtureExtras(NamedTuple):
-    """Atoms at 0, bounds and further mixtures of n forecasts.
+    """Atoms at 0, bounds, whole numbers and further mixtures of n forecasts.
 
     The value of forecast t is exactly 0 with probability `zero_share[t]`; otherwise it is drawn from the forecast's
-    components, or from those of one of the `parts`. Values outside the bounds are clipped to them.
+    components, or from those of one of the `parts`. Where `reserve[t]` is above 0 it is a count: what is drawn is
+    rounded, and is at least 0, or 1 where 0 has a probability of its own. Values outside the bounds are clipped to
+    them.
     """
 
     zero_share: Floats
@@ -65,6 +67,14 @@ class MixtureExtras(NamedTuple):
     """Row of `share` and of the parts that belongs to each forecast, shape (n,); -1 for a forecast without a pool."""
     parts: tuple["Mixture", ...] = ()
     """Further forecasts in a pool, n_pooled each; those without a share are ignored."""
+    reserve: Floats | None = None
+    """Of counts the probability kept back for values that are none, which `logpdf` alone counts with: (n,), from 0,
+    where any value may come, to below 1. None if no forecast is one of a count."""
+
+    @property
+    def reserves(self) -> Floats:
+        """The reserve of each forecast, 0 of those that are not of counts."""
+        return np.zeros(len(self.zero_share)) if self.reserve is None else self.reserve
 
     @property
     def is_pool(self) -> bool:
@@ -73,15 +83,16 @@ class MixtureExtras(NamedTuple):
 
     def choose(self, wanted: Any) -> "MixtureExtras":
         """Return the extras of the forecasts at some positions, given as an array."""
+        reserve = None if self.reserve is None else self.reserve[wanted]
+        chosen = self._replace(zero_share=self.zero_share[wanted], reserve=reserve)
         if self.share is None or self.pooled_at is None:
-            return self._replace(zero_share=self.zero_share[wanted])
+            return chosen
         row = self.pooled_at[wanted]
         kept = row[row >= 0]
         if not len(kept):
-            return MixtureExtras(self.zero_share[wanted], self.support)
+            return chosen._replace(share=None, pooled_at=None, parts=())
         at = np.where(row >= 0, np.cumsum(row >= 0) - 1, -1)
-        parts = tuple(each[kept] for each in self.parts)
-        return MixtureExtras(self.zero_share[wanted], self.support, self.share[kept], at, parts)
+        return chosen._replace(share=self.share[kept], pooled_at=at, parts=tuple(each[kept] for each in self.parts))
 
 
 COMPONENT_FAMILIES = tuple(family for family in Family if family is not Family.FLEXIBLE)

@@ -16,7 +16,7 @@ forecast about which nothing is known is nan.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, M_PI, NAN, asinh, cosh, exp, fabs, isnan, log, sinh, sqrt, tan
+from libc.math cimport INFINITY, M_PI, NAN, asinh, ceil, cosh, exp, fabs, isnan, log, sinh, sqrt, tan
 from libc.stdint cimport INT64_MIN, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
@@ -28,13 +28,14 @@ import numpy as np
 
 from adabypass.distributions.component cimport IDENTITY, LOG, N_TARGETS, ROOT
 from adabypass.distributions.lanes cimport (
-    Forecasts, Mix, Student, choose_largest, count_transformed, lay_out_record, make_room, probability, tail_of,
-    value_of,
+    Forecasts, Mix, Student, choose_largest, count_transformed, is_whole, lay_out_record, make_room, probability,
+    tail_of, value_of,
 )
 from adabypass.distributions.record cimport RecordLayout
 from adabypass.numerics.dispatch cimport MixtureLanes, TailValues
 from adabypass.numerics.special cimport larger, smaller
 
+from adabypass.distributions.moments import CENTRAL
 from adabypass.numerics import limits
 
 cnp.import_array()
@@ -228,7 +229,7 @@ cdef double quantile_of(const Mix* mix, double q, double* start, double settled)
         return larger(smaller(0.0, mix.high), mix.low)
     if mix.n_students > 0 and settled <= SETTLED:
         _search(mix, &mix.lanes[IDENTITY], inner, start, STUDENT_SETTLED, True)
-    return _within(mix, _search(mix, &mix.lanes[IDENTITY], inner, start, settled, False))
+    return _within(mix, _rounded(mix, _search(mix, &mix.lanes[IDENTITY], inner, start, settled, False)))
 
 
 cdef double quantile_cold_start(Mix* mix, double q, bint has_largest, double* start) noexcept nogil:
@@ -256,12 +257,19 @@ cdef inline double _within(const Mix* mix, double y) noexcept nogil:
     return smaller(larger(y, mix.low), mix.high)
 
 
+cdef inline double _rounded(const Mix* mix, double y) noexcept nogil:
+    """Return the count up to which a value of the components is rounded, or any other forecast's value as it is."""
+    return larger(ceil(y - 0.5), mix.least) if mix.is_count else y
+
+
 cdef double _inner_probability(const Mix* mix, double q) noexcept nogil:
     """Return the probability of the components below the quantile; nan if the quantile is the atom."""
     cdef double below
     if mix.atom_share == 0.0:
         return q
-    below = (1.0 - mix.atom_share) * tail_of(mix, &mix.lanes[IDENTITY], 0.0, True, False).tail
+    below = 0.0 if mix.is_count else (1.0 - mix.atom_share) * tail_of(
+        mix, &mix.lanes[IDENTITY], 0.0, True, False
+    ).tail
     if below <= q <= below + mix.atom_share:
         return NAN
     return smaller(larger((q if q < below else q - mix.atom_share) / (1.0 - mix.atom_share), 0.0), 1.0)
@@ -449,6 +457,9 @@ cdef double NORMAL_REACH = 12.0     # length of the tail of a normal, over its s
 cdef double LAPLACE_REACH = 40.0    # length of the tail of insensitive noise, over its scale
 cdef double CRPS_ERROR = 5e-5       # relative error of the CRPS at which refinement stops
 cdef double ENTROPY_ERROR = 1e-6    # error of the entropy at which refinement stops, in nats
+cdef double COUNT_EXTREME = 1e-6    # tail probability of the least and the largest count of a sum
+cdef double OUTSIDE = 0.5 * (1.0 - CENTRAL)     # tail probability beyond which no mean lies
+cdef double MAX_COUNTS = 64.0       # in a sum; beyond, sums and integrals hardly differ
 cdef double[N_LEVELS] LEVELS = [EXTREME, 0.03, 0.5, 0.97, 1.0 - EXTREME]   # of the quantiles between the first pieces
 
 cdef enum Course:
@@ -513,6 +524,7 @@ def entropy(forecasts, const double[::1] y, RecordLayout layout=None, extras=Non
 cdef object _integrals(Forecasts many, const double[::1] y, bint is_entropy):
     cdef Py_ssize_t i
     cdef Integral integral
+    cdef double correction
     out = np.empty(_count(many, y))
     cdef double[::1] values = out
     integral.mix, integral.is_entropy = &many.mix, is_entropy
@@ -520,10 +532,104 @@ cdef object _integrals(Forecasts many, const double[::1] y, bint is_entropy):
         for i in range(values.shape[0]):
             with gil:
                 PyErr_CheckSignals()
-            values[i], integral.y = NAN, y[i]
-            if many.lay_out(i if many.n > 1 else 0, 0.0 if is_entropy else HARDLY_ANY) and not isnan(y[i]):
-                values[i] = _integrate(&integral)
+            values[i], integral.y, correction = NAN, y[i], 0.0
+            if not many.lay_out(i if many.n > 1 else 0, 0.0 if is_entropy else HARDLY_ANY) or isnan(y[i]):
+                continue
+            if many.mix.is_count:
+                values[i] = _count_entropy(&many.mix) if is_entropy else _count_crps(&many.mix, y[i])
+                if not isnan(values[i]):
+                    continue
+                many.mix.low, many.mix.is_count = larger(many.mix.low, many.mix.least), False   # steps are short
+                if not is_entropy and is_whole(y[i]):
+                    correction = tail_of(&many.mix, &many.mix.lanes[IDENTITY], y[i], True, True).density
+                    correction *= (1.0 - many.mix.atom_share) / 12.0        # Euler and Maclaurin's
+            values[i] = _integrate(&integral) - correction
     return out
+
+
+# Counts: sums over whole numbers, (G.18)-(G.20), where there are not too many of them.
+
+def count_moments(forecasts, RecordLayout layout=None, extras=None):
+    """Return mean and variance of forecasts of counts, (n,) each; nan of others, and of counts with many values."""
+    cdef Forecasts many = Forecasts(forecasts, layout, extras)
+    means, variances = np.full(many.n, NAN), np.full(many.n, NAN)
+    cdef double[::1] mean = means, var = variances
+    cdef Py_ssize_t t
+    with nogil:
+        for t in range(many.n):
+            if t % SIGNALS == 0:
+                with gil:
+                    PyErr_CheckSignals()
+            if many.lay_out(t, HARDLY_ANY) and many.mix.is_count:
+                _count_moments(&many.mix, &mean[t], &var[t])
+    return means, variances
+
+
+cdef bint _find_counts(const Mix* mix, double* first, double* last) noexcept nogil:
+    """Find the counts between the extreme quantiles; return whether there are not too many to sum over."""
+    cdef double start = 0.0
+    first[0] = quantile_of(mix, COUNT_EXTREME, &start, SETTLED)
+    last[0] = quantile_of(mix, 1.0 - COUNT_EXTREME, &start, SETTLED)
+    return 0.0 <= last[0] - first[0] < MAX_COUNTS
+
+
+cdef double _up_to(const Mix* mix, double k) noexcept nogil:
+    """Return P(Y <= k) of a count from `least` on, as exactly as sums need it: equation (G.17)."""
+    cdef double inside = tail_of(mix, &mix.lanes[IDENTITY], k + 0.5, True, True).tail if k >= mix.least else 0.0
+    return (1.0 - mix.atom_share) * inside + mix.atom_share
+
+
+cdef void _count_moments(const Mix* mix, double* mean, double* var) noexcept nogil:
+    """Write mean and variance, the mean within the central interval: equations (G.18) and (J.7)."""
+    cdef double first = 0.0, last = 0.0, below = 0.0, here, share, total = 0.0, k, apart, low = 0.0, high = -1.0
+    if not _find_counts(mix, &first, &last):
+        return
+    mean[0] = var[0] = 0.0
+    k = first
+    while k <= last:
+        here = _up_to(mix, k)
+        share, below = here - below, here
+        if here < OUTSIDE:
+            low = k + 1.0
+        if here >= 1.0 - OUTSIDE and high < 0.0:
+            high = k
+        if share > 0.0:         # West (1979)
+            total += share
+            apart = k - mean[0]
+            mean[0] += apart * share / total
+            var[0] += share * apart * (k - mean[0])
+        k += 1.0
+    var[0] /= total
+    mean[0] = larger(low, smaller(mean[0], high))
+
+
+cdef double _count_crps(const Mix* mix, double y) noexcept nogil:
+    """Return the CRPS, the sum of (G.19); nan where there are too many counts."""
+    cdef double first = 0.0, last = 0.0, k, p, inside, total = 0.0
+    if not _find_counts(mix, &first, &last):
+        return NAN
+    k = first
+    while k < last:
+        p = _up_to(mix, k)
+        inside = smaller(larger(y - k, 0.0), 1.0)       # the part of [k, k + 1) below y
+        total += inside * p * p + (1.0 - inside) * (1.0 - p) * (1.0 - p)
+        k += 1.0
+    return total + larger(first - y, 0.0) + larger(y - last, 0.0)
+
+
+cdef double _count_entropy(const Mix* mix) noexcept nogil:
+    """Return the entropy, the sum of (G.20); nan where there are too many counts."""
+    cdef double first = 0.0, last = 0.0, below = 0.0, here, k, share, total = 0.0
+    if not _find_counts(mix, &first, &last):
+        return NAN
+    k = first
+    while k <= last:
+        here = _up_to(mix, k)
+        share, below = here - below, here
+        if share > 0.0:
+            total -= share * log(share)
+        k += 1.0
+    return total
 
 
 cdef double _integrate(const Integral* integral) noexcept nogil:

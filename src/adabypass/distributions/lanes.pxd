@@ -1,5 +1,7 @@
 # Forecasts laid out for evaluation.
 
+from libc.math cimport fabs, floor
+
 from adabypass.distributions.component cimport N_TARGETS, Component
 from adabypass.distributions.record cimport RecordLayout
 from adabypass.numerics.dispatch cimport MixtureLanes, TailValues
@@ -30,6 +32,8 @@ cdef struct Mix:
     double atom_share                   # probability of a value of exactly 0
     double low                          # lower bound, to which smaller values are clipped
     double high                         # upper bound, to which larger values are clipped
+    bint is_count                       # whether values are rounded, and at least `least`
+    double least
     double* memory                      # the one allocation that all pointers of a Mix lead into
     Component* parts                    # scratch for the components of a record
 
@@ -37,6 +41,11 @@ cdef struct Mix:
 cdef int make_room(Mix* mix, Py_ssize_t n_components, Py_ssize_t n_transformed, Py_ssize_t n_students) except -1
 cdef void lay_out_record(const double* memory, RecordLayout layout, Mix* mix) noexcept nogil
 cdef Py_ssize_t count_transformed(RecordLayout layout) noexcept
+cdef inline bint is_whole(double y) noexcept nogil:
+    """Whether a number is whole, and small enough to have whole neighbours."""
+    return y == floor(y) and fabs(y) < 1e15
+
+
 cdef double probability(const Mix* mix, double y, bint lower) noexcept nogil
 cdef TailValues tail_of(const Mix* mix, const MixtureLanes* lanes, double y, bint lower, bint is_rough) noexcept nogil
 cdef bint choose_largest(Mix* mix) noexcept nogil
@@ -53,6 +62,7 @@ cdef class Forecasts:
     cdef Py_ssize_t n_transformed           # its capacity in components of log y; that for root y is the same
     cdef Py_ssize_t n_students              # its capacity in Student's t distributions
     cdef const double[::1] atom_share       # (n,) probability of exactly 0, or None
+    cdef const double[::1] reserve          # (n,) above 0 of counts, or None
     cdef const double[:, ::1] share         # (n_pooled, 1 + n_pool) shares of these forecasts and of each in pool
     cdef const Py_ssize_t[::1] pooled_at    # (n,) row of `share`; -1 if the forecast is not pooled
     cdef list pool                          # `Forecasts` of n_pooled rows each
@@ -63,6 +73,7 @@ cdef class Forecasts:
     cdef bint _add(self, Py_ssize_t t, double share, Mix* mix) noexcept nogil
     cdef bint _add_pool(self, Py_ssize_t row) noexcept
     cdef double log_density(self, Py_ssize_t t, double y) noexcept nogil
+    cdef double _count_log_density(self, Py_ssize_t t, double y) noexcept nogil
     cdef double _own_log_density(self, Py_ssize_t t, double y, Component* room) noexcept nogil
     cdef double _pooled_log_density(self, Py_ssize_t t, double y) noexcept nogil
     cdef double _pool_log_density(self, Py_ssize_t row, double y, double own) noexcept

@@ -4,7 +4,7 @@ A forecast may be stored as components, as a record (record.pyx) or as a pool of
 are sorted by kind into lanes, which vector instructions add up.
 """
 
-from libc.math cimport INFINITY, M_SQRT1_2, NAN, erfc, exp, fabs, isinf, isnan, log, log1p, sqrt
+from libc.math cimport INFINITY, M_SQRT1_2, NAN, erfc, exp, fabs, floor, isinf, isnan, log, log1p, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from scipy.special.cython_special cimport stdtr
@@ -26,6 +26,7 @@ cdef double MAX_VALUE = limits.MAX_VALUE
 cdef double LOG_MAX_VALUE = limits.LOG_MAX_VALUE
 cdef double MAX_SD = sqrt(1.0 / limits.MIN_SIGNAL)
 cdef double HUGE_SD = 1e140         # standard deviation whose square may overflow
+cdef double CANCELLED = 1e-9    # difference of two probabilities, over these, that rounding has spoiled
 cdef double TINY_SD = 1e-140        # standard deviation whose square may underflow
 cdef double LARGE_WEIGHT = 1e-3     # weight above which a component takes part in the first steps of a cold start
 cdef double MIN_DOF_OF_HILL = 5.0   # degrees of freedom from which Hill's approximation is accurate to 2e-7
@@ -55,7 +56,7 @@ cdef int make_room(Mix* mix, Py_ssize_t n_components, Py_ssize_t n_transformed, 
     memory = _place(&mix.lanes[LOG], memory, n_transformed)
     _place(&mix.lanes[ROOT], memory, n_transformed)
     mix.student_room = n_students
-    mix.atom_share, mix.low, mix.high = 0.0, -INFINITY, INFINITY
+    mix.atom_share, mix.low, mix.high, mix.is_count, mix.least = 0.0, -INFINITY, INFINITY, False, 0.0
     return 0
 
 
@@ -402,11 +403,27 @@ cdef double probability(const Mix* mix, double y, bint lower) noexcept nogil:
         inside = not lower
     elif y >= mix.high:
         inside = lower
+    elif mix.is_count and y < mix.least:
+        inside = not lower
     else:
+        if mix.is_count:
+            y = floor(y) + 0.5      # (G.17)
         inside = tail_of(mix, &mix.lanes[IDENTITY], y, lower, False).tail
     if mix.atom_share == 0.0:
         return inside
     return (1.0 - mix.atom_share) * inside + mix.atom_share * ((y >= atom) == lower)
+
+
+cdef double _probability_of_count(const Mix* mix, double y) noexcept nogil:
+    """Return P(X is rounded to y) of the components; 0 where rounding would spoil it: equation (G.17)."""
+    cdef const MixtureLanes* lanes = &mix.lanes[IDENTITY]
+    cdef bint lower = tail_of(mix, lanes, y, True, False).tail < 0.5    # from the nearer tail
+    cdef double step = 0.5 if lower else -0.5
+    cdef double near, far = 0.0
+    if y <= larger(mix.low, mix.least) or y >= mix.high:                # to which all beyond is clipped
+        return tail_of(mix, lanes, y + (0.5 if y < mix.high else -0.5), y < mix.high, False).tail
+    near, far = tail_of(mix, lanes, y + step, lower, False).tail, tail_of(mix, lanes, y - step, lower, False).tail
+    return near - far if near - far > CANCELLED * near else 0.0
 
 
 cdef TailValues tail_of(
@@ -496,7 +513,7 @@ cdef class Forecasts:
         cdef Forecasts each
         self.layout, self.pool = layout, []
         self.low, self.high = -INFINITY, INFINITY
-        self.atom_share = self.share = self.pooled_at = None       # a view that was never set is not None
+        self.atom_share = self.reserve = self.share = self.pooled_at = None   # a view never set is not None
         if layout is None:
             self.parts = forecasts
             self.n, self.n_room = self.parts.shape[0], self.parts.shape[1]
@@ -526,6 +543,10 @@ cdef class Forecasts:
         self.atom_share = extras.zero_share
         if self.atom_share.shape[0] != self.n:
             raise ValueError(f"zero_share has {self.atom_share.shape[0]} values, but there are {self.n} forecasts")
+        if extras.reserve is not None:
+            self.reserve = extras.reserve
+            if self.reserve.shape[0] != self.n:
+                raise ValueError(f"reserve has {self.reserve.shape[0]} values, but there are {self.n} forecasts")
         if extras.share is None:
             return
         self.share, self.pooled_at = extras.share, extras.pooled_at
@@ -558,6 +579,8 @@ cdef class Forecasts:
         _finish_mix(&self.mix)
         if self.atom_share is not None:
             self.mix.atom_share, self.mix.low, self.mix.high = self.atom_share[t], self.low, self.high
+            self.mix.is_count = self.reserve is not None and self.reserve[t] > 0.0
+            self.mix.least = self.mix.is_count and self.mix.atom_share > 0.0
         return True
 
     cdef bint _add(self, Py_ssize_t t, double share, Mix* mix) noexcept nogil:
@@ -588,6 +611,8 @@ cdef class Forecasts:
             return self._pooled_log_density(t, y)
         if (self.layout is None and not is_known(&self.parts[t, 0])):
             return NAN
+        if self.reserve is not None and self.reserve[t] > 0.0:
+            return self._count_log_density(t, y)
         atom = larger(smaller(0.0, high), low)
         if y <= low or y >= high or (y == atom and self.atom_share[t] > 0.0):
             if y < low or y > high or not self.lay_out(t, 0.0):
@@ -600,6 +625,20 @@ cdef class Forecasts:
             return log(found) if found > 0.0 else -MAX_VALUE
         found = self._pooled_log_density(t, y) + log1p(-self.atom_share[t])
         return found if isnan(found) else larger(found, -MAX_VALUE)
+
+    cdef double _count_log_density(self, Py_ssize_t t, double y) noexcept nogil:
+        """Return the log probability of a count, or the log density that is kept back for other values: (G.21)."""
+        cdef double share, found
+        if not self.lay_out(t, 0.0):
+            return NAN
+        if not is_whole(y) or y < 0.0 or y < self.low or y > self.high:
+            return larger(log(self.reserve[t]) + self._pooled_log_density(t, y), -MAX_VALUE)
+        share = log1p(-self.reserve[t])
+        if y < self.mix.least:
+            return larger(log(self.mix.atom_share) + share, -MAX_VALUE)
+        found = _probability_of_count(&self.mix, y)
+        found = log(found) if found > 0.0 else self._pooled_log_density(t, y)   # a step is short beside the width
+        return larger(found + log1p(-self.mix.atom_share) + share, -MAX_VALUE)
 
     cdef double _pooled_log_density(self, Py_ssize_t t, double y) noexcept nogil:
         """Return the log density of the components of forecast t and of those it is pooled with."""

@@ -34,10 +34,10 @@ from adabypass.validation import Floats, check_array, check_rng, check_size, sho
 class Mixture(Distribution, MixtureMoments):
     """A mixture distribution: each component is a Gaussian plus noise of some family, or Student's t.
 
-    It may also have an atom at 0, and bounds: its `extras`. It holds its components, or a record from which they are
-    made when they are needed (`record`, `record_layout`); see `MixtureMoments`. A component may describe the log or the
-    root of y: mean and variance are then computed as if all such components together were one normal, whose variance,
-    for the log, is limited to 1.
+    It may also have an atom at 0, and bounds, and be of counts: its `extras`. It holds its components, or a record from
+    which they are made when they are needed (`record`, `record_layout`); see `MixtureMoments`. A component may describe
+    the log or the root of y: mean and variance are then computed as if all such components together were one normal,
+    whose variance, for the log, is limited to 1.
 
     Parameters
     ----------
@@ -73,6 +73,7 @@ class Mixture(Distribution, MixtureMoments):
         dof: ArrayLike = 0.0,
         zero_share: ArrayLike = 0.0,
         support: tuple[float, float] = UNBOUNDED,
+        reserve: ArrayLike = 0.0,
     ) -> "Mixture":
         """Make a mixture from one array for each field of its components.
 
@@ -95,6 +96,9 @@ class Mixture(Distribution, MixtureMoments):
             Probability that the value is exactly 0.
         support : pair of numbers
             Lower and upper bound, to which values outside are clipped. All components must be Student's t.
+        reserve : number, or array (n,)
+            Above 0 the value is a count: what is drawn from the components is rounded, and at least 0, or 1 where
+            `zero_share` is above 0. The reserve is the probability that `logpdf` keeps back for values that are none.
         """
         names = COMPONENT.names or ()
         given = (weight, mean, signal_var, noise_scale, epsilon, family, target, dof)
@@ -109,19 +113,28 @@ class Mixture(Distribution, MixtureMoments):
             if name in ("family", "target") and (values != np.floor(values)).any():
                 raise ParameterError(f"{name} is {shown(values)}, but must be one of {name.capitalize()}.")
             components[name] = values
-        atoms = check_array(zero_share, "zero_share")
-        if not atoms.any() and tuple(support) == UNBOUNDED:
+        atoms, kept_back = check_array(zero_share, "zero_share"), check_array(reserve, "reserve")
+        if not atoms.any() and not kept_back.any() and tuple(support) == UNBOUNDED:
             return Mixture(components)
+        bounds = _check_support(support, check_components(components))
         return Mixture.bounded(
-            check_components(components), _check_atoms(atoms, components), _check_support(support, components)
+            components,
+            _check_shares(atoms, components, "zero_share"),
+            bounds,
+            _check_shares(kept_back, components, "reserve", 0.5) if kept_back.any() else None,
         )
 
     @staticmethod
-    def bounded(components: Components, zero_share: Any, support: tuple[float, float]) -> "Mixture":
-        """Make a mixture of Student's t distributions with atoms at 0 and bounds, without checks."""
+    def bounded(
+        components: Components, zero_share: Any, support: tuple[float, float], reserve: Any = None
+    ) -> "Mixture":
+        """Make a mixture of Student's t distributions with atoms at 0, bounds or of counts, without checks."""
         n = 1 if components.ndim == 1 else len(components)
-        atoms = np.ascontiguousarray(np.broadcast_to(np.asarray(zero_share, dtype=np.float64), (n,)))
-        return Mixture.with_extras(components, MixtureExtras(atoms, support))
+        atoms, *rest = (
+            np.ascontiguousarray(np.broadcast_to(np.asarray(each, dtype=np.float64), (n,)))
+            for each in ([zero_share] if reserve is None else [zero_share, reserve])
+        )
+        return Mixture.with_extras(components, MixtureExtras(atoms, support, reserve=rest[0] if rest else None))
 
     @staticmethod
     def with_extras(components: Components, extras: MixtureExtras) -> "Mixture":
@@ -195,7 +208,23 @@ class Mixture(Distribution, MixtureMoments):
                 apart = [np.where(share > 0, each - mean[at], 0.0) ** 2 for share, each in _pairs(shares, means, 0)]
                 spread = zip(shares, variances, apart, strict=True)
                 var[at] = np.minimum(sum(share * (each + distance) for share, each, distance in spread), MAX_VALUE)
+        if self.extras.reserve is not None and (self.extras.reserve > 0.0).any():
+            mean, var = self._count_moments(self.extras, mean, var)
         return (mean[0], var[0]) if self._is_single else (mean, var)
+
+    def _count_moments(self, extras: MixtureExtras, mean: Floats, var: Floats) -> tuple[Floats, Floats]:
+        """Return the moments of counts, (G.18); of counts with many values those without rounding, but not below 0."""
+        summed_mean, summed_var = evaluate.count_moments(self._table, self.record_layout, extras)
+        is_summed = ~np.isnan(summed_mean)
+        mean, var = np.where(is_summed, summed_mean, mean), np.where(is_summed, summed_var, var)
+        rest = np.flatnonzero((extras.reserves > 0.0) & ~is_summed & ~np.isnan(mean))
+        table = np.atleast_2d(self.components)[rest]
+        if len(rest) and not extras.is_pool and (table["family"] == Family.STUDENT.value).all():
+            bounds = max(extras.support[0], 0.0), extras.support[1]
+            wide = Mixture.with_extras(table, extras.choose(rest)._replace(reserve=None, support=bounds))
+            mean[rest], var[rest] = wide.mean, wide.var
+        mean[rest] = np.maximum(mean[rest], 0.0)
+        return mean, var
 
     def _own_moments(self, extras: MixtureExtras) -> tuple[Floats, Floats]:
         """Compute mean and variance of the components with atoms and bounds."""
@@ -358,18 +387,21 @@ def _draw_extras(extras: MixtureExtras, drawn: Floats, forecast: Any, rng: np.ra
             chosen = which == k
             if chosen.any():
                 drawn[chosen] = part[row[chosen]].sample(rng)
+    if extras.reserve is not None:
+        counts = np.maximum(np.ceil(drawn - 0.5), extras.zero_share[forecast] > 0.0)
+        drawn = np.where(extras.reserve[forecast] > 0.0, counts, drawn)
     drawn = np.where(rng.random(drawn.shape) < extras.zero_share[forecast], 0.0, drawn)
     return np.asarray(np.clip(drawn, *extras.support))
 
 
-def _check_atoms(atoms: Floats, components: Components) -> Floats:
-    """Check the probabilities of exactly 0."""
+def _check_shares(shares: Floats, components: Components, name: str, most: float = 1.0) -> Floats:
+    """Check a probability of every forecast."""
     expected = components.shape[:-1]
-    if atoms.shape not in ((), expected):
-        raise ShapeError(f"zero_share has shape {atoms.shape}, but must be a number, or have shape {expected}.")
-    if not ((atoms >= 0) & (atoms <= 1)).all():
-        raise ParameterError(f"zero_share is {shown(atoms)}, but a probability lies between 0 and 1.")
-    return atoms
+    if shares.shape not in ((), expected):
+        raise ShapeError(f"{name} has shape {shares.shape}, but must be a number, or have shape {expected}.")
+    if not ((shares >= 0) & (shares <= most)).all():
+        raise ParameterError(f"{name} is {shown(shares)}, but this probability lies between 0 and {most:g}.")
+    return shares
 
 
 def _check_support(support: Any, components: Components) -> tuple[float, float]:

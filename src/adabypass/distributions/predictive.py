@@ -112,8 +112,9 @@ def _join_extras(every: Sequence[MixtureExtras]) -> MixtureExtras:
     if len({each.support for each in every}) > 1:
         raise ParameterError("the forecasts cannot be joined: their supports differ.")
     zero_share, pools = np.concatenate([each.zero_share for each in every]), [each for each in every if each.is_pool]
+    reserve = np.concatenate([each.reserves for each in every]) if any(e.reserve is not None for e in every) else None
     if not pools:
-        return MixtureExtras(zero_share, every[0].support)
+        return MixtureExtras(zero_share, every[0].support, reserve=reserve)
     width = max(len(each.parts) for each in pools)
     pools = [_with_parts(each, width) for each in pools]
     at, start = [], 0
@@ -122,7 +123,7 @@ def _join_extras(every: Sequence[MixtureExtras]) -> MixtureExtras:
         start += 0 if each.share is None else len(each.share)
     parts = tuple(_join_parts([each.parts[k] for each in pools]) for k in range(width))
     share = np.concatenate([each.share for each in pools if each.share is not None])
-    return MixtureExtras(zero_share, every[0].support, share, np.concatenate(at), parts)
+    return MixtureExtras(zero_share, every[0].support, share, np.concatenate(at), parts, reserve)
 
 
 def _with_parts(pool: MixtureExtras, n: int) -> MixtureExtras:

@@ -272,6 +272,8 @@ cdef class MixtureMoments(Moments):
         """Set the fields of a forecast under construction; its moments are computed when they are needed."""
         self.given = frozen(components)
         self.extras = extras._replace(zero_share=frozen(extras.zero_share))
+        if extras.reserve is not None:
+            self.extras = self.extras._replace(reserve=frozen(extras.reserve))
         if extras.share is not None:        # compiled code indexes with values that were checked once
             self.extras = self.extras._replace(share=frozen(extras.share), pooled_at=frozen(extras.pooled_at))
 

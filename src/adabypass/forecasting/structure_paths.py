@@ -18,7 +18,7 @@ MAX_DEVIATION = 10.0
 def mixture_ahead(bank: StructureRunner, exog: Floats, support: tuple[float, float]) -> Mixture:
     """Return the structures' forecasts of a step for each row of `exog`."""
     share, dof, mean, scale = bank.ahead(exog)
-    alike = (np.full(len(exog), each) for each in (bank.zero_share, bank.is_scaled, bank.last_value))
+    alike = (np.full(len(exog), each) for each in (bank.zero_share, bank.is_scaled, bank.last_value, bank.reserve))
     return structure_mixture(bank.spec, StructureForecasts(share, mean, scale, dof, *alike), support)
 
 
@@ -49,6 +49,8 @@ def draw_paths(
         if n > 0
     ]
     paths = np.concatenate(drawn)
+    if bank.reserve > 0.0:
+        paths = np.maximum(np.ceil(paths - 0.5), float(bank.zero_share > 0.0))  # (G.17)
     paths[rng.uniform(size=paths.shape) < bank.zero_share] = 0.0
     rng.shuffle(paths, axis=0)
     return np.clip(paths.reshape(n_paths, horizon), *support)

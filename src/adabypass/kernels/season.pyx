@@ -20,6 +20,7 @@ import numpy as np
 from adabypass.numerics import limits
 from adabypass.state import season as design
 from adabypass.state.pool import PoolState
+from adabypass.state.structure_row import N_ALIKE as N_ALIKE_
 
 cnp.import_array()
 
@@ -49,6 +50,7 @@ cdef double MIN_SHARE = design.MIN_SHARE
 cdef double MAX_COUNT = limits.MAX_COUNT
 cdef double MAX_STEPS = design.MAX_STEPS
 cdef double RIDGE = 1e-12
+cdef Py_ssize_t N_ALIKE = N_ALIKE_
 
 
 cdef class SeasonRunner(Runner):
@@ -152,14 +154,14 @@ cdef class SeasonRunner(Runner):
                 record[i * m + k] = 0.0 if i < 2 else 1.0       # without a share, but sound
             for k in range(n):
                 record[i * m + self.slots[k]] = narrow[i * n + k]
-        memcpy(record + 4 * m, narrow + 4 * n, 3 * sizeof(double))
-        record += 4 * m + 3
-        narrow += 4 * n + 3
+        memcpy(record + 4 * m, narrow + 4 * n, N_ALIKE * sizeof(double))
+        record += 4 * m + N_ALIKE
+        narrow += 4 * n + N_ALIKE
         n_regressions = self.pool.n_regressions
         memcpy(record, narrow, (1 + n_regressions) * sizeof(double))
         record += 1 + self.n_wide_regressions
         narrow += 1 + n_regressions
-        k = self.pool.n_record - (4 * n + 3) - (1 + n_regressions)
+        k = self.pool.n_record - (4 * n + N_ALIKE) - (1 + n_regressions)
         memcpy(record, narrow, k * sizeof(double))
         while n_regressions < self.n_wide_regressions:          # those that this period does not have
             k = self.pool.first.runner.n_record + 2

@@ -11,8 +11,8 @@ from adabypass.kernels.runner cimport Runner
 from adabypass.kernels.step cimport saturate
 from adabypass.kernels.structure_bank cimport (
     CENTER, HIGHEST, IS_SCALED, LOG_CENTER, LOG_UNIT, LOWEST, N_FIRST, N_SEEN, N_STEPS, StructureBank, Table, UNIT,
-    describe as describe_bank, evidence_ahead, fill_profile, fill_season, find_doubt, has_share, in_units, is_counted,
-    keep_near, lagged_values, limits_of, observe, scale_ahead, structure_shares, zero_share,
+    count_reserve, describe as describe_bank, evidence_ahead, fill_profile, fill_season, find_doubt, has_share,
+    in_units, is_counted, keep_near, lagged_values, limits_of, observe, scale_ahead, structure_shares, zero_share,
 )
 from adabypass.kernels.structures cimport Future, StructuralFilter, ahead_size, forecast_ahead
 from adabypass.numerics.special cimport larger
@@ -37,8 +37,8 @@ cdef class StructureRunner(Runner):
     """The row of a series' structures.
 
     Its record of a forecast is: share, mean, scale and degrees of freedom of each structure; the probability that the
-    observation is exactly 0; whether the unit of the series is known; and its last value if not. Its `seen.log_score`
-    is the log density of the newest observation, nan where that does not count.
+    observation is exactly 0; whether the unit of the series is known; its last value if not; and its `reserve`. Its
+    `seen.log_score` is the log density of the newest observation, nan where that does not count.
 
     Parameters
     ----------
@@ -204,6 +204,11 @@ cdef class StructureRunner(Runner):
         return tuple(tables)
 
     @property
+    def reserve(self):
+        """Of a series of counts the probability that the next value is none, otherwise 0."""
+        return count_reserve(&self.bank)
+
+    @property
     def last_value(self):
         """The last observation of a series that has not moved yet; nan if there was none but zeros."""
         return self._last_value()
@@ -218,6 +223,7 @@ cdef class StructureRunner(Runner):
         describe_bank(&self.bank, self.x, True, &table)
         record += 4 * n
         record[0], record[1], record[2] = zero_share(&self.bank), self.bank.head[IS_SCALED], NAN
+        record[3] = count_reserve(&self.bank)
         if self.bank.head[IS_SCALED] == 0.0:
             record[2] = self._last_value()
 

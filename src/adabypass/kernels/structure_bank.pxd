@@ -22,6 +22,7 @@ cdef enum:
     LOWEST
     HIGHEST
     LOG_LOWEST
+    IS_COUNT
 
 cdef struct StructureBank:
     Py_ssize_t n_structures
@@ -74,6 +75,7 @@ cdef void keep_near(
     const StructureBank* bank, const StructuralFilter* f, double* mean, double* scale, double* dof
 ) noexcept nogil
 cdef double zero_share(const StructureBank* bank) noexcept nogil
+cdef double count_reserve(const StructureBank* bank) noexcept nogil
 cdef bint is_counted(const StructureBank* bank) noexcept nogil
 cdef double observe(StructureBank* bank, double y, const double* exog) noexcept nogil
 cdef Limits limits_of(const StructureBank* bank, const StructuralFilter* f) noexcept nogil

@@ -8,6 +8,7 @@ Only regressions on lags are carried ahead step by step.
 from libc.math cimport M_PI, M_SQRT2, NAN, cos, exp, fabs, fmod, isnan, lgamma, log, log1p, log2, sin, sqrt
 from libc.string cimport memcpy, memmove, memset
 
+from adabypass.distributions.lanes cimport is_whole
 from adabypass.kernels.profiles cimport (
     PROFILE_VALUES, ProfileDesign, clear_profile, is_known_for, learn_profile, profile_at, push_rest,
 )
@@ -150,6 +151,13 @@ cdef double zero_share(const StructureBank* bank) noexcept nogil:
     return smaller(share, MAX_ZERO_SHARE) if share >= ZERO_SHARE_FROM else 0.0
 
 
+cdef double count_reserve(const StructureBank* bank) noexcept nogil:
+    """Of a series of counts the probability that the next value is none, otherwise 0: (G.21)."""
+    if bank.head[IS_COUNT] == 0.0 or bank.head[N_SEEN] < N_START:
+        return 0.0
+    return 1.0 / (bank.head[N_SEEN] + 2.0)
+
+
 cdef bint is_counted(const StructureBank* bank) noexcept nogil:
     """Whether the forecast of the next observation is a density in units that stay."""
     return bank.head[IS_SCALED] != 0.0 and bank.head[N_FIRST] == N_START and zero_share(bank) == 0.0
@@ -176,6 +184,8 @@ cdef void _observe(StructureBank* bank, double y, const double* exog) noexcept n
     if not isnan(y):
         y = larger(-MAX_OBSERVATION, smaller(y, MAX_OBSERVATION))
         head[N_SEEN] += 1.0
+        if y < 0.0 or not is_whole(y):
+            head[IS_COUNT] = 0.0
         head[LOWEST], head[HIGHEST] = smaller(y, head[LOWEST]), larger(y, head[HIGHEST])
         if y > 0.0:
             head[LOG_LOWEST] = smaller(log(y), head[LOG_LOWEST])

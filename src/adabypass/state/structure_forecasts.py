@@ -7,7 +7,7 @@ import numpy as np
 from adabypass.distributions.component import COMPONENT, UNBOUNDED, Components, Target
 from adabypass.distributions.mixture import Mixture
 from adabypass.numerics.noise import Family
-from adabypass.state.structure_row import StructureSpec
+from adabypass.state.structure_row import N_ALIKE, StructureSpec
 from adabypass.validation import Floats
 
 UNMOVED_SCALE = 0.1
@@ -28,13 +28,15 @@ class StructureForecasts(NamedTuple):
     """Whether the unit of the series was known."""
     last_value: Floats
     """The last value of a series whose unit was not known; nan if there was none but zeros."""
+    reserve: Floats
+    """Of a series of counts the probability of a value that is none; otherwise 0."""
 
 
 def read_records(spec: StructureSpec, records: Floats) -> StructureForecasts:
     """Return the fields of records (n, n_record), as `StructureRunner` writes them."""
     n = len(spec.structures)
     tables = (records[:, i * n : (i + 1) * n] for i in range(4))
-    return StructureForecasts(*tables, *records[:, 4 * n : 4 * n + 3].T)
+    return StructureForecasts(*tables, *records[:, 4 * n : 4 * n + N_ALIKE].T)
 
 
 def structure_mixture(spec: StructureSpec, found: StructureForecasts, support: tuple[float, float]) -> Mixture:
@@ -54,7 +56,8 @@ def structure_mixture(spec: StructureSpec, found: StructureForecasts, support: t
         dof = np.where(unmoved, UNMOVED_DOF, dof)
         zero_share = np.where(unmoved[:, 0] & is_blank[:, 0], 1.0, zero_share)
     is_log = np.array([each.is_log for each in spec.structures])
-    return Mixture.bounded(students(share, mean, scale, dof, is_log), zero_share, support)
+    reserve = found.reserve if np.any(found.reserve) else None
+    return Mixture.bounded(students(share, mean, scale, dof, is_log), zero_share, support, reserve)
 
 
 def students(share: Floats, location: Floats, scale: Floats, dof: Floats, is_log: Any) -> Components:

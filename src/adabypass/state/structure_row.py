@@ -16,7 +16,7 @@ LAYOUT = Layout(
     (
         *scalars("n_seen", "n_steps", "n_start", "n_values", "n_missing", "is_scaled", "is_positive"),
         *scalars("center", "unit", "log_center", "log_unit", "n_zero", "n_counted"),
-        *scalars("lowest", "highest", "log_lowest"),
+        *scalars("lowest", "highest", "log_lowest", "is_count"),
         *vectors("start", size="n_start_numbers"),
         *vectors("values", "log_values", size="longest"),
         *vectors("exog_center", "exog_unit", "exog_mean", "exog_last", "exog_count", size="n_exog"),
@@ -36,7 +36,8 @@ LAYOUT = Layout(
 Observations seen; steps of time, the missing ones included; observations in `start`, from which units are set; values
 that lags can reach; missing ones since the last that was seen; whether units are known; whether every observation was
 above 0. Center and unit of the series and of its log; zeros, and observations, each discounted. The lowest and the
-highest observation, and the log of the lowest that is above 0 (1e300 before there is one). The first observations with
+highest observation, and the log of the lowest that is above 0 (1e300 before there is one); whether every observation
+was a whole number, and none below 0. The first observations with
 their exogenous values; past values in units, newest first; of each structure its discounted evidence, sum of squares
 and degrees of freedom, and the gross errors since the last value that was none. Of each horizon the forecasts that
 were judged and the degrees of freedom, both discounted; of each horizon and structure the evidence and the sum of
@@ -55,6 +56,8 @@ SETTINGS = (
 N_SETTINGS = len(SETTINGS)
 SHOCKS = ("follows", "ignores", "jumps")
 """What structures do at a gross error, in the order of the numbers that compiled code knows them by."""
+N_ALIKE = 4
+"""Numbers of a record that are those of all structures alike."""
 N_PROFILE_VALUES = max(design.PROFILE_LAGS) + 1
 """What a profile leaves of the newest values, newest first."""
 PROFILE_HEAD = ("level", "square_sum", "dof", "n_learned")
@@ -199,13 +202,13 @@ class StructureSpec:
     @property
     def n_record(self) -> int:
         """Count the numbers that keep a forecast: see `read_records` in state/structure_forecasts.py."""
-        return 4 * len(self.structures) + 3
+        return 4 * len(self.structures) + N_ALIKE
 
     def new_row(self) -> Floats:
         """Return the memory of a forecaster that has seen nothing."""
         return LAYOUT.new_row(
             {
-                "is_positive": 1.0, "unit": 1.0, "log_unit": 1.0,
+                "is_positive": 1.0, "is_count": 1.0, "unit": 1.0, "log_unit": 1.0,
                 "lowest": MAX_VALUE, "highest": -MAX_VALUE, "log_lowest": MAX_VALUE,
             },
             **self.dims,
@@ -259,7 +262,7 @@ class StructureSpec:
 
     def check_row(self, row: Floats) -> None:
         """Check the counts of a row that was saved, which compiled code indexes with."""
-        limits = {"n_start": design.N_START, "n_values": self.longest, "is_scaled": 1, "is_positive": 1}
+        limits = {"n_start": design.N_START, "n_values": self.longest, "is_scaled": 1, "is_positive": 1, "is_count": 1}
         for name, most in limits.items():
             check_count(LAYOUT.scalar(row, name), name, most)
         for name in ("n_seen", "n_steps", "n_missing"):
