@@ -15,7 +15,7 @@ SERIES = {
     "bursts": RNG.negative_binomial(0.3, 0.02, 150).astype(float),
     "large": RNG.poisson(1e5, 150).astype(float),
     "a week": RNG.poisson(np.resize([9, 9, 9, 9, 9, 1, 0], 154)).astype(float),
-    "always the same": np.full(40, 3.0),
+    "hardly ever another": np.append(np.full(40, 3.0), 4.0),
     "one at the end": np.append(np.zeros(60), 1.0),
 }
 

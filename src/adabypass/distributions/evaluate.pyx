@@ -599,7 +599,7 @@ cdef void _count_moments(const Mix* mix, double* mean, double* var) noexcept nog
             mean[0] += apart * share / total
             var[0] += share * apart * (k - mean[0])
         k += 1.0
-    var[0] /= total
+    var[0] = larger(var[0] / total, COUNT_EXTREME)      # what was left out may be a step away
     mean[0] = larger(low, smaller(mean[0], high))
 
 

@@ -152,8 +152,8 @@ cdef double zero_share(const StructureBank* bank) noexcept nogil:
 
 
 cdef double count_reserve(const StructureBank* bank) noexcept nogil:
-    """Of a series of counts the probability that the next value is none, otherwise 0: (G.21)."""
-    if bank.head[IS_COUNT] == 0.0 or bank.head[N_SEEN] < N_START:
+    """Of a series of counts that has moved the probability that the next value is none, otherwise 0: (G.21)."""
+    if bank.head[IS_COUNT] == 0.0 or bank.head[N_SEEN] < N_START or bank.head[LOWEST] == bank.head[HIGHEST]:
         return 0.0
     return 1.0 / (bank.head[N_SEEN] + 2.0)
 
