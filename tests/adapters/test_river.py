@@ -38,6 +38,7 @@ REORDERED = 1e-9
 ESTIMATORS = [
     AutoBypassRegressor(),
     AutoBypassRegressor(learn_intercept=False),
+    AutoBypassRegressor(period=7),
     AutoBypassForecaster(),
     AutoBypassForecaster(lags=(1, 3), difference=1),
     AutoBypassAnomalyDetector(),
@@ -58,9 +59,10 @@ def test_no_check_is_skipped(estimator: Any) -> None:
     checks.check_estimator(estimator)
 
 
-@pytest.mark.parametrize("learn_intercept", [True, False])
-def test_numbers_equal_those_of_auto_bypass(learn_intercept: bool) -> None:
-    model, regressor = AutoBypass(intercept=learn_intercept), AutoBypassRegressor(learn_intercept)
+@pytest.mark.parametrize(("learn_intercept", "period"), [(True, 1), (False, 1), (True, 7)])
+def test_numbers_equal_those_of_auto_bypass(learn_intercept: bool, period: int) -> None:
+    model = AutoBypass(intercept=learn_intercept, period=period)
+    regressor = AutoBypassRegressor(learn_intercept, period)
     for row, x, y in zip(ROWS, X, Y, strict=True):
         forecast = model.predict(x)
         assert regressor.predict_one(row) == (0.0 if math.isnan(forecast.mean) else forecast.mean)

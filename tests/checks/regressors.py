@@ -15,6 +15,7 @@ from adabypass import (
     SequentialKalman,
 )
 from adabypass.regressors import KINDS
+from adabypass.state.bank import AutoBypassSpec
 from tests.strategies import Stream
 
 Make = Callable[[], Regressor]
@@ -27,7 +28,8 @@ REGRESSORS: dict[str, Make] = {name: kind for name, kind in KINDS.items() if kin
     "Bypass, 2 sweeps": lambda: Bypass(max_sweeps=2),
     "AutoBypass, no intercept": lambda: AutoBypass(intercept=False),
     "AutoBypass, diagonal": lambda: AutoBypass(covariance="diagonal"),
-    "AutoBypass, season": lambda: AutoBypass(period=5),
+    "AutoBypass, season": lambda: AutoBypass._of_spec(AutoBypassSpec(period=5)),
+    "AutoBypass, shared season": lambda: AutoBypass(period=5),
     "Bypass, corrected": lambda: Bypass(corrections=["E1", "E2", "E3", "E4"]),
     "AdaBypass, right gradients": lambda: AdaBypass(corrections=["E5"]),
     "AdaBypass, right gradients, aggressive": lambda: AdaBypass(corrections=["E3", "E5", "E8"], aggressiveness=10.0),

@@ -35,7 +35,7 @@ def positive_stream(n: int, seed: int) -> tuple[Floats, Floats]:
 def assert_follows_reference(
     X: Floats, y: Floats, period: int = 1, relative: float = 1e-6
 ) -> tuple[AutoBypass, reference.State]:
-    model, state = AutoBypass(period=period), reference.nothing_seen(X.shape[1])
+    model, state = AutoBypass._of_spec(AutoBypassSpec(period=period)), reference.nothing_seen(X.shape[1])
     spec = model._spec
     for x, target in zip(X, y, strict=True):
         share = reference.shares(state, x)

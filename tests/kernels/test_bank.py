@@ -110,7 +110,7 @@ def test_noise_with_a_season_equals_reference(period: int, seed: int) -> None:
     X, y = stream(90, 2, seed)
     y[[0, 3, 4]] = np.nan
     y += np.where(np.arange(90) % period == 0, 5.0, 0.1) * np.random.default_rng(seed).normal(size=90)
-    model = AutoBypass(period=period, transform="none")
+    model = AutoBypass._of_spec(AutoBypassSpec(period=period, transform="none"))
     bank = assert_follows_reference(model, X, y).bank
     assert bank is not None
     assert bank.season is not None
@@ -126,7 +126,7 @@ def test_noise_with_a_season_equals_reference(period: int, seed: int) -> None:
 def test_a_season_of_the_mean_equals_reference(period: int, seed: int) -> None:
     X, y = stream(120, 2, seed)
     y += 30.0 * np.sin(2 * np.pi * np.arange(120) / period)
-    model = AutoBypass(period=period, transform="none")
+    model = AutoBypass._of_spec(AutoBypassSpec(period=period, transform="none"))
     state = assert_follows_reference(model, X, y)
     assert state.shifts is not None
     assert state.shifts.share > 0.1

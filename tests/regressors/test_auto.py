@@ -419,7 +419,7 @@ def test_a_season_of_the_mean_is_in_every_part_of_the_forecast() -> None:
     rng = np.random.default_rng(4)
     X = rng.normal(size=(300, 1))
     y = 20 + np.tile([5.0, 0.0, -5.0], 100) + X[:, 0] + rng.normal(size=300)
-    trace = AutoBypass(period=3, transform="none").run(X, y)
+    trace = AutoBypass._of_spec(AutoBypassSpec(period=3, transform="none")).run(X, y)
     predictive = trace.predictive
     assert isinstance(predictive, Mixture)
     assert predictive.logpdf(y)[20:] == approx(trace.log_score[20:], abs=1e-9)

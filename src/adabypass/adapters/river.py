@@ -45,6 +45,8 @@ class AutoBypassRegressor(MiniBatchRegressor):
     ----------
     learn_intercept
         Whether the model has an intercept. Without one, forecasts are proportional to the features.
+    period
+        Number of rows after which a season comes again; 1 for none. A season has a share by evidence.
 
     Attributes
     ----------
@@ -64,8 +66,8 @@ class AutoBypassRegressor(MiniBatchRegressor):
     (43, 43)
     """
 
-    def __init__(self, learn_intercept: bool = True) -> None:
-        self.learn_intercept = learn_intercept
+    def __init__(self, learn_intercept: bool = True, period: int = 1) -> None:
+        self.learn_intercept, self.period = learn_intercept, period
         self.model: AutoBypass | None = None
         self.features: list[Hashable] = []
         self._known: frozenset[Hashable] = frozenset()
@@ -143,7 +145,7 @@ class AutoBypassRegressor(MiniBatchRegressor):
         new = [name for name in names if name not in self._known]
         if self.model is None:
             features = new or [NO_FEATURE]
-            return AutoBypass(intercept=self.learn_intercept, n_features=len(features)), features
+            return AutoBypass(intercept=self.learn_intercept, period=self.period, n_features=len(features)), features
         model = self.model.copy()
         if new:
             model.add_features(len(new), were_zero=True)

@@ -18,7 +18,7 @@ from adabypass.kernels.step cimport Kernel, MAX_VALUE, LINE, StepContext, satura
 from adabypass.numerics.dispatch cimport LANES, N_FLEXIBLE_NORMALS, OPENED
 from adabypass.numerics.special cimport larger, smaller
 from adabypass.state.bank_table cimport (
-    Bank, MIN_EVIDENCE, LOG_SCORE, NOISE_VAR, PHASE, PHASE_SETTLED, PRIOR_PREC, SEASON_STEP,
+    Bank, MIN_EVIDENCE, LOG_SCORE, NOISE_VAR, N_SETTINGS, PHASE, PHASE_SETTLED, PRIOR_PREC, SEASON_STEP,
     TARGET_DISCOUNT, row_size, scratch_size,
 )
 
@@ -82,6 +82,23 @@ cdef void open_targets(StepContext* step, Targets* targets) noexcept nogil:
         part.row += row_size(bank)
         part.scratch += scratch_size(bank)
     targets.x = part.scratch
+
+
+cdef void find_extent(StepContext* step, Extent* out) noexcept nogil:
+    """Find where the row, the scratch memory and the constants of a step end."""
+    cdef Targets* targets = opened(step)
+    cdef const Bank* own = &targets.bank[IDENTITY]
+    cdef const Bank* last = own if targets.evidence == NULL else &targets.bank[ROOT]
+    cdef int target
+    out.first_walk, out.row_end = own.walk_mean, last.row + row_size(last)
+    out.scratch_end = step.scratch + scratch_size(own)
+    out.constants_end = last.settings + N_SETTINGS * last.n_filters
+    out.n_record = _record_size(own)
+    if targets.evidence == NULL:
+        return
+    out.scratch_end = targets.x + (N_TARGETS - 1) * step.n
+    for target in range(LOG, N_TARGETS):
+        out.n_record += targets.n_record[target]
 
 
 cdef Py_ssize_t _record_size(const Bank* bank) noexcept nogil:

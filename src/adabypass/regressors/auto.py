@@ -7,12 +7,15 @@ import numpy as np
 from adabypass.distributions.predictive import Mixture
 from adabypass.errors import NotReadyError, ParameterError
 from adabypass.kernels.auto_bypass import KERNEL
+from adabypass.kernels.shared_season import KERNEL as SHARED_SEASON
+from adabypass.kernels.step import Kernel
 from adabypass.numerics.read_only import ReadOnly
 from adabypass.regressors.base import Regressor, Weights
 from adabypass.state import bank_belief
 from adabypass.state.bank import AutoBypassSpec, Transform
 from adabypass.state.linear_mixture import LinearMixture
-from adabypass.state.spec import Covariance
+from adabypass.state.shared_season import SharedSeasonSpec, bank_spec, share_season
+from adabypass.state.spec import Covariance, Spec
 from adabypass.validation import Floats
 
 
@@ -36,8 +39,11 @@ class AutoBypass(Regressor):
         to x.
     period : int
         Of a season, in observations, missing ones included: 24 where the same hour of every day is as high, or as
-        uncertain, as that of the day before. What each step of the season adds to the forecast and to the noise is
-        learned. 1 for none.
+        uncertain, as that of the day before. Three models then learn side by side, and have shares in the forecast by
+        evidence: one learns what each step of the season adds to the forecast and to the noise, one takes waves over
+        the season for features, and one has no season, so that a period that is none costs next to nothing. `weights`
+        and `parameters` are those of the first. Without an intercept, and of sparse features, the first is alone.
+        1 for no season.
     covariance : "auto", "full" or "diagonal"
         What is kept of the covariance of the weights. Diagonal, they are taken for uncorrelated: memory and time
         are linear in the features, and forecasts are worse where features are correlated. By default full up to 200
@@ -66,7 +72,7 @@ class AutoBypass(Regressor):
     """
 
     _kernel = KERNEL
-    _spec_type = AutoBypassSpec
+    _spec_type = staticmethod(bank_spec)
     _spec: AutoBypassSpec
 
     def __init__(
@@ -80,12 +86,16 @@ class AutoBypass(Regressor):
         n_features: int | None = None,
     ) -> None:
         spec = AutoBypassSpec(intercept, period, covariance=covariance, sparse=sparse, transform=transform)
-        super().__init__(spec, n_features)
+        super().__init__(share_season(spec), n_features)
 
     if TYPE_CHECKING:
 
         def predict(self, x: object) -> Mixture: ...
         def step(self, x: object, y: object) -> Mixture: ...
+
+    def _kernel_of(self, spec: Spec) -> Kernel:
+        kernel: Kernel = SHARED_SEASON if isinstance(spec, SharedSeasonSpec) else self._kernel
+        return kernel
 
     @property
     def has_intercept(self) -> bool:

@@ -44,7 +44,8 @@ class Regressor(Guarded):
     """
 
     _kernel: ClassVar[Kernel]
-    _spec_type: ClassVar[type[Spec]]
+    _spec_type: ClassVar[Callable[..., Spec]]
+    """Makes the spec from saved hyperparameters."""
     _given_spec: Spec
     """The hyperparameters that the model was given. Those that its features choose are in the spec of its runner."""
     _given_features: int | None
@@ -153,8 +154,8 @@ class Regressor(Guarded):
         keep_weights
             Whether the trace also holds the weights after each observation.
         keep_predictive
-            Whether the trace keeps the whole distribution of each forecast: of AutoBypass 2 kB each. Without it CRPS
-            and intervals are those of a normal with the same mean and variance.
+            Whether the trace keeps the whole distribution of each forecast: of AutoBypass 2 kB each, with a
+            season 6. Without it CRPS and intervals are those of a normal with the same mean and variance.
 
         Returns
         -------

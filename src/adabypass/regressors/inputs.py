@@ -4,7 +4,6 @@ What features choose, such as the form of a model that has met none, is found ou
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from operator import index, itemgetter
 from typing import Any, NamedTuple
 
@@ -309,10 +308,10 @@ def chosen_spec(spec: Spec, runner: Any, given: Given) -> Spec:
 
 def _chosen(spec: Spec, runner: Any, x: object, n_features: int | None) -> Spec:
     if runner is not None:
-        kept: Spec = replace(runner.spec, sparse=True) if may_become_sparse(runner, x) else runner.spec
+        kept: Spec = runner.spec.as_sparse() if may_become_sparse(runner, x) else runner.spec
         return kept
     if isinstance(spec, AutoBypassSpec) and is_sparse(x):
-        return replace(spec, sparse=True) if spec.covariance != "full" else spec
+        return spec.as_sparse() if spec.covariance != "full" else spec
     return spec if n_features is None else spec.for_features(n_features)
 
 

@@ -1,6 +1,7 @@
 """The part of a header that describes a model: its kind, hyperparameters and row layout; writing and validation."""
 
 import zlib
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +19,7 @@ def describe_spec(spec: Spec, kind: str) -> dict[str, Any]:
     return {"kind": kind, "hyperparameters": _plain(spec.hyperparameters()), "design": _design(spec)}
 
 
-def check_spec(header: Header, spec_type: type[Spec], kind: str) -> Spec:
+def check_spec(header: Header, spec_type: Callable[..., Spec], kind: str) -> Spec:
     """Return the spec that a header describes."""
     try:
         spec = spec_type(**header.named("hyperparameters"))

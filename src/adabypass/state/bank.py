@@ -141,12 +141,16 @@ class AutoBypassSpec(Constants, Sequences, Spec):
     def is_sparse(self) -> bool:
         return self.sparse
 
-    def for_lags(self) -> Self:
+    def for_lags(self) -> "AutoBypassSpec":
         """Return the spec of a model whose features are lags.
 
         Forecasts several steps ahead are linear in the lags, so nothing is transformed.
         """
         return replace(self, transform="none", seasonal_mean=False)
+
+    def as_sparse(self) -> "AutoBypassSpec":
+        """Return the spec of a model whose features are sparse."""
+        return replace(self, sparse=True)
 
     def for_features(self, n_features: int) -> Self:
         """Return the spec of a model with `n_features` features.

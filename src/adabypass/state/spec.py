@@ -100,7 +100,7 @@ class Spec(ABC):
         """Return the spec of a model with `n_features` features."""
         return self
 
-    def for_lags(self) -> Self:
+    def for_lags(self) -> "Spec":
         """Return the spec of a model whose features are past values of y."""
         return self
 
