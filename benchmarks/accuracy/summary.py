@@ -18,15 +18,15 @@ N_AFTER_SHOCK = 20
 NORMAL_90 = 1.6449
 """Deviations between the middle and the end of a normal distribution's 90 % interval."""
 TEXT = (
-    "Rank is by log score, among those who have one. *CRPS* is that of AutoBypass on the same stream, the geometric "
-    "mean over streams. *RMSE* of the mean, and of the median, are over those of the best linear rival: the mean over "
-    "streams, and the worst of all. A surprise is an observation outside a rival's own 99 % interval; what its 90 % "
-    f"interval holds right after one is pooled over all streams. Shocks are the same for all: observations {SHOCK:g} "
-    "deviations or more from the middle of AutoBypass' 90 % interval (those of a normal distribution with this "
-    f"interval); what 90 % intervals hold of the {N_AFTER_SHOCK} observations after each is pooled over all streams. Those "
-    "among them that are shocks again count against AutoBypass by construction. "
-    "Fifths of a stream are by the forecast's mean, for streams of 1,000 observations or more: the lowest and the "
-    "highest share held in any. A mean is absurd if it leaves the range of all values so far by more than that range."
+    "Rank is by log score, among those who have one. *CRPS* is over that of AutoBypass on the same stream, the "
+    "geometric mean over streams. *RMSE* of the mean, and of the median, are over those of the best linear rival: the "
+    "mean over streams, and the worst of all. A surprise is an observation outside a rival's own 99 % interval; what "
+    "its 90 % interval holds right after one is pooled over all streams. Shocks are the same for all: observations "
+    f"{SHOCK:g} deviations or more from the middle of AutoBypass' 90 % interval (those of a normal distribution with "
+    f"this interval); what 90 % intervals hold of the {N_AFTER_SHOCK} observations after each is pooled over all "
+    "streams. Those among them that are shocks again count against AutoBypass by construction. Fifths of a stream are "
+    "by the forecast's mean, for streams of 1,000 observations or more: the lowest and the highest share held in any. "
+    "A mean is absurd if it leaves the range of all values so far by more than that range."
 )
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from adabypass.validation import Floats
 from benchmarks.forecast import demand
 from benchmarks.forecast.contestants import STATSFORECAST, automatic
-from benchmarks.forecast.measures import PROBABILITIES, Outlook
-from benchmarks.forecast.page import table
+from benchmarks.forecast.measures import ABSURD, PROBABILITIES, Outlook, n_absurd
+from benchmarks.forecast.page import absurd_line, table
 from benchmarks.forecast.problems import Problem
 from benchmarks.forecast.rivals import Found, Rival, one_by_one
 from benchmarks.forecast.summary import Scores, mean, names_of
@@ -22,6 +22,8 @@ QUANTILES = np.append(PROBABILITIES, 0.99)
 MEASURES = (
     "CRPS", "RMSE", "loss at 95 %", "loss at 99 %", "suffices, of 95 %", "suffices, of 99 %", "held by 90 %", "seconds",
 )  # fmt: skip
+ROUNDING = 1e-6
+"""Quantiles that miss a whole number by less, as those that were kept do, reach it."""
 CONFORMAL_SHARE = 0.5
 """Of the training part, on which the models without intervals of their own learn those of their errors."""
 
@@ -34,14 +36,14 @@ def problems() -> Iterator[Problem]:
 
 
 def score(problem: Problem, outlook: Outlook) -> dict[str, float]:
-    """Score a forecast, in units of the mean absolute difference from a value to the next; its point is the mean.
+    """Score a forecast, in units of the mean of the training part; its point is the mean.
 
     RMSE is that of the mean over the horizon; a loss is the pinball loss of the quantile.
     """
-    y, scale = problem.test, float(np.abs(np.diff(problem.train)).mean()) or 1.0
+    y, scale = problem.test, float(problem.train.mean()) or 1.0
     error = y - outlook.quantiles
     pinball = np.maximum(QUANTILES[:, None] * error, (QUANTILES[:, None] - 1) * error).mean(axis=1) / scale
-    low, stocks = outlook.quantiles[0], outlook.quantiles[-2:]
+    low, stocks = outlook.quantiles[0] - ROUNDING, outlook.quantiles[-2:] + ROUNDING
     values = (
         2 * pinball[:-1].mean(),
         np.sqrt(np.mean((y - outlook.point) ** 2)) / scale,
@@ -50,7 +52,8 @@ def score(problem: Problem, outlook: Outlook) -> dict[str, float]:
         np.mean((low <= y) & (y <= stocks[0])),
         outlook.seconds,
     )
-    return dict(zip(MEASURES, map(float, values), strict=True))
+    found = dict(zip(MEASURES, map(float, values), strict=True))
+    return found | {ABSURD: float(n_absurd(problem.train, outlook.point))}
 
 
 def our_forecast(problem: Problem) -> tuple[Floats, Floats]:
@@ -124,11 +127,10 @@ def markdown(scores: Scores, given: Sequence[Problem]) -> str:
         f"{demand.HORIZON} days ahead from {len(demand.ORIGINS)} origins in July, September and November; and "
         f"simulated demand, {demand.N_AHEAD} months ahead. *RMSE* is that of the mean, *loss* the pinball loss of the "
         "quantile that is to suffice 95 and 99 times in 100, and *suffices* how often it does: with whole numbers more "
-        "often than asked is no fault. All but these shares and seconds are in units of the mean difference from a "
-        "value to the next in the training part, as in the M5 competition. "
-        "CrostonSBA, TSB, ADIDA and IMAPA have no intervals of their own: statsforecast makes them of errors on "
-        "windows of the past, here of half of it. What its models put below 0 is moved there. *All past values* are "
-        "their mean and quantiles."
+        "often than asked is no fault. Losses and RMSE are in units of the mean of the values learned. CrostonSBA, "
+        "TSB, ADIDA and IMAPA have no intervals of their own: statsforecast makes them of errors on windows of the "
+        "past, here of half of it. What its models put below 0 is moved there. *All past values* are their mean and "
+        f"quantiles.{absurd_line(scores, given)}"
     )
     return "\n\n".join([text, *(f"### {title}\n\n{_table(scores, names)}" for title, names in groups.items())])
 

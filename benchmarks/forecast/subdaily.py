@@ -12,7 +12,7 @@ import numpy as np
 from adabypass.validation import Floats
 from benchmarks.forecast import flair
 from benchmarks.forecast.contestants import SEVERAL_PERIODS, STATSFORECAST, automatic
-from benchmarks.forecast.page import cell, summary_table, table
+from benchmarks.forecast.page import absurd_line, cell, summary_table, table
 from benchmarks.forecast.problems import Problem
 from benchmarks.forecast.rivals import Rival, one_by_one, ours, short_period, statsforecast
 from benchmarks.forecast.summary import Scores, mean, names_of
@@ -152,7 +152,7 @@ def markdown(scores: Scores, given: Sequence[Problem]) -> str:
         f"errors on the last {N_WINDOWS} days of the training part. AutoTBATS is left out: it takes some 200 seconds "
         "a series. Missing values were filled in from their neighbours. CRPS and MASE are in units of the mean "
         "difference from a day to the next in the training part.",
-        f"{len(given)} forecasts.",
+        f"{len(given)} forecasts.{absurd_line(scores, given)}",
         summary_table(scores, given),
         *(f"### {measure} by series\n\n{_by_series(scores, given, labels, measure)}"
           for measure in ("CRPS", "held by 90 %")),
