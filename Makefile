@@ -66,7 +66,7 @@ bench: setup  ## Measure speed beside other libraries: some five minutes; ARGS="
 			|| echo "$$each cannot be installed: it is shown as not installed" >&2; done
 	@$(BIN)/python -m benchmarks.speed $(ARGS)
 
-bench-accuracy: setup  ## Measure accuracy beside other libraries, on every stream: some ten minutes
+bench-accuracy: setup  ## Measure accuracy beside other libraries, on every stream: some ten minutes; ARGS="--docs"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py bench)
 	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
 

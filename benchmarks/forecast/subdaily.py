@@ -149,7 +149,7 @@ def markdown(scores: Scores, given: Sequence[Problem]) -> str:
         "`Forecaster()` are given both periods, the day and the week; AutoTheta the day, AutoETS the day where it is "
         "24 steps long, and FLAIR the name of the frequency, which leaves out the calls, whose day has 169 steps. "
         "*Last week* and *yesterday* are seasonal naive forecasts of these periods. MFLES has intervals from its "
-        f"errors on the last {N_WINDOWS} days of the training part. AutoTBATS is left out: it takes some 200 seconds "
+        f"errors on the last {N_WINDOWS} days of the training part. AutoTBATS is left out: it takes minutes "
         "a series. Missing values were filled in from their neighbours. CRPS and MASE are in units of the mean "
         "difference from a day to the next in the training part.",
         f"{len(given)} forecasts.{absurd_line(scores, given)}",

@@ -39,9 +39,8 @@ def _lines(use: Use, table: Table) -> Iterator[str]:
     yield f"|  | {' | '.join(column.title for column in use.columns)} |"
     yield f"| --- | {' | '.join(['---:'] * len(use.columns))} |"
     for name, cells in table.items():
-        label = name.split(" (without")[0]
         marked = (f"**{cell}**" if name in best[title] else cell for title, cell in cells.items())
-        yield f"| {f'**{label}**' if name == use.ours else label} | {' | '.join(marked)} |"
+        yield f"| {f'**{name}**' if name == use.ours else name} | {' | '.join(marked)} |"
 
 
 def _best(column: Column, table: Table) -> list[str]:

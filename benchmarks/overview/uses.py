@@ -90,7 +90,7 @@ USES = (
     Use(
         "Counts and intermittent demand",
         "Flights by day and simulated demand. *Loss* is that of the quantile to be kept in stock, *suffices* how often "
-        "it does.",
+        "it does. Losses are in units of the mean, so rare demand weighs most; the page has each kind of series apart.",
         "forecasting.md",
         "Counts and intermittent demand",
         "Forecaster()",
