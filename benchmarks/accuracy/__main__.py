@@ -23,8 +23,12 @@ Row = dict[str, float]
 def score(stream: Stream, record: Record) -> Row:
     """Score what a rival said from the 21st observation on."""
     seen = np.flatnonzero(~np.isnan(stream.y[WARM_UP:])) + WARM_UP
-    y, error = stream.y[seen], np.abs(stream.y - record.mean)[seen]
-    row = {"RMSE": float(np.sqrt(np.mean(error**2))), "MAE": float(np.mean(error))}
+    y, error, median_error = stream.y[seen], (stream.y - record.mean)[seen], (stream.y - record.median)[seen]
+    row = {
+        "RMSE": float(np.sqrt(np.mean(error**2))),
+        "RMSE of median": float(np.sqrt(np.mean(median_error**2))),
+        "MAE": float(np.mean(np.abs(error))),
+    }
     if record.log_score is not None and record.crps is not None:
         row |= {"log score": float(record.log_score[seen].sum()), "CRPS": float(record.crps[seen].mean())}
     for level in LEVELS:
@@ -46,7 +50,7 @@ def markdown(
 ) -> str:
     """Write a summary, then one table a stream, the best log score first."""
     columns = ["log score", "CRPS", *(f"{kind} {level:.0%}" for level in LEVELS for kind in ("coverage", "width"))]
-    columns += ["RMSE", "MAE", "seconds"]
+    columns += ["RMSE", "RMSE of median", "MAE", "seconds"]
     parts = [
         "# Accuracy\n\nForecasts one step ahead, scored from the 21st on. Rivals marked *cheats* were fitted to the "
         "whole stream before they forecast it; where that fit did not converge (GARCH-t on some price levels), its "
@@ -57,12 +61,9 @@ def markdown(
         "three rates in hindsight, with a least share of 1e-8, for it scored worse with its own 0.001. Viking is left "
         "out of streams that have gaps or more than 2,500 observations, PyBATS and PyDLM of those with more than "
         "15,000.\n",
-        "\n## All streams\n\nRank is by log score, among those who have one. A shock is an observation outside the "
-        "99 % interval; what is held by the 90 % interval right after one is pooled over all streams. Fifths of a "
-        "stream are by the forecast's mean, for streams of 1,000 observations or more: the lowest and the highest "
-        "share held in any. A mean is absurd if it leaves the range of all values so far by more than that range.\n\n"
+        f"\n## All streams\n\n{summary.TEXT}\n\n"
         + summary.table(results, counts, [*LINEAR, "SGD pa1, conformal"])
-        + "\n",
+        + f"\n\n{summary.absurd_line(counts, streams)}\n",
     ]
     for name, rows in results.items():
         parts.append(f"\n## {name}, {len(streams[name].y):,} observations\n")
@@ -126,7 +127,8 @@ def truth(stream: Stream, log_score: Floats) -> Row:
 @click.option("--prices", type=click.Path(exists=True, path_type=Path), help="CSV with the prices of GLD and GDX.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build/accuracy"), show_default=True)
 @click.option("--only", help="Run only the streams whose name contains this.")
-def main(prices: Path | None, out: Path, only: str | None) -> None:
+@click.option("--docs", is_flag=True, help="Write docs/accuracy.md and its picture as well.")
+def main(prices: Path | None, out: Path, only: str | None, docs: bool) -> None:
     """Compare AutoBypass with its rivals on every stream."""
     warnings.simplefilter("ignore")  # of the rivals: they warn of data that this benchmark is about
     given = chain(real(prices), simulated(), simulated_noise())
@@ -138,20 +140,26 @@ def main(prices: Path | None, out: Path, only: str | None) -> None:
         for stream in streams.values():
             rows: dict[str, Row] = {}
             counted: dict[str, Counts] = {}
+            shocked = np.zeros(len(stream.y), dtype=np.bool_)
             for rival in RIVALS:
                 progress.update(task, description=f"{stream.name}: {rival.name}")
                 start = time.perf_counter()
                 record = rival.run(stream)
                 if record is not None:
                     rows[rival.name] = score(stream, record) | {"seconds": time.perf_counter() - start}
-                    counted[rival.name] = summary.count(stream, record)
+                    shocked = summary.after_shocks(stream, record) if rival is RIVALS[0] else shocked
+                    counted[rival.name] = summary.count(stream, record, shocked)
                 progress.advance(task)
             if stream.truth_log_score is not None:
                 rows["the truth (cheats)"] = truth(stream, stream.truth_log_score)
             results[stream.name], counts[stream.name] = rows, counted
+    text = markdown(results, counts, streams)
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.with_suffix(".md").write_text(markdown(results, counts, streams), encoding="utf-8")
+    out.with_suffix(".md").write_text(text, encoding="utf-8")
     picture(results, streams, out.with_suffix(".png"))
+    if docs:
+        Path("docs/accuracy.md").write_text(text, encoding="utf-8")
+        picture(results, streams, Path("docs/images/accuracy.png"))
     click.echo(f"The tables are in {out.with_suffix('.md')}, the picture in {out.with_suffix('.png')}")
 
 

@@ -20,6 +20,13 @@ class Record(NamedTuple):
     log_score: Floats | None
     crps: Floats | None
     intervals: dict[float, tuple[Floats, Floats]]
+    own_median: Floats | None = None
+    """None where it is the mean."""
+
+    @property
+    def median(self) -> Floats:
+        """Median of each forecast."""
+        return self.mean if self.own_median is None else self.own_median
 
 
 class Units(NamedTuple):

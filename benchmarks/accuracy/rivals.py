@@ -39,7 +39,8 @@ def auto_bypass(stream: Stream) -> Record:
     """Forecast with AutoBypass, as it comes; it is told of a season."""
     trace = AutoBypass(period=stream.period).run(stream.X, stream.y)
     intervals = {level: trace.predictive.interval(level) for level in LEVELS}
-    return Record(trace.mean, trace.log_score, trace.predictive.crps(stream.y), intervals)
+    median = trace.predictive.quantile(0.5)
+    return Record(trace.mean, trace.log_score, trace.predictive.crps(stream.y), intervals, median)
 
 
 def ours(make: Callable[[], Any]) -> Callable[[Stream], Record]:

@@ -1,25 +1,35 @@
 """Run every rival over every series: `make bench-forecast`. Writes a Markdown table and a picture."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
-from rich.progress import Progress
 
-from benchmarks.forecast import chronos, one_step, page, picture, shocks, simulated, wind_steps
+from benchmarks.forecast import (
+    chronos,
+    intermittent,
+    one_step,
+    page,
+    picture,
+    shocks,
+    simulated,
+    subdaily,
+    wind_steps,
+)
 from benchmarks.forecast.cache import Cache
-from benchmarks.forecast.contestants import COMBINED, MEDIAN, RIVALS
-from benchmarks.forecast.measures import Outlook, score
+from benchmarks.forecast.contestants import RIVALS
 from benchmarks.forecast.problems import Problem, m_competitions, r_packages, wind
-from benchmarks.forecast.rivals import Rival, median_of
-from benchmarks.forecast.summary import Scores
+from benchmarks.forecast.rivals import Rival
+from benchmarks.forecast.runs import measure
 
 DATA = Path("../shared/data/m_competitions_dev.csv.gz")
 PRICES = Path("../shared/data/gld_gdx.csv")
 CHRONOS = Path("../shared/data/chronos2_dev.csv.gz")
 PUBLISHED = Path("../shared/data/chronos2_dev_published.csv")
-SOURCES = ("m", "shocks", "chronos", "fpp", "wind", "simulated", "one step")
+RivalFilter = Callable[[Sequence[Rival]], list[Rival]]
+"""Returns those that are to take part."""
+SOURCES = ("m", "shocks", "chronos", "fpp", "sub-daily", "intermittent", "wind", "simulated", "one step")
 
 
 def problems(sources: Sequence[str], data: Path) -> Iterator[Problem]:
@@ -38,38 +48,34 @@ def problems(sources: Sequence[str], data: Path) -> Iterator[Problem]:
         yield from wind()
 
 
-def outlooks(rival: Rival, given: Sequence[Problem], cache: Cache) -> Iterator[tuple[Problem, Outlook | None]]:
-    """Return a rival's forecasts: those that were kept, then those that are made now."""
-    if rival.distribution is None:
-        yield from rival.run(given)
-        return
-    missing = [problem for problem in given if not cache.has(problem, rival.name, rival.version)]
-    for problem in given:
-        if cache.has(problem, rival.name, rival.version):
-            yield problem, cache.get(problem, rival.name, rival.version)
-    for problem, outlook in rival.run(missing):
-        cache.add(problem, rival.name, rival.version, outlook)
-        yield problem, outlook
+def sections(sources: Sequence[str], given: Sequence[Problem], rivals: RivalFilter, cache: Cache) -> Iterator[str]:
+    """Return the sections of the page that follow the tables of the main series."""
+    if "sub-daily" in sources:
+        long = list(subdaily.problems())
+        yield subdaily.markdown(measure(long, rivals(subdaily.RIVALS), cache), long)
+    if "intermittent" in sources:
+        counts = list(intermittent.problems())
+        scores = measure(counts, rivals(intermittent.RIVALS), cache, intermittent.score)
+        yield intermittent.markdown(scores, counts)
+    if "shocks" in sources and any(problem.source == "M competitions" for problem in given):
+        yield shocks.markdown(shocks.measure(given, rivals(shocks.RIVALS), cache))
+    if "chronos" in sources and CHRONOS.exists():
+        yield chronos.markdown(chronos.measure(chronos.tasks(CHRONOS)), chronos.published(PUBLISHED))
+    if "wind" in sources:
+        yield wind_steps.markdown(wind_steps.measure())
+    if "simulated" in sources:
+        yield simulated.markdown(simulated.measure())
+    if "one step" in sources:
+        yield one_step.markdown(one_step.measure(PRICES if PRICES.exists() else None))
 
 
-def measure(given: Sequence[Problem], rivals: Sequence[Rival], cache: Cache) -> Scores:
-    """Score every rival on every problem that it can forecast, and the median of four of them."""
-    scores: Scores = {}
-    parts: dict[str, list[Outlook]] = {}
-    with Progress() as progress:
-        task = progress.add_task("series", total=len(given) * len(rivals))
-        for rival in rivals:
-            progress.update(task, description=rival.name)
-            for problem, outlook in outlooks(rival, given, cache):
-                progress.advance(task)
-                if outlook is not None:
-                    scores.setdefault(rival.name, {})[problem.name] = score(problem, outlook)
-                    if rival.name in COMBINED:
-                        parts.setdefault(problem.name, []).append(outlook)
-    for problem in given:
-        if len(parts.get(problem.name, ())) == len(COMBINED):
-            scores.setdefault(MEDIAN, {})[problem.name] = score(problem, median_of(parts[problem.name]))
-    return scores
+def installed(rivals: Sequence[Rival], chosen: str | None) -> list[Rival]:
+    """Return those of the rivals that are chosen and installed; say which are not installed."""
+    wanted = [rival for rival in rivals if chosen is None or any(each in rival.name for each in chosen.split(","))]
+    absent = [rival.name for rival in wanted if not rival.is_installed]
+    if absent:
+        click.echo(f"Not installed, and left out: {', '.join(absent)}.", err=True)
+    return [rival for rival in wanted if rival.is_installed]
 
 
 @click.command()
@@ -81,26 +87,13 @@ def measure(given: Sequence[Problem], rivals: Sequence[Rival], cache: Cache) -> 
 def main(data: Path, out: Path, sources: str, chosen: str | None, docs: bool) -> None:
     """Compare the forecaster with its rivals, many steps ahead."""
     warnings.simplefilter("ignore")  # of the rivals: they warn of data that this benchmark is about
+    kept = Cache(out / "forecasts.jsonl")
     given = list(problems(sources.split(","), data))
-    wanted = [rival for rival in RIVALS if chosen is None or any(each in rival.name for each in chosen.split(","))]
-    absent = [rival.name for rival in wanted if not rival.is_installed]
-    if absent:
-        click.echo(f"Not installed, and left out: {', '.join(absent)}.", err=True)
-    rivals = [rival for rival in wanted if rival.is_installed]
-    scores = measure(given, rivals, Cache(out / "forecasts.jsonl"))
+    scores = measure(given, installed(RIVALS, chosen), kept)
     out.mkdir(parents=True, exist_ok=True)
     page.save_scores(scores, given, out / "scores.csv")
-    text = page.markdown(scores, given)
-    if "shocks" in sources.split(",") and any(problem.source == "M competitions" for problem in given):
-        text += f"\n{shocks.markdown(shocks.measure(given))}\n"
-    if "chronos" in sources.split(",") and CHRONOS.exists():
-        text += f"\n{chronos.markdown(chronos.measure(chronos.tasks(CHRONOS)), chronos.published(PUBLISHED))}\n"
-    if "wind" in sources.split(","):
-        text += f"\n{wind_steps.markdown(wind_steps.measure())}\n"
-    if "simulated" in sources.split(","):
-        text += f"\n{simulated.markdown(simulated.measure())}\n"
-    if "one step" in sources.split(","):
-        text += f"\n{one_step.markdown(one_step.measure(PRICES if PRICES.exists() else None))}\n"
+    more = sections(sources.split(","), given, lambda rivals: installed(rivals, chosen), kept)
+    text = "\n".join([page.markdown(scores, given), *(f"{section}\n" for section in more)])
     (out / "forecasting.md").write_text(text, encoding="utf-8")
     picture.draw(scores, given, out / "forecasting.png")
     if docs:

@@ -1,9 +1,9 @@
 """Who takes part, in the order of the tables."""
 
 from adabypass import Baseline, Drift, Forecaster, Naive, SeasonalNaive
-from benchmarks.forecast import awen
+from benchmarks.forecast import awen, flair
 from benchmarks.forecast.problems import Problem
-from benchmarks.forecast.rivals import Rival, auto_arima, ours, short_period, statsforecast
+from benchmarks.forecast.rivals import Rival, auto_arima, one_by_one, ours, short_period, statsforecast
 
 MEDIAN = "median of these four"
 COMBINED = ("AutoETS", "AutoARIMA", "AutoTheta", "AutoCES")
@@ -13,6 +13,8 @@ STATSFORECAST = "statsforecast"
 SEVERAL_PERIODS: dict[tuple[str, int], list[float]] = {
     ("hourly", 24): [24, 168],
     ("hourly", 48): [48, 336],
+    ("half-hourly", 48): [48, 336],
+    ("5 minutes", 169): [169, 845],
     ("daily", 7): [7, 365.25],
     ("10 minutes", 1): [144],
 }
@@ -48,5 +50,6 @@ RIVALS = (
     Rival("AutoCES", statsforecast(lambda models, p: models.AutoCES(season_length=p.period)), STATSFORECAST),
     Rival("SeasonalNaive", statsforecast(lambda models, p: models.SeasonalNaive(p.period)), STATSFORECAST),
     Rival("awen-dlmax", awen.run, "awen-dlmax"),
+    Rival("FLAIR", one_by_one(flair.forecast), "flaircast"),
 )
 OURS = ("Forecaster()", "Forecaster, lags by hand")

