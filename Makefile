@@ -13,7 +13,7 @@ BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-b
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
+.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka dist clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -131,6 +131,11 @@ test-crash: setup  ## Kill `adabypass stream` 500 times, fail its writes, fill i
 
 test-kafka: setup  ## Kill `adabypass stream` between two topics of Kafka 20 times: each row once in the state and in the sink
 	@$(BIN)/python -m tests.kafka $(ARGS)
+
+# The tools' versions are those of the environment, so that a second build has the same.
+dist: setup  ## Build sdist and wheel into build/dist, and check them: ARGS="--twice" compares the bytes of two builds
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py release)
+	@$(BIN)/python -m tools.release.build $(ARGS)
 
 clean:  ## Remove all that was built
 	rm -rf build $(VENV)
