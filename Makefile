@@ -13,7 +13,7 @@ BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-b
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka dist clean
+.PHONY: help setup demo test test-hosts test-oldest test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka dist clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -47,6 +47,9 @@ test-hosts: setup  ## Test the adapters of sktime, skpro, statsforecast and the 
 
 test-spark: setup  ## Test Spark's adapter in an environment of its own, where Java is there, with ten kills of its driver
 	@$(BIN)/python -m tools.test_spark $(ARGS)
+
+test-oldest: setup  ## Test with the oldest NumPy, SciPy and others that pyproject.toml allows, in an environment of its own
+	@$(BIN)/python -m tools.test_versions oldest $(ARGS)
 
 test-slow: setup  ## Run the slow tests: ten million steps, and more random examples
 	@$(BIN)/python -m pytest -m slow -q
