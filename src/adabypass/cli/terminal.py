@@ -58,6 +58,9 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
 
     Yields a function that is called with the number of pieces of work done since the last call.
     """
+    if not _is_watched():
+        yield lambda n: None
+        return
     with _bar() as bar:
         task = bar.add_task(what, total=total)
         yield lambda n: bar.advance(task, n)
@@ -66,9 +69,17 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
 @contextmanager
 def progress_of_total(what: str) -> Iterator[Callable[[int, int], None]]:
     """Show how far the work has come; yields a function of the number of pieces done, and of all pieces."""
+    if not _is_watched():
+        yield lambda done, total: None
+        return
     with _bar() as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _is_watched() -> bool:
+    """Whether standard error is a terminal: elsewhere older versions of Rich print an empty line instead of a bar."""
+    return sys.stderr.isatty()
 
 
 def _bar() -> "Progress":
@@ -81,10 +92,9 @@ def _bar() -> "Progress":
         TimeRemainingColumn,
     )
 
-    err = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=err, transient=True, disable=not err.is_terminal,
+        console=Console(stderr=True), transient=True,
     )  # fmt: skip
 
 
@@ -132,6 +142,8 @@ def open_standard_streams() -> None:
         sys.stdin = ClosedStream("standard input")
     if sys.stdout is None:
         sys.stdout = ClosedStream("standard output")
+    if sys.stderr is None:  # nobody wants to hear of mistakes; NumPy 2.0 writes there as it is imported
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
