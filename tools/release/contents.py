@@ -3,6 +3,7 @@
 import email
 import json
 import re
+import sys
 import tarfile
 from pathlib import Path
 
@@ -73,3 +74,15 @@ def problems_of_sdist(path: Path) -> list[str]:
         names = {name.partition("/")[2] for name in archive.getnames()}
     said = [f"{name} is missing." for name in IN_SDIST if name not in names]
     return said + [f"{name} does not belong there." for name in sorted(names) if name.endswith((".so", ".pyc"))]
+
+
+def problems_of(path: Path) -> list[str]:
+    """Say in sentences what is wrong with a file of a release."""
+    return problems_of_wheel(path) if path.suffix == ".whl" else problems_of_sdist(path)
+
+
+if __name__ == "__main__":
+    paths = [Path(each) for each in sys.argv[1:]]
+    said = [f"{path.name}: {each}" for path in paths for each in problems_of(path)]
+    print("\n".join(said) or f"nothing is wrong with {len(paths)} files")
+    raise SystemExit(bool(said or not paths))
