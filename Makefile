@@ -10,10 +10,14 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Options in full: pip knows -C for --config-settings only from 23.1 on, and only one value for each key before.
 BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps
 
+# `make LOCKED=1 setup` installs the versions of the lock file, which `make lock` writes.
+LOCK := tools/constraints/development.txt
+CONSTRAINED := $(if $(LOCKED),--constraint $(LOCK))
+
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-overview bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
+.PHONY: help setup demo test test-hosts test-oldest test-arm test-spark test-slow lint lint-workflows bench bench-accuracy bench-changes bench-forecast bench-overview bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka dist test-root lock freeze clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -27,7 +31,7 @@ $(VENV)/tools: pyproject.toml
 	@"$(PYTHON)" tools/check_prerequisites.py
 	@$(BIN)/python -c "import pip" 2> /dev/null || "$(PYTHON)" -m venv --clear $(VENV)
 	@echo "Installing the tools into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINED) \
 		$$($(BIN)/python tools/requirements.py build run plot sklearn river kafka holidays dev)
 	@touch $@
 
@@ -48,6 +52,12 @@ test-hosts: setup  ## Test the adapters of sktime, skpro, statsforecast and the 
 test-spark: setup  ## Test Spark's adapter in an environment of its own, where Java is there, with ten kills of its driver
 	@$(BIN)/python -m tools.test_spark $(ARGS)
 
+test-oldest: setup  ## Test with the oldest NumPy, SciPy and others that pyproject.toml allows, in an environment of its own
+	@$(BIN)/python -m tools.test_versions oldest $(ARGS)
+
+test-arm: setup  ## Test the kernels compiled for arm64, under QEMU, as root: build/arm; some twenty minutes the first time
+	@$(BIN)/python -m tools.test_arm $(ARGS)
+
 test-slow: setup  ## Run the slow tests: ten million steps, and more random examples
 	@$(BIN)/python -m pytest -m slow -q
 	@TIMES_EXAMPLES=3 $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "hypothesis and not slow" -q
@@ -58,6 +68,12 @@ lint: setup  ## Check style, types and the direction of imports
 	@$(BIN)/cython-lint src
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+
+lint-workflows: setup  ## Check the workflows of .github: zizmor, and actionlint where it is installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py workflows)
+	@$(BIN)/zizmor --quiet --offline .
+	@if command -v actionlint > /dev/null; then actionlint; else \
+		echo "actionlint is not installed: only zizmor has run" >&2; fi
 
 # One library at a time: one that cannot be installed here is shown as such, and does not keep the others away.
 bench: setup  ## Measure speed beside other libraries: some five minutes; ARGS="--quick", or "--baseline COMMIT"
@@ -139,6 +155,22 @@ test-crash: setup  ## Kill `adabypass stream` 500 times, fail its writes, fill i
 
 test-kafka: setup  ## Kill `adabypass stream` between two topics of Kafka 20 times: each row once in the state and in the sink
 	@$(BIN)/python -m tests.kafka $(ARGS)
+
+# The tools' versions are those of the environment, so that a second build has the same.
+dist: setup  ## Build sdist and wheel into build/dist, and check them: ARGS="--twice" compares the bytes of two builds
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINED) \
+		$$($(BIN)/python tools/requirements.py release)
+	@$(BIN)/python -m tools.release.build $(ARGS)
+
+test-root: $(VENV)/tools  ## Try the wheel of `make dist` in a fresh Debian without compilers, as root: build/root
+	@$(BIN)/python -m tools.release.trial $(ARGS)
+
+lock: $(VENV)/tools  ## Write the lock files anew, with the newest versions there are: tools/constraints
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/python -m tools.lock
+
+freeze: setup  ## Freeze the format of saved models, and name the version: VERSION=0.2.0
+	@$(BIN)/python tools/freeze_format.py "$(VERSION)"
 
 clean:  ## Remove all that was built
 	rm -rf build $(VENV)

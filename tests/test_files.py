@@ -171,6 +171,63 @@ def test_all_is_written_where_the_system_takes_a_part_at_a_time(
     assert (tmp_path / "file").read_bytes() == b"0123456789"
 
 
+class FakeMsvcrt:
+    """Locks single bytes of files, as Python's module for Windows does."""
+
+    LK_NBLCK = 2
+
+    def __init__(self) -> None:
+        self.held: set[tuple[int, int]] = set()
+
+    def locking(self, descriptor: int, mode: int, n_bytes: int) -> None:
+        assert (mode, n_bytes) == (self.LK_NBLCK, 1)
+        byte = (os.fstat(descriptor).st_ino, os.lseek(descriptor, 0, os.SEEK_CUR))
+        if byte in self.held:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        self.held.add(byte)
+
+
+def test_on_windows_a_byte_beyond_the_content_is_locked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "fcntl", None)
+    monkeypatch.setattr(files, "msvcrt", FakeMsvcrt())
+    with place.open("r+b") as first, place.open("r+b") as second:
+        first.seek(2)
+        assert files.lock(first.fileno())
+        assert first.read() == b"d"  # it is where it was
+        assert not files.lock(second.fileno())
+    assert place.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_on_windows_a_file_is_closed_before_it_is_replaced_or_removed(
+    place: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    """There, both are refused while it is open; and a folder cannot be opened, so that it is not flushed."""
+    monkeypatch.setattr(files, "WINDOWS", True)
+    for name in ("replace", "unlink"):
+        monkeypatch.setattr(os, name, refusing_open_files(getattr(os, name)))
+    try:
+        with files.replacing(place) as file:
+            file.write(b"new")
+            if fails:
+                raise ZeroDivisionError
+    except ZeroDivisionError:
+        assert fails
+    assert place.read_bytes() == (b"old" if fails else b"new")
+    assert os.listdir(place.parent) == ["model"]
+
+
+def refusing_open_files(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of the system that refuses a file which this process has open."""
+
+    def checked(path: Path, *others: Any) -> Any:
+        opened = [_target(each) for each in os.listdir("/proc/self/fd")]
+        assert os.fspath(path) not in opened
+        return call(path, *others)
+
+    return checked
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 def test_an_interrupted_save_leaves_nothing_open_or_locked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C may come after any step of Python; here it comes once after each line that a save runs."""

@@ -23,6 +23,8 @@ from adabypass.snapshots.versions import FORMAT
 
 def main() -> None:
     folder = golden.FOLDER / f"format-{FORMAT}"
+    if f"{folder.name}/" in golden.FROZEN.read_text():
+        raise SystemExit(f"format {FORMAT} is frozen: raise FORMAT in snapshots/versions.py, and write its upgrade.")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     answers: dict[str, object] = {}

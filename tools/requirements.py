@@ -1,6 +1,7 @@
 """Print the requirements of the named groups of pyproject.toml, one per line, for pip.
 
-`build` is what the library is built with, `run` what it needs at run time; other names are its extras.
+`build` is what the library is built with, `run` what it needs at run time; other names are its extras, and the
+dependency groups, which are for its developers.
 """
 
 import sys
@@ -14,6 +15,7 @@ if __name__ == "__main__":
         "build": pyproject["build-system"]["requires"],
         "run": project["dependencies"],
         **project["optional-dependencies"],
+        **pyproject["dependency-groups"],
     }
     for name in sys.argv[1:]:
         print(*(line.replace(" ", "") for line in groups[name] if not line.startswith("adabypass")), sep="\n")

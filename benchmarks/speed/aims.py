@@ -149,7 +149,7 @@ AIMS: tuple[Aim, ...] = (
     ),
     faster("scores of Normal forecasts: a loop over scipy.stats", 20.0,
            "library/scores of Normal forecasts/1", "library/scores by scipy.stats/1"),
-    _within("import adabypass: import numpy, scipy.special", "library/import adabypass/1",
+    _within("from adabypass import *: import numpy, scipy.special", "library/from adabypass import */1",
             "library/import numpy, scipy.special/1", 2.0),
 )  # fmt: skip
 

@@ -31,8 +31,8 @@ def tasks() -> list[Task]:
         numpy_kalman(1_000, 200),
         normal_scores(20_000, at_once=True),
         normal_scores(100, at_once=False),
-        importing("adabypass"),
-        importing("numpy, scipy.special"),
+        importing("from adabypass import *"),
+        importing("import numpy, scipy.special"),
     ]
 
 
@@ -99,15 +99,15 @@ def normal_scores(n: int, *, at_once: bool) -> Task:
     return timed(f"library/{name}/1", n, lambda: together if at_once else looped)
 
 
-def importing(modules: str) -> Task:
+def importing(statement: str) -> Task:
     """Start a fresh interpreter that imports something, and count the time it spends on a core."""
 
     def once() -> Sample:
         before = _used_by_children()
-        subprocess.run([sys.executable, "-c", f"import {modules}"], check=True)
+        subprocess.run([sys.executable, "-c", statement], check=True)
         return Sample(_used_by_children() - before)
 
-    return Task(f"library/import {modules}/1", once, 1)
+    return Task(f"library/{statement}/1", once, 1)
 
 
 def _used_by_children() -> float:

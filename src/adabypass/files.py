@@ -15,11 +15,17 @@ from adabypass.errors import LockedError, StateError
 
 if TYPE_CHECKING:
     import fcntl
+
+    msvcrt: Any
 else:
     try:
         import fcntl
-    except ImportError:  # no locks on this system
+    except ImportError:  # Windows, or a system without locks
         fcntl = None
+    try:
+        import msvcrt
+    except ImportError:  # any other
+        msvcrt = None
 
 FilePath: TypeAlias = str | os.PathLike[str]
 
@@ -29,6 +35,15 @@ BUFFER = 1 << 20
 """Size of the write buffer, in bytes."""
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 """Error numbers of file systems without locks; files are then not locked, and everything else works."""
+LOCKED_BYTE = (1 << 31) - 2
+"""The byte of a file that is locked on Windows, where nobody else can read or write what is locked: beyond its content,
+and no further than its C library reaches."""
+WINDOWS = os.name == "nt"
+"""Windows neither replaces nor removes a file that is open, and opens no folder."""
+CLOSED_ON_EXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+NEVER_WAITING = getattr(os, "O_NONBLOCK", 0)
+"""Without this, opening a pipe waits for its other end."""
+FOLLOWING_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def replace_file(content: bytes | Iterable[bytes | memoryview], path: FilePath) -> None:
@@ -56,19 +71,21 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
     """
     place = Path(os.path.realpath(path))
     if place.exists() and not place.is_file():  # a device or a pipe, which cannot be replaced
-        with place.open("wb") as file:
-            yield file
+        with place.open("wb") as device:
+            yield device
         return
     place.parent.mkdir(parents=True, exist_ok=True)
     draft = _draft_of(place)
     try:
         # Exited in reverse order: a failed draft is removed before it is closed, which unlocks it.
-        with _open_draft(draft, path) as raw, _buffered(raw) as file, _removed_on_failure(draft):
+        with _open_draft(draft, path) as raw, _buffered(raw) as file, _removed_on_failure(draft, file):
             yield file
             file.flush()
             os.fsync(raw.fileno())
             if place.exists():
                 shutil.copymode(place, draft)
+            if WINDOWS:
+                file.close()
             os.replace(draft, place)
     except OSError as error:
         if error.errno is None or isinstance(error, LockedError):
@@ -79,6 +96,8 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
 
 def sync_folder(folder: Path) -> None:
     """Flush a folder to disk, so that a file that was created in it, or moved into it, survives a crash."""
+    if WINDOWS:
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -92,7 +111,7 @@ def sync_folder(folder: Path) -> None:
 def lock(descriptor: int) -> bool:
     """Lock an open file for exclusive writing, until it is closed; return whether that succeeded."""
     if fcntl is None:
-        return True
+        return msvcrt is None or _lock_byte(descriptor)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -100,6 +119,19 @@ def lock(descriptor: int) -> bool:
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
+    return True
+
+
+def _lock_byte(descriptor: int) -> bool:
+    """Lock a file as Windows does, by one of its bytes; return whether that succeeded."""
+    position = os.lseek(descriptor, 0, os.SEEK_CUR)
+    os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)  # it locks what comes next
+    try:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    except PermissionError:
+        return False
+    finally:
+        os.lseek(descriptor, position, os.SEEK_SET)
     return True
 
 
@@ -187,17 +219,20 @@ def _buffered(raw: Any) -> BinaryIO:
 
 
 @contextmanager
-def _removed_on_failure(draft: Path) -> Iterator[None]:
+def _removed_on_failure(draft: Path, file: BinaryIO) -> Iterator[None]:
     try:
         yield
     except BaseException:
+        if WINDOWS:
+            with suppress(OSError):  # what could not be written, perhaps
+                file.close()
         draft.unlink(missing_ok=True)
         raise
 
 
 def open_regular(path: FilePath) -> BinaryIO:
     """Open a file for reading; reject devices and pipes, whose size cannot be checked."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # otherwise opening a pipe would block
+    descriptor = os.open(path, os.O_RDONLY | CLOSED_ON_EXEC | NEVER_WAITING)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "is not a regular file", os.fspath(path))
@@ -213,7 +248,7 @@ def open_own(path: FilePath, flags: int) -> int:
     flags : int
         Flags of `os.open`, without `O_TRUNC`, which would empty the file before it is checked.
     """
-    flags |= os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # without the last, opening a pipe blocks
+    flags |= CLOSED_ON_EXEC | FOLLOWING_NO_LINK | NEVER_WAITING
     try:
         descriptor = os.open(path, flags, 0o666)
     except OSError as error:

@@ -9,6 +9,8 @@ from adabypass import Baseline, Forecaster, Panel, Regressor, Stream
 from tests.snapshots.cases import EVERY, learn, stream
 
 FOLDER = Path(__file__).parents[1] / "golden"
+FROZEN = FOLDER / "frozen.sha256"
+"""Checksums of the golden files of formats that released versions write: these files stay as they are."""
 N_BEFORE, N_AFTER = 60, 20
 """Observations before a model was saved, and after it."""
 

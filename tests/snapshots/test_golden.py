@@ -1,6 +1,8 @@
 """Files that earlier versions saved still load, and the models in them go on as they did."""
 
+import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -8,9 +10,11 @@ import pytest
 from pytest import approx
 
 from adabypass import from_bytes, load
+from adabypass.snapshots import container, versions
+from adabypass.snapshots.container import Snapshot
 from adabypass.snapshots.versions import FORMAT, OLDEST_FORMAT
 from tests.snapshots.cases import EVERY
-from tests.snapshots.golden import FOLDER, continued, file_name, resumed
+from tests.snapshots.golden import FOLDER, FROZEN, continued, file_name, resumed
 
 NAMES = {file_name(name): name for name in EVERY}
 FILES = sorted(FOLDER.glob("format-*/*.safetensors"))
@@ -32,8 +36,12 @@ def test_a_golden_file_loads_and_goes_on_as_it_did(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_golden_file_saved_again_and_continued_equals_an_uninterrupted_run(path: Path) -> None:
+def test_a_golden_file_saved_again_and_continued_equals_an_uninterrupted_run(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = load(path)
+    saved_by = container.read(path).header["version"]
+    monkeypatch.setattr(versions, "library_version", lambda: saved_by)  # a later version writes its own
     again = from_bytes(model.to_bytes())
     if path.parent.name == f"format-{FORMAT}":
         assert again.to_bytes() == path.read_bytes()
@@ -52,6 +60,31 @@ def test_the_folder_of_a_stream_is_resumed_as_it_was(path: Path, tmp_path: Path)
         assert list(each) == list(answer)
         for name, value in answer.items():
             assert each[name] == (approx(value, rel=ANOTHER_MACHINE) if isinstance(value, float) else value)
+
+
+def test_files_of_frozen_formats_are_as_they_were_released() -> None:
+    """They were written by a released version: whoever changes one changes what that version had saved."""
+    lines = [line.split("  ") for line in FROZEN.read_text().splitlines()]
+    assert [name for digest, name in lines if digest != hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()] == []
+    frozen = {int(re.match(r"format-(\d+)/", name)[1]) for _, name in lines}  # type: ignore[index]
+    assert not frozen or min(frozen) >= OLDEST_FORMAT, "a format of a released version must load for ever"
+    found = {str(path.relative_to(FOLDER)) for path in FOLDER.glob("format-*/**/*") if path.is_file()}
+    added = {name for name in found if int(name.split("/")[0].split("-")[1]) in frozen} - {name for _, name in lines}
+    assert added == set(), "a frozen format stays as it is"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_the_next_format_upgrades_a_golden_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A format that is not there yet, in which the header calls the version otherwise: all else goes on."""
+
+    def to_next(snapshot: Snapshot) -> Snapshot:
+        header = {"saved_by" if key == "version" else key: value for key, value in snapshot.header.items()}
+        return snapshot._replace(header=header | {"format": FORMAT + 1})
+
+    expected = continued(NAMES[path.stem], load(path))
+    monkeypatch.setattr(versions, "FORMAT", FORMAT + 1)
+    monkeypatch.setattr(versions, "UPGRADES", {**versions.UPGRADES, FORMAT: to_next})
+    assert continued(NAMES[path.stem], load(path)) == expected
 
 
 def numbers(forecasts: list[list[str] | None] | list[object]) -> list[float]:

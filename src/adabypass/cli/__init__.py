@@ -1,7 +1,8 @@
 """The command `adabypass`: what the library does, from the shell.
 
 To add a command, write a module of its name in this package with a click command of that name, and enter it in
-`COMMANDS`.
+`COMMANDS`. Help and version are printed without importing any of them: what starts the command is imported here, and
+that is click alone.
 """
 
 import importlib
@@ -14,11 +15,19 @@ from typing import Any
 import click
 
 from adabypass.cli import terminal
-from adabypass.data.text import printable
 from adabypass.errors import AdabypassError
 
-COMMANDS = ("forecast", "explain", "evaluate", "stream", "state", "inspect", "datasets", "reproduce")
-"""In the order in which help lists them."""
+COMMANDS = {
+    "forecast": "Forecast the next values of every series in a file.",
+    "explain": "Explain the forecast of one series in a file.",
+    "evaluate": "Score models on the series of a file.",
+    "stream": "Forecast rows as they arrive, on standard input or in a Kafka topic.",
+    "state": "Look after the folder of a stream: check, repair, back up, drop, reset, merge, compact.",
+    "inspect": "Show what is in a saved model or in the folder of a stream.",
+    "datasets": "List the series that come with the library, or print one.",
+    "reproduce": "Run a study of the paper (arXiv:1509.02438) and print its table.",
+}
+"""What each command is for, in the order in which help lists them."""
 
 
 class Interrupted(click.ClickException):
@@ -36,6 +45,11 @@ class Commands(click.Group):
             return None
         command: click.Command = getattr(importlib.import_module(f"adabypass.cli.{cmd_name}"), cmd_name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them, as every other way of asking what they are for would."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -76,7 +90,7 @@ def run() -> int:
     except click.ClickException as mistake:
         text = io.StringIO()
         mistake.show(file=text)  # its usage and its message, on lines of their own
-        click.echo("\n".join(map(printable, text.getvalue().splitlines())), err=True)
+        click.echo("\n".join(map(terminal.printable, text.getvalue().splitlines())), err=True)
         return mistake.exit_code
     except (AdabypassError, UnicodeError, OSError, MemoryError) as error:
         terminal.complain(_in_words(error))

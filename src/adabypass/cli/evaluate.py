@@ -34,7 +34,7 @@ MAX_TABLES = 10
 """Series whose scores are printed, each in a table of its own, behind those over all."""
 
 
-@click.command(short_help="Score models on the series of a file.")
+@click.command()
 @options.file_argument
 @options.csv_options
 @options.column_options

@@ -13,7 +13,7 @@ from adabypass.panel.explanations import explain_series
 from adabypass.panel.series import SeriesTable
 
 
-@click.command(short_help="Explain the forecast of one series in a file.")
+@click.command()
 @options.file_argument
 @options.csv_options
 @options.column_options

@@ -20,7 +20,7 @@ from adabypass.streaming.clock import Span
 from adabypass.streaming.view import forecast_folder
 
 
-@click.command(short_help="Forecast the next values of every series in a file.")
+@click.command()
 @click.argument("file", type=click.Path(allow_dash=True, dir_okay=False), required=False)
 @click.option(
     "--state", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",

@@ -41,7 +41,7 @@ MAX_TEXT_LENGTH = 100
 """Characters of a value that people are shown."""
 
 
-@click.command(short_help="Show what is in a saved model or in the folder of a stream.")
+@click.command()
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--id", "id", metavar="ID",

@@ -19,7 +19,7 @@ _ids = click.option(
 )  # fmt: skip
 
 
-@click.group(short_help="Look after the folder of a stream: check, repair, back up, drop, reset, merge, compact.")
+@click.group()
 def state() -> None:
     """Look after the folder of a stream (adabypass stream --state DIR, or Stream in Python)."""
 

@@ -87,7 +87,7 @@ class StreamOptions(NamedTuple):
     forgetting: Forgetting | None = None
 
 
-@click.command(cls=GroupedCommand, short_help="Forecast rows as they arrive, on standard input or in a Kafka topic.")
+@click.command(cls=GroupedCommand)
 @grouped(
     "stream", "Input",
     click.option(

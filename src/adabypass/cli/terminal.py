@@ -1,16 +1,20 @@
-"""What the commands print: text from files made harmless, tables, progress, and standard streams that may be closed."""
+"""What the commands print: text from files made harmless, tables, progress, and standard streams that may be closed.
+
+The command starts with this module, so what takes long to import waits in the functions that need it.
+"""
 
 import io
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from adabypass.data.text import printable
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
 
 MISTAKE, INCOMPLETE, INTERRUPTED = 2, 3, 130
 """Exit codes besides 0; `adabypass --help` explains them."""
@@ -18,15 +22,24 @@ PIPE_WIDTH = 200
 """Characters of a line where there is no terminal whose width could be used."""
 
 
-def console(*, stderr: bool = False, pipe_width: int = PIPE_WIDTH) -> Console:
+def console(*, stderr: bool = False, pipe_width: int = PIPE_WIDTH) -> "Console":
     """Return a console for standard output (or error) that takes text as it is: no markup, no emoji codes.
 
     Where there is no terminal, lines are `pipe_width` characters wide and without colours.
     """
+    from rich.console import Console  # noqa: PLC0415
+
     terminal = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
     if terminal.is_terminal:
         return terminal
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False, no_color=True, width=pipe_width)
+
+
+def printable(text: object) -> str:
+    """Return text in which every character that cannot be seen is replaced by its escape."""
+    from adabypass.data import text as texts  # noqa: PLC0415
+
+    return texts.printable(text)
 
 
 def complain(message: object) -> None:
@@ -45,6 +58,9 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
 
     Yields a function that is called with the number of pieces of work done since the last call.
     """
+    if not _is_watched():
+        yield lambda n: None
+        return
     with _bar() as bar:
         task = bar.add_task(what, total=total)
         yield lambda n: bar.advance(task, n)
@@ -53,16 +69,32 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
 @contextmanager
 def progress_of_total(what: str) -> Iterator[Callable[[int, int], None]]:
     """Show how far the work has come; yields a function of the number of pieces done, and of all pieces."""
+    if not _is_watched():
+        yield lambda done, total: None
+        return
     with _bar() as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _bar() -> Progress:
-    err = Console(stderr=True)
+def _is_watched() -> bool:
+    """Whether standard error is a terminal: elsewhere older versions of Rich print an empty line instead of a bar."""
+    return sys.stderr.isatty()
+
+
+def _bar() -> "Progress":
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     return Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=err, transient=True, disable=not err.is_terminal,
+        console=Console(stderr=True), transient=True,
     )  # fmt: skip
 
 
@@ -110,6 +142,8 @@ def open_standard_streams() -> None:
         sys.stdin = ClosedStream("standard input")
     if sys.stdout is None:
         sys.stdout = ClosedStream("standard output")
+    if sys.stderr is None:  # nobody wants to hear of mistakes; NumPy 2.0 writes there as it is imported
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -20,7 +20,6 @@ from libc.math cimport INFINITY, M_PI, NAN, asinh, ceil, cosh, exp, fabs, isnan,
 from libc.stdint cimport INT64_MIN, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
-from scipy.special.cython_special cimport ndtri, stdtrit
 
 cimport numpy as cnp
 
@@ -33,6 +32,7 @@ from adabypass.distributions.lanes cimport (
 )
 from adabypass.distributions.record cimport RecordLayout
 from adabypass.numerics.dispatch cimport MixtureLanes, TailValues
+from adabypass.numerics.scipy_functions cimport ndtri, stdtrit
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.distributions.moments import CENTRAL

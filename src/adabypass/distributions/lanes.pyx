@@ -7,7 +7,6 @@ are sorted by kind into lanes, which vector instructions add up.
 from libc.math cimport INFINITY, M_SQRT1_2, NAN, erfc, exp, fabs, floor, isinf, isnan, log, log1p, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
-from scipy.special.cython_special cimport stdtr
 
 from adabypass.distributions.component cimport (
     IDENTITY, LOG, N_TARGETS, ROOT, Component, has_target, log_slope, to_target,
@@ -18,6 +17,7 @@ from adabypass.distributions.families cimport (
 )
 from adabypass.distributions.record cimport RecordFields, RecordLayout
 from adabypass.numerics.dispatch cimport LANES, MAX_NORMALS, MixtureLanes, N_FLEXIBLE_NORMALS, SIMD, TailValues
+from adabypass.numerics.scipy_functions cimport stdtr
 from adabypass.numerics.special cimport larger, smaller
 
 from adabypass.numerics import limits

@@ -96,7 +96,7 @@ cdef class StructureRunner(Runner):
             bank.filters[<Py_ssize_t>k].following = spec.structures.index(spec.structures[k]._replace(shock="follows"))
             newest = np.flatnonzero(owners[:k] == owners[k])
             if len(newest):
-                bank.filters[<Py_ssize_t>newest[-1]].twin = k
+                bank.filters[<Py_ssize_t>newest.max()].twin = k
         self.bind(self.head)
 
     def __dealloc__(self):

@@ -2,7 +2,7 @@
 
 from libc.math cimport M_PI, copysign, erfc, exp, fabs, log, sqrt
 
-from scipy.special.cython_special cimport erfcx
+from adabypass.numerics.scipy_functions cimport erfcx
 
 import numpy as np
 

@@ -5,7 +5,8 @@
 
 from libc.math cimport INFINITY, M_PI as pi, NAN, exp, fabs, floor, isfinite, isnan, log, log1p, sqrt
 from libc.string cimport memset
-from scipy.special.cython_special cimport log_ndtr, ndtr, ndtri
+
+from adabypass.numerics.scipy_functions cimport log_ndtr, ndtr, ndtri
 
 from adabypass.state import alarms as design
 
