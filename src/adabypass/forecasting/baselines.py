@@ -15,7 +15,7 @@ from adabypass.forecasting.settings import Method, check_method
 from adabypass.forecasting.structure_settings import check_period
 from adabypass.kernels.runner import hold
 from adabypass.regressors.state import check_row
-from adabypass.results.forecast import Forecast
+from adabypass.results.forecast import Forecast, card_ahead
 from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Array, Snapshot
 from adabypass.snapshots.header import Header
@@ -107,6 +107,10 @@ class Baseline(Savable):
     def __repr__(self) -> str:
         period = f"period={self.period}, " if self.period > 1 else ""
         return f"{type(self).__name__}({period}n_seen={self.n_seen})"
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {"changes seen": self.n_seen}
+        return card_ahead(f"{type(self).__name__}()", facts, self.forecast if self.is_ready else None)
 
     def predict(self, exog: object = None) -> StudentT:
         """Forecast the next observation; exogenous values are not used."""

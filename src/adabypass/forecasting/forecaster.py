@@ -26,7 +26,7 @@ from adabypass.forecasting.structure_settings import StructureSettings, check_pe
 from adabypass.regressors import AutoBypass, Regressor
 from adabypass.regressors.guarded import Guarded
 from adabypass.results.explanation import Explanation
-from adabypass.results.forecast import Forecast
+from adabypass.results.forecast import Forecast, card_ahead
 from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
 from adabypass.state.series import Missing
@@ -227,6 +227,15 @@ class Forecaster(Guarded):
 
     def __repr__(self) -> str:
         return self._engine.written(self.n_seen)
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {"observations seen": self.n_seen}
+        if self.period:
+            facts["period"] = ", ".join(f"{each:g}" for each in self.period)
+        n_exog = self._n_exog()
+        if n_exog:
+            facts["exogenous columns"] = ", ".join(self.exog or [str(n_exog)])
+        return card_ahead(self.label, facts, self.forecast if self.is_ready and not n_exog else None)
 
     def predict(self, exog: object = None) -> Predictive:
         """Forecast the next observation.

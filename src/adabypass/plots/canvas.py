@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,7 @@ __all__ = [
     "Figure",
     "Line2D",
     "LogLocator",
+    "Observed",
     "Times",
     "band",
     "chosen_moments",
@@ -44,6 +45,7 @@ __all__ = [
     "mark_span",
     "new_axes",
     "observations",
+    "observed",
     "plain",
     "save",
     "shared_legend",
@@ -111,11 +113,47 @@ def shared_legend(axes: "np.ndarray[Any, np.dtype[Any]]") -> None:
     axes[0].figure.legend(handles, labels, frameon=False, loc="outside upper right", ncols=6, fontsize=9)
 
 
-def times(time: object, n: int, name: str = "time") -> Times:
-    """Return the moments of `n` observations: those given, or their numbers."""
+class Observed(NamedTuple):
+    """What was observed, with all that a picture says of it."""
+
+    y: Any
+    time: Any
+    label: str
+
+
+def observed(y: Any, time: object) -> Observed:
+    """Return observations with the times and the name that come with them.
+
+    Parameters
+    ----------
+    y : array, pandas Series or data set
+        The index of a Series is its times, unless that is no more than the numbers 0, 1, ...
+    time : array, optional
+        Taken instead of those that come with `y`.
+    """
+    own, name = getattr(y, "index", None), getattr(y, "name", None)
+    if hasattr(y, "units") and hasattr(y, "time"):  # a data set
+        own, name, y = y.time, y.units, y.y
+    elif own is None or callable(own) or type(own).__name__ == "RangeIndex":
+        own = None
+    elif hasattr(own, "to_timestamp"):
+        own = own.to_timestamp()  # periods, as "2024-01", which have no place on an axis
+    return Observed(y, own if time is None else time, "" if name is None else str(name))
+
+
+def times(time: object, n: int, name: str = "time", first: int = 0) -> Times:
+    """Return the moments of `n` observations: those given, or their numbers.
+
+    Parameters
+    ----------
+    first : int
+        How many observations there were before; their times may be given, too.
+    """
     if time is None:
         return np.arange(n)
     at = np.asarray(time)
+    if first and at.shape == (first + n,):
+        at = at[first:]
     if at.shape != (n,):
         raise ShapeError(f"{name} has shape {at.shape}, but there are {n} values to draw; pass shape ({n},).")
     return at

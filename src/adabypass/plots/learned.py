@@ -59,7 +59,7 @@ def weights(trace: Trace, names: Sequence[str] | None = None, time: object = Non
     names = [f"weight {i}" for i in range(n_features)] if names is None else list(names)
     if len(names) != n_features:
         raise ShapeError(f"there are {len(names)} names for {n_features} weights; pass one for each.")
-    at, chosen = canvas.times(time, len(trace)), canvas.chosen_moments(len(trace))
+    at, chosen = canvas.times(time, len(trace), first=trace.first), canvas.chosen_moments(len(trace))
     mean = trace.weights_mean[chosen]
     sd = np.zeros_like(mean) if trace.weights_var is None else np.sqrt(trace.weights_var[chosen])
     mean = canvas.known(mean, sd)
@@ -105,7 +105,7 @@ def parameters(
         One for each panel.
     """
     panels = _panels(trace, names)
-    at, chosen = canvas.times(time, len(trace)), canvas.chosen_moments(len(trace))
+    at, chosen = canvas.times(time, len(trace), first=trace.first), canvas.chosen_moments(len(trace))
     axes = _stacked_axes(len(panels)) if ax is None else np.ravel(np.asarray(ax, dtype=object))
     if len(axes) != len(panels):
         raise ShapeError(f"there are {len(axes)} axes for the panels {', '.join(panels)}; pass one for each.")
@@ -137,7 +137,7 @@ def changes(trace: Trace, time: object = None, ax: Axes | None = None, *, false_
         As in `Trace.changes`.
     """
     found = trace.changes(false_alarms)
-    at = canvas.times(time, len(trace))
+    at = canvas.times(time, len(trace), first=trace.first)
     ax = canvas.new_axes() if ax is None else ax
     canvas.observations(ax, at, trace.y, joined=True)
     canvas.frame(ax, trace.y, np.empty(0), np.empty(0))

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from adabypass import notebook
 from adabypass.distributions.predictive import Predictive
 from adabypass.errors import NotReadyError, ParameterError, StateError
 from adabypass.kernels.runner import Runner
@@ -24,6 +25,9 @@ from adabypass.validation import Floats, check_flag, check_int, check_target
 MAX_FEATURES = inputs.MAX_FEATURES
 DENSE = frozenset({np.ndarray, list, tuple, float, int})
 """Types of features that are never sparse, so that nothing else has to be checked."""
+
+MAX_FACTS = 3
+"""Number of learned parameters that a notebook shows."""
 
 
 class Weights(NamedTuple):
@@ -312,6 +316,16 @@ class Regressor(Guarded):
     def __repr__(self) -> str:
         known = {} if self.n_features is None else {"n_features": self.n_features, "n_seen": self.n_seen}
         return self._written(self._spec.changed() | known)
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {"observations seen": self.n_seen, "features": self.n_features or "not known yet"}
+        if self.n_seen:
+            facts |= {name: notebook.number(value) for name, value in list(self.parameters.items())[:MAX_FACTS]}
+        picture = ""
+        if self._runner is not None:
+            var = self.weights_var
+            picture = notebook.bars(self.weights.mean, None if var is None else np.sqrt(var))
+        return notebook.card(self._written(self._spec.changed()), facts, picture)
 
     def _written(self, given: Mapping[str, Any]) -> str:
         """Return the call that makes such a model, given these arguments."""

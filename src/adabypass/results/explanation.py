@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adabypass import notebook
 from adabypass.data import Column, frames
 from adabypass.data.cells import Array
 from adabypass.data.text import printable
@@ -135,6 +136,28 @@ class Explanation(NamedTuple):
                 *self._shares(),
             ]
         )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the level, each season, each exogenous column, and what carries the forecast; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : array of Axes, optional
+            Where to draw, one for each panel; new axes if not given.
+
+        Returns
+        -------
+        array of Axes
+            A notebook shows them where they are the value of a cell; `plots.save` writes them to a file.
+
+        Examples
+        --------
+        >>> from adabypass import Forecaster, load_dataset
+        >>> forecaster = Forecaster()
+        >>> forecaster.learn(load_dataset("nile").y)
+        >>> axes = forecaster.explain(horizon=5).plot()
+        """
+        return notebook.plots().components(self, ax)
 
     def columns(self) -> dict[str, Column]:
         """Return the columns of a table of every estimate: part, position, median, and bounds."""

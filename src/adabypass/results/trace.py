@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adabypass import notebook
 from adabypass.data import frames
 from adabypass.distributions.base import check_predictive, interval_tails
 from adabypass.distributions.predictive import Predictive, concatenate
@@ -115,6 +116,66 @@ class Trace:
     def __repr__(self) -> str:
         missing = int(np.isnan(self.y).sum())
         return f"Trace({len(self)} observations, {missing} missing; history of {', '.join(self.history) or 'nothing'})"
+
+    def _repr_html_(self) -> str:
+        missing = int(np.isnan(self.y).sum())
+        known = self.is_known & ~np.isnan(self.y)
+        facts: dict[str, object] = {"observations": f"{len(self)}, {missing} missing"}
+        if known.any():
+            with np.errstate(over="ignore"):
+                facts["mean absolute error"] = notebook.number(np.mean(np.abs(self.y - self.mean)[known]))
+        facts["learned over time"] = ", ".join(self.history) or "nothing"
+        newest = slice(max(len(self) - notebook.MAX_POINTS, 0), None)
+        is_known = self.is_known[newest]
+        mean = np.where(is_known, self.mean[newest], np.nan)
+        low = high = None
+        if not self.is_point:
+            # Two standard deviations, since the quantiles of mixtures take longer than a cell should.
+            low, high = (np.where(is_known, mean + side * 2.0 * self.sd[newest], np.nan) for side in (-1, 1))
+        return notebook.card("Trace", facts, notebook.sparkline(self.y[newest], mean, low, high))
+
+    def plot(
+        self,
+        time: object = None,
+        *,
+        levels: Sequence[float] = (0.5, 0.9),
+        y_label: str = "",
+        title: str = "",
+        ax: Any = None,
+    ) -> Any:
+        """Draw the observations over the intervals in which each was expected; needs matplotlib.
+
+        More is in `adabypass.plots`: `calibration`, `changes`, `parameters` and `weights` of a trace.
+
+        Parameters
+        ----------
+        time : array (n,), optional
+            When each observation was made; the times of the whole series will do, too. Their number if not given.
+        levels : numbers between 0 and 1
+            Of the intervals.
+        y_label, title : str
+            Drawn at the axis, and above the picture.
+        ax
+            Where to draw; new axes if not given.
+
+        Returns
+        -------
+        Axes
+            A notebook shows them where they are the value of a cell; `plots.save` writes them to a file.
+
+        Examples
+        --------
+        >>> from adabypass import Forecaster, load_dataset
+        >>> nile = load_dataset("nile")
+        >>> trace = Forecaster().run(nile.y[-100:])
+        >>> axes = trace.plot(nile.time[-100:], y_label="metres")
+        >>> axes.get_ylabel()
+        'metres'
+        """
+        drawn = notebook.plots().history(self, time, levels, ax)
+        if y_label or title:
+            notebook.plots().label(drawn, drawn.get_xlabel(), y_label or drawn.get_ylabel(), title)
+        return drawn
 
     @property
     def is_point(self) -> bool:

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from adabypass import notebook
 from adabypass.distributions.base import check_level
 from adabypass.errors import ParameterError, UnknownNameError
 from adabypass.files import FilePath
 from adabypass.forecasting import Forecaster
 from adabypass.panel.ahead import check_levels, check_quantiles
+from adabypass.panel.cards import MAX_SERIES, series_card
 from adabypass.panel.panel import MAX_HORIZON, Panel
 from adabypass.panel.results import Id, PanelForecast
 from adabypass.results.changes import FALSE_ALARMS, check_rate
@@ -195,6 +197,12 @@ class Stream(DurableStream):
         where = "in memory" if self._store is None else f"in {os.fspath(self._store.folder)}"
         done = ", closed" if self._is_closed else ""
         return f"Stream({len(self)} series of {series.engine.name}, {self.n_learned} rows learned, {where}{done})"
+
+    def _repr_html_(self) -> str:
+        ids = [] if self._is_closed else self.ids[:MAX_SERIES]
+        if ids:
+            return series_card(repr(self), self.panel(ids), len(self))
+        return notebook.card(repr(self), {"rows learned": self.n_learned, "rows too late": self.n_late})
 
     @property
     def ids(self) -> list[Any]:
