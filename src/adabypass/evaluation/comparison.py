@@ -44,7 +44,7 @@ class Line(NamedTuple):
 
     name: str
     scores: Scores
-    difference: Difference | None
+    difference: Difference | Any
     """Of its loss less the first model's: below 0 where it is better. None for the first, where a loss is not
     defined, and where there are too few forecasts to test it, or too few series."""
     n_scored: int

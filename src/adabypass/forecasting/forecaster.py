@@ -37,7 +37,7 @@ MAX_PATHS = 10_000_000
 
 
 class Forecaster(Guarded):
-    """Forecasts a series from its own past values, and from what else is known.
+    """Forecasts one series, many steps ahead, from its past and from exogenous columns, and learns value by value.
 
     `Forecaster()` needs no choices. It is a pool of filters, each with a structure of its own: a level that moves more
     or less fast, with no, a steady or a damped slope, with or without a season; regressions on lags; each for the

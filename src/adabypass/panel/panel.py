@@ -29,7 +29,7 @@ Progress = Callable[[int], None]
 
 
 class Panel(SeriesStore):
-    """Many series, each forecast by itself: as many forecasters, or models, with the same settings.
+    """Forecasts many series at once: each has a forecaster, or a model, of its own, all with the same settings.
 
     Every series has one row of numbers, which is what a single forecaster would remember, to the bit. Compiled code
     goes through the rows, in several threads; neither their number nor the order of series changes any result.

@@ -31,6 +31,13 @@ def pit(trace: Trace, bins: int | None = None, ax: Axes | None = None, *, skip: 
         Where to draw; new axes if not given.
     skip : whole number
         How many of the first observations of the series to leave out, as in `Trace.scores`.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.pit(trace)
     """
     if bins is None:
         bins = min(MAX_BINS, max(MIN_BINS, _n_seen(trace) // PER_BIN))
@@ -64,6 +71,13 @@ def reliability(trace: Trace, ax: Axes | None = None, *, skip: int = 0) -> Axes:
         Where to draw; new axes if not given.
     skip : whole number
         How many of the first observations of the series to leave out, as in `Trace.scores`.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.reliability(trace)
     """
     nominal, observed, standard_error = measures.reliability(trace, skip=skip)
     ax = canvas.new_axes((4.8, 4.8)) if ax is None else ax
@@ -98,6 +112,13 @@ def coverage(
         When each observation was made; their number if not given.
     ax
         Where to draw; new axes if not given.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.coverage(trace, window=50, time=nile.time[:100])
     """
     share = measures.coverage_over_time(trace, level, window)
     low, high = (hits / window for hits in measures.chance_range(window, level))
@@ -126,6 +147,13 @@ def calibration(trace: Trace, time: object = None) -> Panels:
         What `run` gave.
     time : array (n,), optional
         When each observation was made; their number if not given.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.calibration(trace, nile.time[:100])
     """
     figure = canvas.Figure(figsize=(10, 7), layout="constrained")
     grid = figure.add_gridspec(2, 2, height_ratios=(1.5, 1))

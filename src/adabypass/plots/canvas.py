@@ -177,7 +177,14 @@ def plain(text: object) -> str:
 
 
 def label(ax: Axes, x: object = "", y: object = "", title: object = "") -> None:
-    """Set the labels of the axes and the title, with text that is drawn as it is."""
+    """Set the labels of the axes and the title, with text that is drawn as it is.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> axes = Forecaster().run(load_dataset("nile").y[:50]).plot()
+    >>> plots.label(axes, y="price in $", title="a_b")
+    """
     ax.set(xlabel=plain(x), ylabel=plain(y))
     if title:
         ax.set_title(plain(title), loc="left", fontsize=11)
@@ -238,7 +245,10 @@ def tidy(ax: Axes, at: Times | None = None) -> None:
 def dates(ax: Axes, at: Times) -> None:
     """Format dates so that each part is written once, where it changes."""
     if at.dtype.kind == "M":
-        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+        figure = ax.get_figure(root=True)
+        width = ax.get_position().width * figure.get_figwidth() if figure is not None else 0.0
+        most = max(4, int(width))  # so that labels of small Axes do not touch
+        locator = AutoDateLocator(minticks=3, maxticks=most)  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
@@ -255,7 +265,15 @@ def legend(ax: Axes, columns: int = 6, handles: Sequence[Any] | None = None) -> 
 
 
 def mark_span(ax: Axes, first: float, last: float, text: str) -> None:
-    """Draw a band over a span of time, with a text above the data."""
+    """Draw a band over a span of time, with a text above the data.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> axes = Forecaster().run(nile.y[:100]).plot(nile.time[:100])
+    >>> plots.mark_span(axes, 640, 642, "two years")
+    """
     ax.axvspan(first, last, color=MARK, alpha=0.25, linewidth=0)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.07 * (high - low))  # room for the word

@@ -48,6 +48,13 @@ def predictions(trace: Trace, time: object = None, *, offset: float = 0.0, ax: A
         Added to observations and forecasts: the mean, say, of a series that was centred.
     ax
         Where to draw; new axes if not given.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.predictions(trace, nile.time[:100])
     """
     ax = canvas.new_axes() if ax is None else ax
     at = canvas.times(time, len(trace), first=trace.first)
@@ -77,6 +84,13 @@ def history(trace: Trace, time: object = None, levels: Sequence[float] = (0.5, 0
         Of the intervals.
     ax
         Where to draw; new axes if not given.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.history(trace, nile.time[:100])
     """
     at, chosen = canvas.times(time, len(trace), first=trace.first), canvas.chosen_moments(len(trace))
     predictive = trace.predictive[chosen]
@@ -135,6 +149,12 @@ def fan(
     -------
     Axes
         An array of them for a data frame with several series.
+
+    Examples
+    --------
+    >>> from adabypass import forecast, load_dataset, plots
+    >>> air = load_dataset("air_passengers").to_frame()
+    >>> axes = plots.fan(forecast(air, horizon=24), air)
     """
     if not hasattr(forecast, "interval"):
         if time is not None or future_time is not None or paths:

@@ -52,6 +52,12 @@ def weights(trace: Trace, names: Sequence[str] | None = None, time: object = Non
         When each observation was made; their number if not given.
     ax
         Where to draw; new axes if not given.
+
+    Examples
+    --------
+    >>> from adabypass import AutoBypass, plots
+    >>> x = np.random.default_rng(0).normal(size=(50, 1))
+    >>> axes = plots.weights(AutoBypass().run(x, 2.0 * x[:, 0], keep_weights=True), ["slope"])
     """
     if trace.weights_mean is None:
         raise NotReadyError("this trace holds no weights; run the model with keep_weights=True.")
@@ -103,6 +109,13 @@ def parameters(
     -------
     array of Axes
         One for each panel.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.parameters(trace, time=nile.time[:100])
     """
     panels = _panels(trace, names)
     at, chosen = canvas.times(time, len(trace), first=trace.first), canvas.chosen_moments(len(trace))
@@ -135,6 +148,13 @@ def changes(trace: Trace, time: object = None, ax: Axes | None = None, *, false_
         Where to draw; new axes if not given.
     false_alarms
         As in `Trace.changes`.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.changes(trace, nile.time[:100])
     """
     found = trace.changes(false_alarms)
     at = canvas.times(time, len(trace), first=trace.first)

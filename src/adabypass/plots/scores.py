@@ -31,6 +31,12 @@ def scores_by_step(scores: Sequence[Mapping[str, float]], ax: Any = None) -> Pan
     Returns
     -------
     array of Axes
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, evaluate, load_dataset, plots
+    >>> result = evaluate(load_dataset("nile").y[:200], Forecaster(lags=1), horizon=3)
+    >>> axes = plots.scores_by_step([result.scores(step) for step in (1, 2, 3)])
     """
     levels = [level for level in LEVELS if f"coverage_{level}" in scores[0]]
     n = 2 if levels else 1

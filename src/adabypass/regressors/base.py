@@ -40,11 +40,17 @@ class Weights(NamedTuple):
 
 
 class Regressor(Guarded):
-    """What every model has in common. Use one of its subclasses.
+    """Base class of the regression models, with the methods that all of them have. Use one of its subclasses.
 
     A model may be used from several threads. `predict`, `update` and `step` take effect one after the other, each as a
     whole. While a `run` is under way `predict` answers from before it, and what would change the model is refused with
     a `ConcurrentUseError`. A call that raises leaves the model as it was.
+
+    Examples
+    --------
+    >>> from adabypass import AutoBypass
+    >>> isinstance(AutoBypass(), Regressor)
+    True
     """
 
     _kernel: ClassVar[Kernel]
@@ -274,7 +280,7 @@ class Regressor(Guarded):
         return Weights(mean, cov)
 
     @property
-    def weights_var(self) -> Floats | None:
+    def weights_var(self) -> Floats | Any:
         """Variance of each weight, as a read-only copy; None where the model holds a point."""
         cov, runner = self.weights.cov, self._runner
         if runner is not None and runner.spec.is_sparse:

@@ -92,9 +92,20 @@ class Contributions(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Which structures carry a forecast, and what they say of the series.
+    """Explanation of a forecast: level, slope, seasons, effects of columns, and the structures that carry it.
 
     `str()` is a table in words; `to_frame()` has its numbers, `contributions.to_frame()` those of each time.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset
+    >>> forecaster = Forecaster(period=12)
+    >>> forecaster.learn(load_dataset("air_passengers").y)
+    >>> found = forecaster.explain(horizon=12)
+    >>> found.level.lower < found.level.median < found.level.upper
+    True
+    >>> list(found.seasons)
+    ['season_12']
     """
 
     shares: dict[str, float]
@@ -110,7 +121,7 @@ class Explanation(NamedTuple):
     """By name: `season_day`, `season_week`, `season_year` where times say so, otherwise `season_12`."""
     effects: dict[str, Effect]
     """Of each exogenous column, by name."""
-    contributions: Contributions | None
+    contributions: Contributions | Any
     """At each time, if a horizon or the past series was given."""
     period: str
     """Which periods the season has, and why."""

@@ -19,7 +19,7 @@ SHOWN_AHEAD = 24
 
 
 class Forecast:
-    """A predictive distribution for each step ahead.
+    """Forecast of several steps ahead: a predictive distribution for each.
 
     Parameters
     ----------
@@ -27,11 +27,21 @@ class Forecast:
         The forecast of every step: a Normal or a Mixture of arrays of length `horizon`, for example.
     paths : array (n_paths, horizon), optional
         Simulated paths, if any.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset
+    >>> forecaster = Forecaster()
+    >>> forecaster.learn(load_dataset("nile").y)
+    >>> ahead = forecaster.forecast(horizon=10)
+    >>> low, high = ahead.interval(0.9)
+    >>> len(ahead), bool((low < ahead.median).all())
+    (10, True)
     """
 
     def __init__(self, predictive: Predictive, paths: Floats | None = None) -> None:
         self.predictive = check_predictive(predictive, "predictive")
-        self.paths = None if paths is None else _check_paths(paths, len(self))
+        self.paths: Floats | Any = None if paths is None else _check_paths(paths, len(self))
 
     @classmethod
     def from_paths(cls, paths: Floats) -> Self:
@@ -159,7 +169,7 @@ class Forecast:
         return np.asarray(self.predictive.sf(check_array(y, "y")))
 
     def quantile(self, q: ArrayLike) -> Floats:
-        """Return the quantile `q` at each step, shape (horizon,), or (*q.shape, horizon) if `q` is an array."""
+        """Return the quantile `q` at each step, shape (horizon,), or `(*q.shape, horizon)` if `q` is an array."""
         return np.asarray(self.predictive.quantile(q))
 
     def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:

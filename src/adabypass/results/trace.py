@@ -24,13 +24,20 @@ LATEST_START = 2**62
 
 
 class Scores(ReadOnly[float]):
-    """Scores by name, printed as a small table.
+    """Scores of forecasts by name, printed as a small table.
 
     `rmse` and `mad` (median absolute error) are those of the means, `mae` that of the medians, which minimise it, or of
     point forecasts. Models that forecast distributions also have `log_likelihood` (a sum), `crps` (a mean), and
     `coverage_50`, `coverage_90`, `coverage_95`, `width_50`, `width_90` and `width_95`: the fraction of observations
     within the central interval, and its mean width. `n` is the number of scored forecasts, `n_left_out` the number of
     observations that came before anything was known, which are not scored. Missing observations count in neither.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset
+    >>> scores = Forecaster(lags=1).run(load_dataset("nile").y).scores(skip=20)
+    >>> scores["crps"] < scores["mae"] < scores["rmse"]
+    True
     """
 
     def __init__(self, values: Mapping[str, float]) -> None:
@@ -44,7 +51,7 @@ class Scores(ReadOnly[float]):
 
 
 class Trace:
-    """The trace of a run: the forecast before, and the parameters after each observation.
+    """What a run returns: the forecast before each observation, and the parameters after it.
 
     Parameters
     ----------
@@ -60,6 +67,15 @@ class Trace:
         Log density of each observation under its forecast, if already computed.
     first : int
         Index of the first forecast observation in the series.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset
+    >>> trace = Forecaster(lags=1).run(load_dataset("nile").y)
+    >>> trace.first, len(trace), trace.mean.shape
+    (1, 662, (662,))
+    >>> round(trace.scores(skip=20)["coverage_90"], 1)
+    0.9
     """
 
     origins: Integers | None = None

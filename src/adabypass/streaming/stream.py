@@ -38,7 +38,7 @@ MAX_BATCH = 65_536
 
 
 class Stream(DurableStream):
-    """Many series, forecast and learned row by row, and kept in a folder.
+    """Forecasts and learns rows as they arrive, of one series or many, and keeps what it learned in a folder.
 
     Every row is answered with the forecast that was made before its value was used, and learned exactly once: what was
     answered is on the disk. A stream that was killed goes on where it was when it is opened again. Rows that are
