@@ -1,5 +1,6 @@
 """How the site is built: `make docs`. Warnings are errors."""
 
+import inspect
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -69,7 +70,20 @@ html_theme_options: dict[str, Any] = {
     "show_toc_level": 2,
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "benchmarks": []}
+html_sidebars = {"index": [], "gallery/index": []}
 
 linkcheck_ignore = [r"https?://.*"]  # what is elsewhere is not looked up while the site is built
 suppress_warnings = ["myst.header"]  # some pages begin below the first level, as GitHub shows them well
+
+
+def _own_signature(_app: Any, what: str, _name: str, obj: Any, _options: Any, signature: str, returns: str) -> Any:
+    """Return the signature of a class as `help` shows it: that of `__init__`, where Sphinx takes `__new__`."""
+    if what != "class" or "**__" not in (signature or ""):
+        return signature, returns
+    parameters = inspect.signature(obj).parameters.values()
+    return str(inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in parameters])), returns
+
+
+def setup(app: Any) -> None:
+    """Add what the extensions lack."""
+    app.connect("autodoc-process-signature", _own_signature)

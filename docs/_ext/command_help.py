@@ -15,7 +15,7 @@ class CommandHelp(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         words = [*self.arguments, "--help"]
-        environment = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PATH": ""}
+        environment = {"COLUMNS": "96", "NO_COLOR": "1", "TERM": "dumb", "PATH": ""}
         done = subprocess.run(
             [sys.executable, "-m", "adabypass", *words], capture_output=True, text=True, check=True, env=environment
         )
