@@ -225,7 +225,7 @@ def evaluate(
     Parameters
     ----------
     data : array (n,), or pandas, polars or pyarrow frame, or dict of arrays
-        One row for each observation, the series below each other; nan where the observation is missing.
+        One row for each observation, one series after another; nan where the observation is missing.
     forecaster : Forecaster, Baseline or Regressor, optional
         A copy of it learns each series; a new `Forecaster()` if None.
     target, time, id, calendar, freq, missing, period, support

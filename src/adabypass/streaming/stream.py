@@ -94,10 +94,11 @@ class Stream(DurableStream):
         way, a power cut up to a second with `interval`.
     forget_after : number, timedelta or text, optional
         Forget series that have had no row for this span of time (`"30 days"`), or, if rows have no time, for this
-        number of rows of the stream. The time of the stream is the newest that two series have reached, or one with a
-        thousand rows in succession; of its own next row, the time of a series counts as well.
+        number of rows of the stream. The stream's clock is the newest time that two series have reached, so that
+        one wrong clock forgets nothing; a single series moves it with a thousand rows in succession.
     max_series : int, optional
-        Forget the longest idle of more series; there may be a fourth more in between.
+        Keep at most this many series: those without a row for the longest time are forgotten. The number may
+        exceed it by a quarter for a while.
     max_memory : int
         Bytes of the rows of series that are kept in memory; the others are in the folder only, and read when
         their next row comes.
