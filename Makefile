@@ -17,7 +17,7 @@ CONSTRAINED := $(if $(LOCKED),--constraint $(LOCK))
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-hosts test-oldest test-arm test-spark test-slow lint lint-workflows bench bench-accuracy bench-changes bench-forecast bench-overview bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka dist test-root lock freeze clean
+.PHONY: help setup demo test test-hosts test-oldest test-arm test-spark test-slow lint lint-workflows bench bench-accuracy bench-changes bench-forecast bench-overview bench-spark pictures docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka dist test-root lock freeze clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -32,7 +32,7 @@ $(VENV)/tools: pyproject.toml
 	@$(BIN)/python -c "import pip" 2> /dev/null || "$(PYTHON)" -m venv --clear $(VENV)
 	@echo "Installing the tools into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINED) \
-		$$($(BIN)/python tools/requirements.py build run plot sklearn river kafka holidays dev)
+		$$($(BIN)/python tools/requirements.py build run plot plotly sklearn river kafka holidays dev)
 	@touch $@
 
 $(VENV)/installed: $(VENV)/tools $(PACKAGE)
@@ -107,16 +107,21 @@ bench-spark: setup  ## Measure what a row costs on Spark, the engine's part and 
 	@$(BIN)/python -c "from tools.test_spark import make_environment; make_environment()"
 	@build/hosts/spark/bin/python -m benchmarks.spark $(ARGS)
 
-docs: setup  ## Draw the documentation's pictures anew and build the reference of the interface
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py docs)
+pictures: setup  ## Draw the documentation's pictures anew
 	@$(BIN)/adabypass reproduce nile --out docs/images/nile.png --unit-plot docs/images/nile-unit.png
 	@$(BIN)/python tools/draw_errata.py
 	@$(BIN)/adabypass reproduce wind --horizon 36 --out docs/images/wind.png
 	@$(BIN)/adabypass reproduce pairs --out docs/images/pairs.png
 	@$(BIN)/python tools/draw_kafka.py
 	@$(BIN)/python tools/draw_metric_stream.py
-	@$(BIN)/pdoc --docformat numpy --output-directory build/docs adabypass
-	@echo "The reference is in build/docs/index.html"
+	@$(BIN)/python tools/draw_readme.py
+	@$(BIN)/python tools/draw_guides.py
+
+docs: setup  ## Build the site in build/docs; warnings are errors
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py docs)
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@$(BIN)/python tools/check_site.py build/docs
+	@echo "The site is in build/docs/index.html"
 
 checked: $(VENV)/tools  ## Run the tests on a build with bounds checks
 	@rm -rf build/checked-site

@@ -19,6 +19,15 @@ measures are, and how each rival was set up, is said on the pages.
 ![The loss of each rival over ours, one panel for each use](images/benchmarks.png)
 """
 
+TREE = """```{toctree}
+:hidden:
+
+accuracy
+forecasting
+speed
+```
+"""
+
 
 def shown(docs: Path) -> list[tuple[Use, Table]]:
     """Return the uses whose numbers are there."""
@@ -31,7 +40,7 @@ def markdown(docs: Path) -> str:
     parts = [TEXT.strip()]
     for use, table in shown(docs):
         parts.append(f"## {use.title}\n\n{use.text} From {link(use)}.\n\n" + "\n".join(_lines(use, table)))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, TREE])
 
 
 def _lines(use: Use, table: Table) -> Iterator[str]:

@@ -67,6 +67,14 @@ def from_bytes(data: object) -> Any:
     Parameters
     ----------
     data : bytes
+
+    Examples
+    --------
+    >>> from adabypass import AdaBypass
+    >>> model = AdaBypass()
+    >>> model.update([1.0, 2.0], 3.0)
+    >>> from_bytes(model.to_bytes())
+    AdaBypass(n_features=2, n_seen=1)
     """
     return _restored(container.from_bytes(data))
 

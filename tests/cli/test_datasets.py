@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from adabypass import load_dataset
 from adabypass.cli import commands
 from adabypass.data import read_table
+from adabypass.datasets import NAMES
 from tests.cli.in_process import program as command
 
 
@@ -22,10 +23,14 @@ def test_the_list_names_every_series_in_full() -> None:
     assert heading.split() == ["name", "length", "missing", "units", "what", "origin"]
     assert [line.split()[:3] for line in lines] == [
         ["nile", "663", "0"],
+        ["air_passengers", "144", "0"],
+        ["electricity", "2016", "0"],
         ["wind", "40174", "45"],
         ["gold_silver", "9132", "0"],
+        ["retail", "9072", "336"],
+        ["metric", "3024", "7"],
     ]
-    for line, name in zip(lines, ("nile", "wind", "gold_silver"), strict=True):
+    for line, name in zip(lines, NAMES, strict=True):
         assert line.endswith(load_dataset(name).origin)
         assert load_dataset(name).description in line
 
@@ -46,6 +51,11 @@ def test_a_series_is_printed_as_csv() -> None:
     done = command("datasets", "nile")
     assert done.stdout.splitlines()[:3] == ["time,y", "622,11.57", "623,10.88"]
     assert len(done.stdout.splitlines()) == 664
+
+
+def test_several_series_are_printed_with_their_ids() -> None:
+    done = command("datasets", "retail")
+    assert done.stdout.splitlines()[0] == "id,time,y,promotion,holiday"
 
 
 def test_a_series_is_written_to_a_file_and_read_back(tmp_path: Path) -> None:

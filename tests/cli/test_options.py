@@ -71,7 +71,7 @@ def test_the_period_is_that_of_the_automatic_forecaster(file: Path) -> None:
 def test_a_period_without_a_use_is_refused(arguments: list[str], file: Path) -> None:
     refused = run("forecast", str(file), "--period", "7", *arguments)
     assert refused.code == 2
-    assert "--period is for --model snaive, and for --model auto without lags" in refused.err
+    assert "--period is used by --model snaive, and by --model auto without lags" in refused.err
 
 
 def test_an_evaluation_has_the_period_too(file: Path) -> None:

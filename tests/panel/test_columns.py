@@ -16,7 +16,7 @@ DAYS = pd.date_range("2024-01-01", periods=30, freq="D")
 @pytest.mark.parametrize("name", ["mean", "median", "sd", "lower_90", "upper_50", "step"])
 def test_an_id_named_as_a_forecast_is_refused(name: str) -> None:
     with pytest.raises(
-        ParameterError, match=f'column of ids is named "{name}", as a column of the forecasts is; rename'
+        ParameterError, match=f'column of ids is named "{name}", which is also a column of the forecasts; rename'
     ):
         forecast({name: ["a"] * 30, "y": Y}, 1, id=name, levels=[0.5, 0.9])
 

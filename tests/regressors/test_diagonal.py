@@ -126,7 +126,7 @@ def test_it_is_saved_and_goes_on(make: Callable[..., Regressor]) -> None:
     assert before is not None
     assert twin.weights_var is not None
     assert_array_equal(twin.weights_var[:6], before)
-    assert twin.weights_var[7] == approx(make(covariance="diagonal", n_features=8).weights_var[7])  # type: ignore[index]
+    assert twin.weights_var[7] == approx(make(covariance="diagonal", n_features=8).weights_var[7])
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -49,9 +49,9 @@ class KeyedForecaster(NamedTuple):
     """How every series of a stream is forecast.
 
     Rows are learned in the order of time. A row that is not newer than all that was learned in earlier batches is
-    dropped: as a duplicate if it has the time of the newest, else as late. Of several rows of one time in a batch the
-    one with the smallest value is learned, whatever their order, so that a batch that is done again after a crash gives
-    the same answers; the others are duplicates.
+    dropped: as a duplicate if it has the time of the newest, else as late. If several
+    rows of a batch have the same time, the one with the smallest value is learned, and the others are duplicates: a
+    batch that is repeated after a crash then gives the same answers, whatever the order of its rows.
     """
 
     template: Forecaster

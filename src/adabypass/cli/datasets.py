@@ -18,7 +18,7 @@ COUNTS = ("length", "missing")
 def datasets(name: str | None, out: str | None) -> None:
     """List the series that come with the library, or print the one called NAME.
 
-    The columns are time, y and, where another series explains y, x.
+    The columns are id, where there are several series, time, y and, where others explain y, these.
     """
     if out in (None, outputs.STANDARD):
         outputs.check_stdout()
@@ -34,11 +34,7 @@ def datasets(name: str | None, out: str | None) -> None:
 
 
 def _columns(series: Dataset) -> dict[str, Array]:
-    columns = {"time": series.time, "y": series.y}
-    if series.x is not None:
-        several = series.x.shape[1] > 1
-        columns |= {f"x{i + 1}" if several else "x": column for i, column in enumerate(series.x.T)}
-    return columns
+    return {{"unique_id": "id", "ds": "time"}.get(name, name): column for name, column in series.columns().items()}
 
 
 def _row(series: Dataset) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ def forecast(
         raise click.UsageError("name a FILE, or the folder of a stream with --state.")
     if period is not None and model != "snaive" and not options.is_automatic(model, lags, seasonal_lags, difference):
         raise click.UsageError(
-            "--period is for --model snaive, and for --model auto without lags; leave it out, or name "
+            "--period is used by --model snaive, and by --model auto without lags; leave it out, or pass "
             "--seasonal-lags instead."
         )
     options.check_automatic_only(model, lags, seasonal_lags, difference, support=support)

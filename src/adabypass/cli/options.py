@@ -272,7 +272,7 @@ def columns(
 
 
 def as_freq(freq: str | None) -> Any:
-    """Return a frequency that looks like a number as one."""
+    """Convert a frequency to a number, if it is one; keep text such as "month"."""
     try:
         return None if freq is None else float(freq) if "." in freq else int(freq)
     except ValueError:

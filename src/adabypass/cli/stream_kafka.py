@@ -110,7 +110,7 @@ class KafkaStream:
         return self._positions.was_read(number)
 
     def follow(self, stream: Stream) -> None:
-        """Let the offsets of the group follow the answers, for those who watch them."""
+        """Commit the offsets of what was answered, so that tools which watch the consumer group see the progress."""
         positions = stream._learner.positions
         if self.sink is not None and positions is not None:
             offsets = {partition: first for partition, first, _ in positions["partitions"]}

@@ -146,7 +146,7 @@ class ZonedTimes:
 
     @classmethod
     def concatenate(cls, parts: "list[ZonedTimes]") -> "ZonedTimes":
-        """Return columns below each other."""
+        """Concatenate columns, in order."""
         zones = {part.zone for part in parts}
         return cls(
             np.concatenate([part.utc for part in parts]),

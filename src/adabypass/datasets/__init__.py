@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adabypass.data import frames
 from adabypass.errors import UnknownNameError
 from adabypass.validation import shown
 
@@ -22,8 +23,38 @@ class Dataset(NamedTuple):
     units: str
     description: str
     origin: str
-    x: "np.ndarray[Any, np.dtype[np.float64]] | None" = None
+    x: "np.ndarray[Any, np.dtype[np.float64]] | Any" = None
     """Features, shape (n, n_features), where the series is to be explained by others."""
+    x_names: tuple[str, ...] = ()
+    """What the features are called, where they have names."""
+    id: "np.ndarray[Any, np.dtype[np.str_]] | None" = None
+    """Which series each value belongs to, where there are several."""
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of a table: `unique_id` if there are several series, `ds`, `y`, and the features."""
+        named = {} if self.id is None else {"unique_id": self.id}
+        features = {} if self.x is None else dict(zip(self._feature_names(), self.x.T, strict=True))
+        return {**named, "ds": self.time, "y": self.y, **features}
+
+    def _feature_names(self) -> tuple[str, ...]:
+        assert self.x is not None
+        several = self.x.shape[1] > 1
+        return self.x_names or tuple(f"x{i + 1}" if several else "x" for i in range(self.x.shape[1]))
+
+    def to_frame(self, backend: frames.Backend = "pandas") -> Any:
+        """Return the data set as a data frame, as `forecast` takes it.
+
+        Parameters
+        ----------
+        backend : "pandas", "polars" or "pyarrow"
+
+        Examples
+        --------
+        >>> frame = load_dataset("retail").to_frame()
+        >>> list(frame.columns)
+        ['unique_id', 'ds', 'y', 'promotion', 'holiday']
+        """
+        return frames.make(self.columns(), backend)
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}: {len(self.y)} values in {self.units}; {self.description})"
@@ -34,7 +65,8 @@ def load_dataset(name: str) -> Dataset:
 
     Parameters
     ----------
-    name : "nile", "wind" or "gold_silver"
+    name : "nile", "air_passengers", "electricity", "wind", "gold_silver", "retail" or "metric"
+        The last two are simulated: `origin` says so.
 
     Examples
     --------
@@ -89,6 +121,70 @@ def _gold_silver() -> Dataset:
     )
 
 
-_LOADERS = {"nile": _nile, "wind": _wind, "gold_silver": _gold_silver}
+def _air_passengers() -> Dataset:
+    with files(__package__).joinpath("air_passengers.csv").open(encoding="utf-8") as file:
+        month, passengers = np.loadtxt(file, delimiter=",", skiprows=3, dtype=str, unpack=True)
+    return Dataset(
+        name="air_passengers",
+        time=month.astype("datetime64[M]"),
+        y=passengers.astype(np.float64),
+        units="thousand passengers",
+        description="international airline passengers by month, 1949-1960",
+        origin="Box and Jenkins (1976), series G, as in the PyPI package river 0.26 (BSD-3-Clause)",
+    )
+
+
+def _electricity() -> Dataset:
+    with files(__package__).joinpath("electricity.csv.gz").open("rb") as packed, gzip.open(packed) as file:
+        demand = np.loadtxt(file, skiprows=3)
+    return Dataset(
+        name="electricity",
+        time=np.datetime64("2000-06-05T00") + np.arange(len(demand)),
+        y=demand,
+        units="MW",
+        description="electricity demand of England and Wales by hour, summer of 2000",
+        origin="J. W. Taylor (2003), as in the PyPI package pmdarima 2.1 (MIT); means of two half-hours",
+    )
+
+
+def _retail() -> Dataset:
+    with files(__package__).joinpath("retail.csv.gz").open("rb") as packed, gzip.open(packed) as file:
+        columns = np.loadtxt(file, delimiter=",", skiprows=3, dtype=str, unpack=True)
+    product, day, sold, promotion, holiday = columns
+    return Dataset(
+        name="retail",
+        time=day.astype("datetime64[D]"),
+        y=np.where(sold == "", "nan", sold).astype(np.float64),
+        units="pieces sold",
+        description="daily sales of 12 products, the last 28 days to come",
+        origin="simulated by tools/make_datasets.py (BSD-3-Clause)",
+        x=np.column_stack([promotion, holiday]).astype(np.float64),
+        x_names=("promotion", "holiday"),
+        id=product,
+    )
+
+
+def _metric() -> Dataset:
+    with files(__package__).joinpath("metric.csv.gz").open("rb") as packed, gzip.open(packed) as file:
+        load = np.loadtxt(file, skiprows=3)
+    return Dataset(
+        name="metric",
+        time=np.datetime64("2026-03-02T00:00") + np.timedelta64(10, "m") * np.arange(len(load)),
+        y=load,
+        units="%",
+        description="processor load every 10 minutes for three weeks, with an incident",
+        origin="simulated by tools/make_datasets.py (BSD-3-Clause)",
+    )
+
+
+_LOADERS = {
+    "nile": _nile,
+    "air_passengers": _air_passengers,
+    "electricity": _electricity,
+    "wind": _wind,
+    "gold_silver": _gold_silver,
+    "retail": _retail,
+    "metric": _metric,
+}
 NAMES = tuple(_LOADERS)
 """The names that `load_dataset` knows."""

@@ -16,7 +16,15 @@ MAX_DEVIATE = 38.0
 
 
 class Predictive(Protocol):
-    """The interface of one forecast (numbers) or of many (arrays): a `Distribution`, or a `Point`."""
+    """The interface of every forecast, one (numbers) or many (arrays): a `Distribution` or a `Point`.
+
+    Examples
+    --------
+    >>> from adabypass import Normal
+    >>> forecast: Predictive = Normal(10.0, 4.0)
+    >>> forecast.mean, forecast.sd, forecast.interval(0.9)[0] < forecast.mean
+    (10.0, 2.0, True)
+    """
 
     @property
     def mean(self) -> Any:
@@ -60,7 +68,7 @@ class Predictive(Protocol):
     def quantile(self, q: ArrayLike) -> Any:
         """Return the value up to which the observation lies with probability `q`.
 
-        The shape is that of q for one forecast; for n forecasts it is (n,), or (*q.shape, n) if q is an array.
+        The shape is that of q for one forecast; for n forecasts it is (n,), or `(*q.shape, n)` if q is an array.
         """
 
     def interval(self, level: float = 0.9, *, start: Floats | None = None) -> tuple[Any, Any]:

@@ -34,14 +34,20 @@ COMPONENT = np.dtype(
 
 
 class Target(IntEnum):
-    """The quantity whose distribution a component describes."""
+    """The quantity that a component of a `Mixture` describes: y, its log or its root.
+
+    Examples
+    --------
+    >>> Target.LOG.name, int(Target.LOG)
+    ('LOG', 1)
+    """
 
     IDENTITY = 0
     """y itself."""
     LOG = 1
     """The natural logarithm of y, which is positive."""
     ROOT = 2
-    """The square root of |y|, with the sign of y."""
+    """The square root of the absolute value of y, with the sign of y."""
 
 
 UNBOUNDED = (-np.inf, np.inf)

@@ -32,7 +32,7 @@ from adabypass.validation import Floats, check_array, check_rng, check_size, sho
 
 
 class Mixture(Distribution, MixtureMoments):
-    """A mixture distribution: each component is a Gaussian plus noise of some family, or Student's t.
+    """A mixture, or an array of them, as a forecast: components are normals with noise of a family, or Student's t.
 
     It may also have an atom at 0, and bounds, and be of counts: its `extras`. It holds its components, or a record from
     which they are made when they are needed (`record`, `record_layout`); see `MixtureMoments`. A component may describe

@@ -84,7 +84,7 @@ class LocationScale(Distribution, Moments):
 
 
 class Normal(LocationScale):
-    """A Gaussian forecast.
+    """A normal distribution, or an array of them, as a forecast.
 
     Parameters
     ----------

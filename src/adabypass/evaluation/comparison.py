@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from adabypass import notebook
 from adabypass.data import frames
 from adabypass.data.freq import Freq
 from adabypass.data.periods import season_of, whole_season
@@ -43,7 +44,7 @@ class Line(NamedTuple):
 
     name: str
     scores: Scores
-    difference: Difference | None
+    difference: Difference | Any
     """Of its loss less the first model's: below 0 where it is better. None for the first, where a loss is not
     defined, and where there are too few forecasts to test it, or too few series."""
     n_scored: int
@@ -106,6 +107,24 @@ class Comparison:
                 row += f"   {d.mean:+.4g} ± {d.standard_error:.2g} (p = {d.p_value:.2g})"
             rows.append(row)
         return "\n".join([self.counts(), *rows])
+
+    def _repr_html_(self) -> str:
+        records = []
+        for line in self.lines:
+            d = line.difference
+            against = "" if d is None else f"{d.mean:+.3g} ± {d.standard_error:.2g} (p = {d.p_value:.2g})"
+            scores = (notebook.number(line.scores.get(name, np.nan)) for name in SHOWN)
+            records.append((line.name, *scores, self._by_step(line.name), against))
+        names = ("", *(name.replace("_", " ") for name in SHOWN), "by step ahead", f"{self.loss} loss less the first's")
+        return notebook.table(self.counts(), names, records)
+
+    def _by_step(self, name: str) -> notebook.Markup:
+        """Draw the CRPS of a model, or its mean absolute error, by the number of steps ahead."""
+        each = self.evaluations.get(name)
+        if each is None or each.horizon == 1:
+            return notebook.Markup("")
+        scores = [each.scores(step) for step in range(1, each.horizon + 1)]
+        return notebook.sparkline(np.empty(0), np.array([found.get("crps", found["mae"]) for found in scores]))
 
     def columns(self) -> dict[str, Any]:
         """Return what a table shows, one record for each series and model.

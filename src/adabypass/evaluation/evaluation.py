@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from adabypass import notebook
 from adabypass.data import frames
 from adabypass.data.freq import Freq
 from adabypass.errors import NotReadyError, ParameterError
@@ -138,6 +139,42 @@ class Evaluation:
         lines += [f"{step:>4} " + " ".join(f"{each[name]:>14.6g}" for name in names) for step, each in scores.items()]
         return "\n".join([self.counts(self.horizon), *lines])
 
+    def _repr_html_(self) -> str:
+        scores = [self.scores(step) for step in range(1, self.horizon + 1)]
+        names = [name for name in ("rmse", "mae", "crps", "coverage_50", "coverage_90", "n") if name in scores[0]]
+        records = [(step, *(notebook.number(each[name]) for name in names)) for step, each in enumerate(scores, 1)]
+        main = np.array([each.get("crps", each["mae"]) for each in scores])
+        picture = notebook.sparkline(np.empty(0), main) if len(main) > 1 else ""
+        shown = [name.replace("coverage_", "within ") + " %" * name.startswith("coverage") for name in names]
+        return notebook.table(self.counts(self.horizon), ["step", *shown], records, picture)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw errors and coverage by the number of steps ahead; of one series, one step ahead, its calibration.
+
+        It needs matplotlib.
+
+        Parameters
+        ----------
+        ax : array of two Axes, optional
+            Where to draw errors and coverage; new axes if not given.
+
+        Returns
+        -------
+        array of Axes
+            A notebook shows them where they are the value of a cell; `plots.save` writes them to a file.
+
+        Examples
+        --------
+        >>> from adabypass import Forecaster, load_dataset
+        >>> axes = evaluate(load_dataset("nile").y, Forecaster(lags=1), horizon=5, every=10).plot()
+        >>> [each.get_ylabel() for each in axes]
+        ['mean error', 'share of observations within']
+        """
+        one_step = self.horizon == 1 and len(self._series) == 1
+        if one_step and ax is None and "crps" in self.scores():
+            return notebook.plots().calibration(self.trace())
+        return notebook.plots().scores_by_step([self.scores(step) for step in range(1, self.horizon + 1)], ax)
+
     @property
     def _forecasts(self) -> SeriesForecasts:
         first = next(iter(self._series.values()))
@@ -188,7 +225,7 @@ def evaluate(
     Parameters
     ----------
     data : array (n,), or pandas, polars or pyarrow frame, or dict of arrays
-        One row for each observation, the series below each other; nan where the observation is missing.
+        One row for each observation, one series after another; nan where the observation is missing.
     forecaster : Forecaster, Baseline or Regressor, optional
         A copy of it learns each series; a new `Forecaster()` if None.
     target, time, id, calendar, freq, missing, period, support

@@ -146,7 +146,8 @@ class Backtest(NamedTuple):
 def sides(spread: Floats, sd: Floats, rules: Rules) -> Sides:
     """Compute which side to hold after each close, from the spread and its band up to that close.
 
-    A spread below its band means that y is cheap beside x: y is bought. The far side of the band overrules an exit.
+    A spread below its band means that y is cheap beside x: y is bought. A spread that crosses the whole band in one
+    day changes sides, rather than closing the position.
     """
     held = np.zeros(len(spread), dtype=np.int8)
     side = 0

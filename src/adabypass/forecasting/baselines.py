@@ -15,7 +15,7 @@ from adabypass.forecasting.settings import Method, check_method
 from adabypass.forecasting.structure_settings import check_period
 from adabypass.kernels.runner import hold
 from adabypass.regressors.state import check_row
-from adabypass.results.forecast import Forecast
+from adabypass.results.forecast import Forecast, card_ahead
 from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Array, Snapshot
 from adabypass.snapshots.header import Header
@@ -28,11 +28,17 @@ MAX_PERIOD = 100_000
 
 
 class Baseline(Savable):
-    """What all baselines have in common: exact forecasts of a random walk whose variance is learned online.
+    """Base class of the baselines: exact forecasts of a random walk whose variance is learned online.
 
     Forecasts are Student's t distributions, one step ahead and many, and begin when the variance has three degrees of
     freedom. A missing observation (nan) lets the walk go on unseen. Exogenous values are accepted and not used, so that
     a baseline can be compared with a forecaster that uses them.
+
+    Examples
+    --------
+    >>> from adabypass import Naive
+    >>> isinstance(Naive(), Baseline)
+    True
     """
 
     _has_drift: ClassVar[bool] = False
@@ -107,6 +113,10 @@ class Baseline(Savable):
     def __repr__(self) -> str:
         period = f"period={self.period}, " if self.period > 1 else ""
         return f"{type(self).__name__}({period}n_seen={self.n_seen})"
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {"changes seen": self.n_seen}
+        return card_ahead(f"{type(self).__name__}()", facts, self.forecast if self.is_ready else None)
 
     def predict(self, exog: object = None) -> StudentT:
         """Forecast the next observation; exogenous values are not used."""
@@ -251,7 +261,7 @@ class Baseline(Savable):
 
 
 class Naive(Baseline):
-    """Forecasts the last value: a random walk. Its variance grows with the number of steps ahead.
+    """Baseline that forecasts the last value: a random walk, whose variance grows with the number of steps ahead.
 
     Examples
     --------
@@ -269,7 +279,7 @@ class Naive(Baseline):
 
 
 class SeasonalNaive(Baseline):
-    """Forecasts the value one period before: a random walk for each phase of the season.
+    """Baseline that forecasts the value one period before: a random walk for each phase of the season.
 
     Parameters
     ----------
@@ -290,7 +300,7 @@ class SeasonalNaive(Baseline):
 
 
 class Drift(Baseline):
-    """Forecasts the last value plus the mean change so far for each step: a random walk with drift.
+    """Baseline that forecasts the last value plus the mean change for each step: a random walk with drift.
 
     Its variance grows faster than that of `Naive`, since the drift is uncertain too.
 

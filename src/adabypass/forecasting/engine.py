@@ -180,7 +180,7 @@ class SeriesEngine(Engine):
         self.refuse_to_explain()
 
     def refuse_to_explain(self) -> NoReturn:
-        """Raise the error about a forecast that is one model's."""
+        """Raise the error that only `Forecaster()` without a model and lags can be explained."""
         raise ParameterError(
             "explain() says what carries the forecast of Forecaster() without a model and lags; the weights of this "
             "forecaster are in forecaster.model.weights."

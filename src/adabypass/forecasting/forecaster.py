@@ -26,7 +26,7 @@ from adabypass.forecasting.structure_settings import StructureSettings, check_pe
 from adabypass.regressors import AutoBypass, Regressor
 from adabypass.regressors.guarded import Guarded
 from adabypass.results.explanation import Explanation
-from adabypass.results.forecast import Forecast
+from adabypass.results.forecast import Forecast, card_ahead
 from adabypass.results.trace import Trace
 from adabypass.snapshots.container import Snapshot
 from adabypass.state.series import Missing
@@ -37,7 +37,7 @@ MAX_PATHS = 10_000_000
 
 
 class Forecaster(Guarded):
-    """Forecasts a series from its own past values, and from what else is known.
+    """Forecasts one series, many steps ahead, from its past and from exogenous columns, and learns value by value.
 
     `Forecaster()` needs no choices. It is a pool of filters, each with a structure of its own: a level that moves more
     or less fast, with no, a steady or a damped slope, with or without a season; regressions on lags; each for the
@@ -227,6 +227,15 @@ class Forecaster(Guarded):
 
     def __repr__(self) -> str:
         return self._engine.written(self.n_seen)
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {"observations seen": self.n_seen}
+        if self.period:
+            facts["period"] = ", ".join(f"{each:g}" for each in self.period)
+        n_exog = self._n_exog()
+        if n_exog:
+            facts["exogenous columns"] = ", ".join(self.exog or [str(n_exog)])
+        return card_ahead(self.label, facts, self.forecast if self.is_ready and not n_exog else None)
 
     def predict(self, exog: object = None) -> Predictive:
         """Forecast the next observation.

@@ -12,6 +12,8 @@ def show_config() -> None:
     The fastest instruction set that the machine supports is used; all give the same results, bit for bit. To force
     another, set the environment variable ADABYPASS_SIMD before the import, such as `ADABYPASS_SIMD=baseline`.
 
+    Examples
+    --------
     The output looks like this::
 
         adabypass        0.1.0

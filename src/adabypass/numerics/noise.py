@@ -16,7 +16,15 @@ Number = TypeVar("Number", float, Floats)
 
 
 class Family(IntEnum):
-    """A noise family. Compiled code has room for 8: `MAX_FAMILIES` of distributions/families.pxd."""
+    """The families of noise that a component of a `Mixture` can have.
+
+    Compiled code has room for 8: `MAX_FAMILIES` of distributions/families.pxd.
+
+    Examples
+    --------
+    >>> Family.HEAVY.name, int(Family.HEAVY)
+    ('HEAVY', 3)
+    """
 
     INSENSITIVE = 0
     """A flat top of half-width epsilon with Laplace tails."""

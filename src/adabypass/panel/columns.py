@@ -58,7 +58,7 @@ class Columns(NamedTuple):
         for role, name in (("id", self.id), ("time", self.time)):
             if name in taken:
                 raise ParameterError(
-                    f'the column of {role}s is named "{name}", as a column of the forecasts is; rename it before, for '
+                    f'the column of {role}s is named "{name}", which is also a column of the forecasts; rename it, for '
                     f'example to "{TIME if role == "time" else ID}".'
                 )
 

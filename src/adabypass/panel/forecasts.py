@@ -48,7 +48,7 @@ def forecast(
     Parameters
     ----------
     data : pandas, polars or pyarrow frame, dict of arrays, or an array (n,)
-        One row for each observation, the series below each other. Times are regular but for gaps, which are missing
+        One row for each observation, one series after another. Times are regular but for gaps, which are missing
         observations.
     horizon : whole number of steps ahead, from 1
     forecaster : Forecaster, Baseline or Regressor, optional
@@ -146,6 +146,6 @@ def warn(reasons: list[str]) -> None:
 
 
 def _listed(lines: list[str]) -> str:
-    """Return lines below each other, the first as a heading, not too many of them."""
+    """Join lines to a message: the first is its heading, and of many the first ones are shown."""
     more = [f"and {len(lines) - 1 - MAX_REASONS} more"] if len(lines) > MAX_REASONS + 1 else []
     return "\n  ".join([*lines[: MAX_REASONS + 1], *more])

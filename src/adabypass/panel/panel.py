@@ -12,6 +12,7 @@ from adabypass.forecasting import Forecaster
 from adabypass.forecasting.engine import SeriesEngine
 from adabypass.panel import learning
 from adabypass.panel.ahead import check_levels, check_quantiles, forecast_ahead
+from adabypass.panel.cards import MAX_SERIES, series_card
 from adabypass.panel.columns import TARGET, Columns, as_names
 from adabypass.panel.engines import engine_of
 from adabypass.panel.ids import check_distinct, check_ids, find
@@ -28,7 +29,7 @@ Progress = Callable[[int], None]
 
 
 class Panel(SeriesStore):
-    """Many series, each forecast by itself: as many forecasters, or models, with the same settings.
+    """Forecasts many series at once: each has a forecaster, or a model, of its own, all with the same settings.
 
     Every series has one row of numbers, which is what a single forecaster would remember, to the bit. Compiled code
     goes through the rows, in several threads; neither their number nor the order of series changes any result.
@@ -239,6 +240,15 @@ class Panel(SeriesStore):
                 for each, row in zip(table, which.tolist(), strict=True):
                     each[:] = self._engine.fill_ahead(rows.store.row(row), each)
             return forecast_ahead(self._engine, rows.store, which, table, runners, chosen, wanted, further, progress)
+
+    def _repr_html_(self) -> str:
+        title = f"Panel of {len(self)} series of {self._engine.label}, {self.n_bytes / 1e6:.1f} MB"
+        return series_card(title, self.select(self.ids[:MAX_SERIES]), len(self))
+
+    @property
+    def can_forecast_alone(self) -> bool:
+        """Whether series are forecast many steps ahead, from nothing but their own past."""
+        return self._engine.forecasts_ahead and len(self) > 0 and not self._n_inputs
 
     def pooled(self) -> Forecaster | Regressor:
         """Return the panel's forecaster, with nothing seen, but starting from what the series have learned on average.

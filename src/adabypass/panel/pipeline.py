@@ -37,7 +37,7 @@ class Forecasts(NamedTuple):
     """Forecasts of every series of a table."""
 
     columns: dict[str, Column]
-    """id, time, mean, sd and the bounds of the intervals, the series below each other."""
+    """Columns id, time, mean, sd and the bounds of the intervals, one series after another."""
     failures: list[Failure]
     first: tuple[Series, Forecast]
     """The first series and its forecast, to be drawn."""

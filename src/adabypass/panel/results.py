@@ -80,7 +80,7 @@ class PanelForecast:
         return f"PanelForecast({len(self)} series, {self.horizon} steps)"
 
     def columns(self) -> dict[str, Floats]:
-        """Return what a table shows, the series below each other: see `adabypass.results.columns`."""
+        """Return the columns of a table, one series after another: see `adabypass.results.columns`."""
         values = [self.mean]
         others = [q for q in self.quantiles if q != MEDIAN]
         if self.sd is not None:

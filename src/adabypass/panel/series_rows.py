@@ -44,7 +44,7 @@ class SeriesStore(Savable):
     def __repr__(self) -> str:
         return f"Panel({len(self)} series of {self._engine.label}, {self.n_bytes / 1e6:.1f} MB)"
 
-    def __getitem__(self, each: Id) -> Forecaster | Regressor:
+    def __getitem__(self, each: Id) -> Forecaster | Any:
         """Return a copy of the forecaster, or of the model, of one series."""
         (found,) = check_ids(each)
         with self._exclusive():

@@ -8,6 +8,7 @@ from adabypass.plots.canvas import label, mark_span, save
 from adabypass.plots.components import components
 from adabypass.plots.forecasts import fan, history, predictions
 from adabypass.plots.learned import changes, parameters, weights
+from adabypass.plots.scores import scores_by_step
 
 __all__ = [
     "calibration",
@@ -23,5 +24,6 @@ __all__ = [
     "predictions",
     "reliability",
     "save",
+    "scores_by_step",
     "weights",
 ]

@@ -11,10 +11,12 @@ from adabypass.results.trace import Trace
 
 WINDOW = 100
 """Number of observations of which coverage is drawn, over time."""
+MIN_BINS, MAX_BINS, PER_BIN = 3, 20, 10
+"""Bins of a histogram, and how many observations each should hold, so that chance does not make the picture."""
 Panels: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
-def pit(trace: Trace, bins: int = 20, ax: Axes | None = None, *, skip: int = 0) -> Axes:
+def pit(trace: Trace, bins: int | None = None, ax: Axes | None = None, *, skip: int = 0) -> Axes:
     """Draw the histogram of the PIT: flat, within the band of chance, if the forecasts are calibrated.
 
     A hump says that they are too wide, a bowl too narrow, a slope too high or too low.
@@ -23,12 +25,22 @@ def pit(trace: Trace, bins: int = 20, ax: Axes | None = None, *, skip: int = 0) 
     ----------
     trace
         What `run` gave.
-    bins : whole number from 1
+    bins : whole number from 1, optional
+        If not given 20, but no more than leave ten observations to each, and at least 3.
     ax
         Where to draw; new axes if not given.
     skip : whole number
         How many of the first observations of the series to leave out, as in `Trace.scores`.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.pit(trace)
     """
+    if bins is None:
+        bins = min(MAX_BINS, max(MIN_BINS, _n_seen(trace) // PER_BIN))
     edges, density, (low, high) = measures.pit_histogram(trace, bins, skip=skip)
     ax = canvas.new_axes((6, 4)) if ax is None else ax
     ax.bar(
@@ -59,6 +71,13 @@ def reliability(trace: Trace, ax: Axes | None = None, *, skip: int = 0) -> Axes:
         Where to draw; new axes if not given.
     skip : whole number
         How many of the first observations of the series to leave out, as in `Trace.scores`.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.reliability(trace)
     """
     nominal, observed, standard_error = measures.reliability(trace, skip=skip)
     ax = canvas.new_axes((4.8, 4.8)) if ax is None else ax
@@ -93,10 +112,17 @@ def coverage(
         When each observation was made; their number if not given.
     ax
         Where to draw; new axes if not given.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.coverage(trace, window=50, time=nile.time[:100])
     """
     share = measures.coverage_over_time(trace, level, window)
     low, high = (hits / window for hits in measures.chance_range(window, level))
-    at = canvas.times(time, len(trace))
+    at = canvas.times(time, len(trace), first=trace.first)
     ax = canvas.new_axes((10, 3.2)) if ax is None else ax
     ax.axhspan(low, high, color=CHANCE, linewidth=0, label="95 % by chance")
     nominal = np.full(len(at), level)  # over all of time, where the share may still be missing
@@ -121,12 +147,23 @@ def calibration(trace: Trace, time: object = None) -> Panels:
         What `run` gave.
     time : array (n,), optional
         When each observation was made; their number if not given.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.calibration(trace, nile.time[:100])
     """
     figure = canvas.Figure(figsize=(10, 7), layout="constrained")
     grid = figure.add_gridspec(2, 2, height_ratios=(1.5, 1))
     left, right, below = (figure.add_subplot(grid[place]) for place in ((0, 0), (0, 1), (1, slice(None))))
-    n_seen = int(np.count_nonzero(~np.isnan(trace.y) & trace.is_known))
-    window = min(WINDOW, max(n_seen // 3, 1))
+    window = min(WINDOW, max(_n_seen(trace) // 3, 1))
     return canvas.shown_panels([
         pit(trace, ax=left), reliability(trace, ax=right), coverage(trace, window=window, time=time, ax=below)
     ])  # fmt: skip
+
+
+def _n_seen(trace: Trace) -> int:
+    """Return how many observations have a forecast that can be judged."""
+    return int(np.count_nonzero(~np.isnan(trace.y) & trace.is_known))

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,7 @@ __all__ = [
     "Figure",
     "Line2D",
     "LogLocator",
+    "Observed",
     "Times",
     "band",
     "chosen_moments",
@@ -44,6 +45,7 @@ __all__ = [
     "mark_span",
     "new_axes",
     "observations",
+    "observed",
     "plain",
     "save",
     "shared_legend",
@@ -111,11 +113,47 @@ def shared_legend(axes: "np.ndarray[Any, np.dtype[Any]]") -> None:
     axes[0].figure.legend(handles, labels, frameon=False, loc="outside upper right", ncols=6, fontsize=9)
 
 
-def times(time: object, n: int, name: str = "time") -> Times:
-    """Return the moments of `n` observations: those given, or their numbers."""
+class Observed(NamedTuple):
+    """What was observed, with all that a picture says of it."""
+
+    y: Any
+    time: Any
+    label: str
+
+
+def observed(y: Any, time: object) -> Observed:
+    """Return observations with the times and the name that come with them.
+
+    Parameters
+    ----------
+    y : array, pandas Series or data set
+        The index of a Series is its times, unless that is no more than the numbers 0, 1, ...
+    time : array, optional
+        Taken instead of those that come with `y`.
+    """
+    own, name = getattr(y, "index", None), getattr(y, "name", None)
+    if hasattr(y, "units") and hasattr(y, "time"):  # a data set
+        own, name, y = y.time, y.units, y.y
+    elif own is None or callable(own) or type(own).__name__ == "RangeIndex":
+        own = None
+    elif hasattr(own, "to_timestamp"):
+        own = own.to_timestamp()  # periods, as "2024-01", which have no place on an axis
+    return Observed(y, own if time is None else time, "" if name is None else str(name))
+
+
+def times(time: object, n: int, name: str = "time", first: int = 0) -> Times:
+    """Return the moments of `n` observations: those given, or their numbers.
+
+    Parameters
+    ----------
+    first : int
+        How many observations there were before; their times may be given, too.
+    """
     if time is None:
         return np.arange(n)
     at = np.asarray(time)
+    if first and at.shape == (first + n,):
+        at = at[first:]
     if at.shape != (n,):
         raise ShapeError(f"{name} has shape {at.shape}, but there are {n} values to draw; pass shape ({n},).")
     return at
@@ -139,7 +177,14 @@ def plain(text: object) -> str:
 
 
 def label(ax: Axes, x: object = "", y: object = "", title: object = "") -> None:
-    """Set the labels of the axes and the title, with text that is drawn as it is."""
+    """Set the labels of the axes and the title, with text that is drawn as it is.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> axes = Forecaster().run(load_dataset("nile").y[:50]).plot()
+    >>> plots.label(axes, y="price in $", title="a_b")
+    """
     ax.set(xlabel=plain(x), ylabel=plain(y))
     if title:
         ax.set_title(plain(title), loc="left", fontsize=11)
@@ -200,7 +245,10 @@ def tidy(ax: Axes, at: Times | None = None) -> None:
 def dates(ax: Axes, at: Times) -> None:
     """Format dates so that each part is written once, where it changes."""
     if at.dtype.kind == "M":
-        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+        figure = ax.get_figure(root=True)
+        width = ax.get_position().width * figure.get_figwidth() if figure is not None else 0.0
+        most = max(4, int(width))  # so that labels of small Axes do not touch
+        locator = AutoDateLocator(minticks=3, maxticks=most)  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
@@ -217,7 +265,15 @@ def legend(ax: Axes, columns: int = 6, handles: Sequence[Any] | None = None) -> 
 
 
 def mark_span(ax: Axes, first: float, last: float, text: str) -> None:
-    """Draw a band over a span of time, with a text above the data."""
+    """Draw a band over a span of time, with a text above the data.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> axes = Forecaster().run(nile.y[:100]).plot(nile.time[:100])
+    >>> plots.mark_span(axes, 640, 642, "two years")
+    """
     ax.axvspan(first, last, color=MARK, alpha=0.25, linewidth=0)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.07 * (high - low))  # room for the word

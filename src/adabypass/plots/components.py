@@ -41,6 +41,13 @@ def components(explanation: Explanation, ax: Any = None) -> "np.ndarray[Any, np.
     -------
     array of Axes
         One for each panel.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> forecaster = Forecaster(period=12)
+    >>> forecaster.learn(load_dataset("air_passengers").y)
+    >>> axes = plots.components(forecaster.explain(horizon=12))
     """
     if not isinstance(explanation, Explanation):
         raise ParameterError(f"explanation is {shown(explanation)}, but must be what explain() gives.")

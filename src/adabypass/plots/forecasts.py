@@ -48,9 +48,16 @@ def predictions(trace: Trace, time: object = None, *, offset: float = 0.0, ax: A
         Added to observations and forecasts: the mean, say, of a series that was centred.
     ax
         Where to draw; new axes if not given.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.predictions(trace, nile.time[:100])
     """
     ax = canvas.new_axes() if ax is None else ax
-    at = canvas.times(time, len(trace))
+    at = canvas.times(time, len(trace), first=trace.first)
     mean, sd = canvas.known(trace.mean + offset, trace.sd), trace.sd
     canvas.band(ax, at, mean - sd, mean + sd, BAND, "± 1 sd")
     ax.plot(at, mean, color=PREDICTED, linewidth=1.1, label="forecast, one step ahead")
@@ -65,7 +72,7 @@ def predictions(trace: Trace, time: object = None, *, offset: float = 0.0, ax: A
 def history(trace: Trace, time: object = None, levels: Sequence[float] = (0.5, 0.9), ax: Axes | None = None) -> Axes:
     """Draw the observations over the central intervals in which each was expected before it was seen.
 
-    The first forecasts, made when nothing is known yet, have no bounds and are left blank.
+    The first forecasts, made when nothing is known yet, have no bounds and are left blank. Point forecasts are a line.
 
     Parameters
     ----------
@@ -77,17 +84,25 @@ def history(trace: Trace, time: object = None, levels: Sequence[float] = (0.5, 0
         Of the intervals.
     ax
         Where to draw; new axes if not given.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.history(trace, nile.time[:100])
     """
-    at, chosen = canvas.times(time, len(trace)), canvas.chosen_moments(len(trace))
-    sd, predictive = trace.sd[chosen], trace.predictive[chosen]
-    ordered = _widest_first(levels)
+    at, chosen = canvas.times(time, len(trace), first=trace.first), canvas.chosen_moments(len(trace))
+    predictive = trace.predictive[chosen]
+    sd = np.zeros(len(chosen)) if trace.is_point else trace.sd[chosen]
+    ordered = [] if trace.is_point else check_levels(levels)
     bands = [tuple(canvas.known(end, sd) for end in predictive.interval(level)) for level in ordered]
     ax = canvas.new_axes() if ax is None else ax
     _nested(ax, at[chosen], bands, ordered)
     thin = 1.0 if len(trace) < CROWDED else 0.7
     ax.plot(at[chosen], canvas.known(predictive.mean, sd), color=PREDICTED, linewidth=thin, label="forecast")
     canvas.observations(ax, at, trace.y, joined=False)
-    canvas.frame(ax, trace.y, *bands[0])
+    canvas.frame(ax, trace.y, *(bands[0] if bands else (predictive.mean, predictive.mean)))
     canvas.tidy(ax, at)
     canvas.legend(ax)
     return ax
@@ -112,8 +127,9 @@ def fan(
     forecast
         Of several steps ahead: it has a `mean`, `interval(level)`, a length, and `paths` or None. Or the data frame
         that `forecast(frame)` returned, of up to 12 series, each in a panel of its own.
-    y : array (n,) or data frame, optional
-        What was observed before; nan where nothing was. For a data frame of forecasts, the one they were made from.
+    y : array (n,), pandas Series, data set or data frame, optional
+        What was observed before; nan where nothing was. A Series or what `load_dataset` returns bring their times and
+        their name. For a data frame of forecasts, the one they were made from.
     time : array (n,), optional
         When each observation was made; their number if not given.
     future_time : array (n_steps,), optional
@@ -133,6 +149,12 @@ def fan(
     -------
     Axes
         An array of them for a data frame with several series.
+
+    Examples
+    --------
+    >>> from adabypass import forecast, load_dataset, plots
+    >>> air = load_dataset("air_passengers").to_frame()
+    >>> axes = plots.fan(forecast(air, horizon=24), air)
     """
     if not hasattr(forecast, "interval"):
         if time is not None or future_time is not None or paths:
@@ -161,14 +183,15 @@ def _fan(
     ax: Axes | None, history: int | None,
 ) -> Axes:  # fmt: skip
     drawn_paths = _paths(forecast, paths)
+    y, time, name = canvas.observed(y, time)
     past = np.empty(0) if y is None else check_array(y, "y")
     at = canvas.times(time, len(past))
-    ahead = _future(at, time, future_time, len(forecast))
+    ahead = future_times(at, time, future_time, len(forecast))
     shown = (
         max(4 * len(forecast), 50) if history is None else check_int(history, "history", minimum=1, maximum=MAX_HISTORY)
     )
     past, at = past[-shown:], at[-shown:]
-    ordered = [] if getattr(forecast, "is_point", False) else _widest_first(levels)
+    ordered = [] if getattr(forecast, "is_point", False) else check_levels(levels)
     mean, *bounds = _finite(forecast.mean, *(end for level in ordered for end in forecast.interval(level)))
     bands = list(zip(bounds[::2], bounds[1::2], strict=True))
     widest = bands[0] if bands else (mean, mean)
@@ -184,6 +207,8 @@ def _fan(
     canvas.frame(ax, np.concatenate([past, *drawn_paths, *widest]), *widest)  # what is to come is all in view
     if len(past) == 0 and future_time is None:
         ax.set_xlabel("steps ahead")
+    if name and not ax.get_ylabel():
+        ax.set_ylabel(canvas.plain(name))
     canvas.tidy(ax, ahead)
     canvas.legend(ax)
     return ax
@@ -195,7 +220,8 @@ def _finite(*arrays: Floats) -> list[Floats]:
     return [np.where(is_known, array, np.nan) for array in arrays]
 
 
-def _widest_first(levels: Sequence[float]) -> list[float]:
+def check_levels(levels: Sequence[float]) -> list[float]:
+    """Return levels of intervals, the widest first; there must be one."""
     ordered = sorted(levels, reverse=True)
     if not ordered:
         raise ParameterError("levels is empty, but a fan needs at least one; pass (0.5, 0.9), say.")
@@ -216,7 +242,7 @@ def _paths(forecast: Ahead, paths: int) -> Any:
     return forecast.paths[:paths]
 
 
-def _future(at: Times, time: object, future_time: object, n_steps: int) -> Times:
+def future_times(at: Times, time: object, future_time: object, n_steps: int) -> Times:
     """Return the moments of the steps ahead: those given, or the past's steps repeated."""
     if future_time is not None:
         if time is None and len(at):
@@ -225,7 +251,7 @@ def _future(at: Times, time: object, future_time: object, n_steps: int) -> Times
     if len(at) == 0:
         return np.arange(1, n_steps + 1)
     if len(at) == 1 and time is not None:
-        raise ShapeError("one moment of time does not say how far apart steps are; pass `future_time`.")
+        raise ShapeError("the time step cannot be inferred from a single time; pass future_time.")
     step = np.sort(np.diff(at))[(len(at) - 1) // 2] if len(at) > 1 else 1
     future: Times = at[-1] + step * np.arange(1, n_steps + 1)
     return future

@@ -52,6 +52,12 @@ def weights(trace: Trace, names: Sequence[str] | None = None, time: object = Non
         When each observation was made; their number if not given.
     ax
         Where to draw; new axes if not given.
+
+    Examples
+    --------
+    >>> from adabypass import AutoBypass, plots
+    >>> x = np.random.default_rng(0).normal(size=(50, 1))
+    >>> axes = plots.weights(AutoBypass().run(x, 2.0 * x[:, 0], keep_weights=True), ["slope"])
     """
     if trace.weights_mean is None:
         raise NotReadyError("this trace holds no weights; run the model with keep_weights=True.")
@@ -59,7 +65,7 @@ def weights(trace: Trace, names: Sequence[str] | None = None, time: object = Non
     names = [f"weight {i}" for i in range(n_features)] if names is None else list(names)
     if len(names) != n_features:
         raise ShapeError(f"there are {len(names)} names for {n_features} weights; pass one for each.")
-    at, chosen = canvas.times(time, len(trace)), canvas.chosen_moments(len(trace))
+    at, chosen = canvas.times(time, len(trace), first=trace.first), canvas.chosen_moments(len(trace))
     mean = trace.weights_mean[chosen]
     sd = np.zeros_like(mean) if trace.weights_var is None else np.sqrt(trace.weights_var[chosen])
     mean = canvas.known(mean, sd)
@@ -103,9 +109,16 @@ def parameters(
     -------
     array of Axes
         One for each panel.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.parameters(trace, time=nile.time[:100])
     """
     panels = _panels(trace, names)
-    at, chosen = canvas.times(time, len(trace)), canvas.chosen_moments(len(trace))
+    at, chosen = canvas.times(time, len(trace), first=trace.first), canvas.chosen_moments(len(trace))
     axes = _stacked_axes(len(panels)) if ax is None else np.ravel(np.asarray(ax, dtype=object))
     if len(axes) != len(panels):
         raise ShapeError(f"there are {len(axes)} axes for the panels {', '.join(panels)}; pass one for each.")
@@ -135,9 +148,16 @@ def changes(trace: Trace, time: object = None, ax: Axes | None = None, *, false_
         Where to draw; new axes if not given.
     false_alarms
         As in `Trace.changes`.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset, plots
+    >>> nile = load_dataset("nile")
+    >>> trace = Forecaster(lags=1).run(nile.y[:100])
+    >>> axes = plots.changes(trace, nile.time[:100])
     """
     found = trace.changes(false_alarms)
-    at = canvas.times(time, len(trace))
+    at = canvas.times(time, len(trace), first=trace.first)
     ax = canvas.new_axes() if ax is None else ax
     canvas.observations(ax, at, trace.y, joined=True)
     canvas.frame(ax, trace.y, np.empty(0), np.empty(0))

@@ -20,7 +20,7 @@ from adabypass.validation import Floats
 
 
 class AutoBypass(Regressor):
-    """Nothing to tune, any units: a bank of exact-evidence filters, each weighted by how well it foresaw the data.
+    """Regression on a stream with nothing to tune: a bank of filters, weighted by how well each foresaw the data.
 
     The filters differ in how fast the weights drift, in how fast the noise's scale moves, and in the family of the
     noise. Features and y are centred and scaled by the first observations, so that units do not matter; the model

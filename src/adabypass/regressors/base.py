@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from adabypass import notebook
 from adabypass.distributions.predictive import Predictive
 from adabypass.errors import NotReadyError, ParameterError, StateError
 from adabypass.kernels.runner import Runner
@@ -25,6 +26,9 @@ MAX_FEATURES = inputs.MAX_FEATURES
 DENSE = frozenset({np.ndarray, list, tuple, float, int})
 """Types of features that are never sparse, so that nothing else has to be checked."""
 
+MAX_FACTS = 3
+"""Number of learned parameters that a notebook shows."""
+
 
 class Weights(NamedTuple):
     """Belief about the weights, given all that was seen: read-only copies."""
@@ -36,11 +40,17 @@ class Weights(NamedTuple):
 
 
 class Regressor(Guarded):
-    """What every model has in common. Use one of its subclasses.
+    """Base class of the regression models, with the methods that all of them have. Use one of its subclasses.
 
     A model may be used from several threads. `predict`, `update` and `step` take effect one after the other, each as a
     whole. While a `run` is under way `predict` answers from before it, and what would change the model is refused with
     a `ConcurrentUseError`. A call that raises leaves the model as it was.
+
+    Examples
+    --------
+    >>> from adabypass import AutoBypass
+    >>> isinstance(AutoBypass(), Regressor)
+    True
     """
 
     _kernel: ClassVar[Kernel]
@@ -271,7 +281,7 @@ class Regressor(Guarded):
         return Weights(mean, cov)
 
     @property
-    def weights_var(self) -> Floats | None:
+    def weights_var(self) -> Floats | Any:
         """Variance of each weight, as a read-only copy; None where the model holds a point."""
         cov, runner = self.weights.cov, self._runner
         if runner is not None and runner.spec.is_sparse:
@@ -313,6 +323,16 @@ class Regressor(Guarded):
     def __repr__(self) -> str:
         known = {} if self.n_features is None else {"n_features": self.n_features, "n_seen": self.n_seen}
         return self._written(self._spec.changed() | known)
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {"observations seen": self.n_seen, "features": self.n_features or "not known yet"}
+        if self.n_seen:
+            facts |= {name: notebook.number(value) for name, value in list(self.parameters.items())[:MAX_FACTS]}
+        picture = ""
+        if self._runner is not None:
+            var = self.weights_var
+            picture = notebook.bars(self.weights.mean, None if var is None else np.sqrt(var))
+        return notebook.card(self._written(self._spec.changed()), facts, picture)
 
     def _written(self, given: Mapping[str, Any]) -> str:
         """Return the call that makes such a model, given these arguments."""

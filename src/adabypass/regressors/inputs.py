@@ -294,7 +294,7 @@ def _takes_sparse(spec: Spec, runner: Any, x: object) -> bool:
 
 
 def chosen_spec(spec: Spec, runner: Any, given: Given) -> Spec:
-    """Return the spec of the model that takes these features: of its runner, if they leave it as it is.
+    """Choose the spec of a model from its features; keep that of its runner if they do not change it.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ from adabypass.validation import check_features, check_target
 
 
 class PassiveAggressive(Regressor):
-    """Passive-aggressive regression: the point estimate that BYPASS is the Bayesian form of.
+    """Passive-aggressive regression (PA, PA-I, PA-II), which forecasts points: BYPASS is its Bayesian form.
 
     The weights stay where they are while the error is below `epsilon`, and otherwise move no further than needed.
 
@@ -71,7 +71,7 @@ class PassiveAggressive(Regressor):
 
 
 class SequentialKalman(Regressor):
-    """SKF, the paper's benchmark: a Kalman filter over drifting weights, its drift re-estimated at every step.
+    """The paper's benchmark SKF: a Kalman filter of drifting weights, whose drift is estimated at every step.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class VariationalBypass(Regressor):
 
 
 class Bypass(VariationalBypass):
-    """BYPASS, the paper's Algorithm 1: drifting weights, insensitive noise, online variational inference.
+    """The paper's BYPASS regression (Algorithm 1): drifting weights, insensitive noise, variational inference.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class Bypass(VariationalBypass):
 
 
 class AdaBypass(VariationalBypass):
-    """ADA-BYPASS, the paper's Algorithm 2: BYPASS whose hyperparameters move with its errors.
+    """The paper's ADA-BYPASS regression (Algorithm 2): BYPASS whose hyperparameters move with its errors.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class AdaBypass(VariationalBypass):
 
 
 class EvidenceBypass(Regressor):
-    """The model of BYPASS with a noise scale, its evidence exact: no variational approximation, no inner iteration.
+    """Regression with the model of BYPASS and a noise scale, whose evidence is exact instead of variational.
 
     Parameters
     ----------

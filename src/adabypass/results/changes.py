@@ -19,7 +19,16 @@ KINDS: tuple[Literal["level", "noise", "slope"], ...] = ("level", "noise", "slop
 
 
 class Change(NamedTuple):
-    """A moment at which the regime changed."""
+    """A change of regime that `Trace.changes` or a `ChangeMonitor` has found: when, and of what.
+
+    Examples
+    --------
+    >>> from adabypass import AutoBypass
+    >>> y = np.random.default_rng(0).normal(size=400) + np.where(np.arange(400) < 200, 0.0, 8.0)
+    >>> (change,) = AutoBypass().run(np.ones((400, 1)), y).changes()
+    >>> change.at, change.kind
+    (200, 'level')
+    """
 
     at: int
     """Index of the first row after the change, as estimated."""
@@ -35,7 +44,7 @@ class Change(NamedTuple):
 
 
 class ChangeMonitor:
-    """Raises an alarm when forecasts are wrong in a way that chance does not explain: a change, or an anomaly.
+    """Raises an alarm when forecasts are wrong in a way that chance does not explain: a change or an anomaly.
 
     Every forecaster and regressor that has a distribution can be watched, row by row. The evidence for a change is an
     e-process: against each of ten changes of level and noise it has a bet, whose gain is the ratio of two densities of

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adabypass import notebook
 from adabypass.data import Column, frames
 from adabypass.data.cells import Array
 from adabypass.data.text import printable
@@ -91,9 +92,20 @@ class Contributions(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Which structures carry a forecast, and what they say of the series.
+    """Explanation of a forecast: level, slope, seasons, effects of columns, and the structures that carry it.
 
     `str()` is a table in words; `to_frame()` has its numbers, `contributions.to_frame()` those of each time.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset
+    >>> forecaster = Forecaster(period=12)
+    >>> forecaster.learn(load_dataset("air_passengers").y)
+    >>> found = forecaster.explain(horizon=12)
+    >>> found.level.lower < found.level.median < found.level.upper
+    True
+    >>> list(found.seasons)
+    ['season_12']
     """
 
     shares: dict[str, float]
@@ -109,7 +121,7 @@ class Explanation(NamedTuple):
     """By name: `season_day`, `season_week`, `season_year` where times say so, otherwise `season_12`."""
     effects: dict[str, Effect]
     """Of each exogenous column, by name."""
-    contributions: Contributions | None
+    contributions: Contributions | Any
     """At each time, if a horizon or the past series was given."""
     period: str
     """Which periods the season has, and why."""
@@ -135,6 +147,28 @@ class Explanation(NamedTuple):
                 *self._shares(),
             ]
         )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the level, each season, each exogenous column, and what carries the forecast; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : array of Axes, optional
+            Where to draw, one for each panel; new axes if not given.
+
+        Returns
+        -------
+        array of Axes
+            A notebook shows them where they are the value of a cell; `plots.save` writes them to a file.
+
+        Examples
+        --------
+        >>> from adabypass import Forecaster, load_dataset
+        >>> forecaster = Forecaster()
+        >>> forecaster.learn(load_dataset("nile").y)
+        >>> axes = forecaster.explain(horizon=5).plot()
+        """
+        return notebook.plots().components(self, ax)
 
     def columns(self) -> dict[str, Column]:
         """Return the columns of a table of every estimate: part, position, median, and bounds."""

@@ -1,11 +1,12 @@
 """Forecasts several steps ahead."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from adabypass import notebook
 from adabypass.data import frames
 from adabypass.distributions.base import Predictive, check_predictive, check_probability
 from adabypass.distributions.empirical import Empirical
@@ -13,9 +14,12 @@ from adabypass.errors import ShapeError
 from adabypass.results.columns import column_names
 from adabypass.validation import Floats, check_array
 
+SHOWN_AHEAD = 24
+"""Number of steps ahead that a notebook shows of a forecaster."""
+
 
 class Forecast:
-    """A predictive distribution for each step ahead.
+    """Forecast of several steps ahead: a predictive distribution for each.
 
     Parameters
     ----------
@@ -23,11 +27,21 @@ class Forecast:
         The forecast of every step: a Normal or a Mixture of arrays of length `horizon`, for example.
     paths : array (n_paths, horizon), optional
         Simulated paths, if any.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset
+    >>> forecaster = Forecaster()
+    >>> forecaster.learn(load_dataset("nile").y)
+    >>> ahead = forecaster.forecast(horizon=10)
+    >>> low, high = ahead.interval(0.9)
+    >>> len(ahead), bool((low < ahead.median).all())
+    (10, True)
     """
 
     def __init__(self, predictive: Predictive, paths: Floats | None = None) -> None:
         self.predictive = check_predictive(predictive, "predictive")
-        self.paths = None if paths is None else _check_paths(paths, len(self))
+        self.paths: Floats | Any = None if paths is None else _check_paths(paths, len(self))
 
     @classmethod
     def from_paths(cls, paths: Floats) -> Self:
@@ -48,6 +62,64 @@ class Forecast:
                 row += f" {self.sd[step]:>12.4g}   {low[step]:>11.6g} to {high[step]:>9.6g}"
             rows.append(row)
         return "\n".join(rows)
+
+    def _repr_html_(self) -> str:
+        steps = range(len(self))
+        if self.is_point:
+            means = [(step + 1, notebook.number(self.mean[step])) for step in steps]
+            return notebook.table(f"Forecast of {len(self)} steps", ("step", "mean"), means, self._sparkline())
+        columns = (self.mean, self.median, self.sd, *self.interval(0.9))
+        records = [(step + 1, *(notebook.number(column[step]) for column in columns)) for step in steps]
+        names = ("step", "mean", "median", "sd", "90 % from", "to")
+        return notebook.table(f"Forecast of {len(self)} steps", names, records, self._sparkline())
+
+    def _sparkline(self) -> notebook.Markup:
+        low, high = (None, None) if self.is_point else self.interval(0.9)
+        return notebook.sparkline(np.empty(0), self.mean, low, high)
+
+    def plot(
+        self,
+        y: object = None,
+        time: object = None,
+        future_time: object = None,
+        *,
+        levels: Sequence[float] | None = None,
+        paths: int = 0,
+        history: int | None = None,
+        title: str = "",
+        ax: Any = None,
+    ) -> Any:
+        """Draw the forecast as a fan of intervals, after the end of the series; needs matplotlib.
+
+        Parameters
+        ----------
+        y : array (n,), pandas Series or data set, optional
+            What was observed before: a forecaster keeps no past. A pandas Series brings its dates and its name, what
+            `load_dataset` returns its times and units.
+        time, future_time, levels, paths, history, ax
+            As in `adabypass.plots.fan`.
+        title : str
+            Drawn above the picture.
+
+        Returns
+        -------
+        Axes
+            A notebook shows them where they are the value of a cell; `plots.save` writes them to a file.
+
+        Examples
+        --------
+        >>> from adabypass import Forecaster, load_dataset
+        >>> nile = load_dataset("nile")
+        >>> forecaster = Forecaster()
+        >>> forecaster.learn(nile.y)
+        >>> axes = forecaster.forecast(horizon=20).plot(nile)
+        >>> axes.get_ylabel()
+        'm'
+        """
+        drawn = notebook.plots().fan(self, y, time, future_time, levels, paths, ax, history=history)
+        if title:
+            notebook.plots().label(drawn, drawn.get_xlabel(), drawn.get_ylabel(), title)
+        return drawn
 
     @property
     def is_point(self) -> bool:
@@ -97,7 +169,7 @@ class Forecast:
         return np.asarray(self.predictive.sf(check_array(y, "y")))
 
     def quantile(self, q: ArrayLike) -> Floats:
-        """Return the quantile `q` at each step, shape (horizon,), or (*q.shape, horizon) if `q` is an array."""
+        """Return the quantile `q` at each step, shape (horizon,), or `(*q.shape, horizon)` if `q` is an array."""
         return np.asarray(self.predictive.quantile(q))
 
     def interval(self, level: float = 0.9) -> tuple[Floats, Floats]:
@@ -133,6 +205,18 @@ class Forecast:
             Probabilities of quantiles to add: 0.05 makes a column `quantile_5`.
         """
         return frames.make({"step": np.arange(1, len(self) + 1), **self.columns(levels, quantiles)}, backend)
+
+
+def card_ahead(title: str, facts: dict[str, object], forecast: Callable[[int], Forecast] | None) -> str:
+    """Return what a notebook shows of a forecaster: facts, and the next steps where it can forecast them."""
+    if forecast is None:
+        return notebook.card(title, facts)
+    ahead = forecast(SHOWN_AHEAD)
+    next_value = notebook.number(ahead.mean[0])
+    if not ahead.is_point:
+        low, high = ahead.interval(0.9)
+        next_value += f" (90 %: {notebook.number(low[0])} to {notebook.number(high[0])})"
+    return notebook.card(title, facts | {"next": next_value}, ahead._sparkline())
 
 
 def _check_paths(paths: object, horizon: int) -> Floats:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adabypass import notebook
 from adabypass.data import frames
 from adabypass.distributions.base import check_predictive, interval_tails
 from adabypass.distributions.predictive import Predictive, concatenate
@@ -23,13 +24,20 @@ LATEST_START = 2**62
 
 
 class Scores(ReadOnly[float]):
-    """Scores by name, printed as a small table.
+    """Scores of forecasts by name, printed as a small table.
 
     `rmse` and `mad` (median absolute error) are those of the means, `mae` that of the medians, which minimise it, or of
     point forecasts. Models that forecast distributions also have `log_likelihood` (a sum), `crps` (a mean), and
     `coverage_50`, `coverage_90`, `coverage_95`, `width_50`, `width_90` and `width_95`: the fraction of observations
     within the central interval, and its mean width. `n` is the number of scored forecasts, `n_left_out` the number of
     observations that came before anything was known, which are not scored. Missing observations count in neither.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset
+    >>> scores = Forecaster(lags=1).run(load_dataset("nile").y).scores(skip=20)
+    >>> scores["crps"] < scores["mae"] < scores["rmse"]
+    True
     """
 
     def __init__(self, values: Mapping[str, float]) -> None:
@@ -43,7 +51,7 @@ class Scores(ReadOnly[float]):
 
 
 class Trace:
-    """The trace of a run: the forecast before, and the parameters after each observation.
+    """What a run returns: the forecast before each observation, and the parameters after it.
 
     Parameters
     ----------
@@ -59,6 +67,15 @@ class Trace:
         Log density of each observation under its forecast, if already computed.
     first : int
         Index of the first forecast observation in the series.
+
+    Examples
+    --------
+    >>> from adabypass import Forecaster, load_dataset
+    >>> trace = Forecaster(lags=1).run(load_dataset("nile").y)
+    >>> trace.first, len(trace), trace.mean.shape
+    (1, 662, (662,))
+    >>> round(trace.scores(skip=20)["coverage_90"], 1)
+    0.9
     """
 
     origins: Integers | None = None
@@ -115,6 +132,66 @@ class Trace:
     def __repr__(self) -> str:
         missing = int(np.isnan(self.y).sum())
         return f"Trace({len(self)} observations, {missing} missing; history of {', '.join(self.history) or 'nothing'})"
+
+    def _repr_html_(self) -> str:
+        missing = int(np.isnan(self.y).sum())
+        known = self.is_known & ~np.isnan(self.y)
+        facts: dict[str, object] = {"observations": f"{len(self)}, {missing} missing"}
+        if known.any():
+            with np.errstate(over="ignore"):
+                facts["mean absolute error"] = notebook.number(np.mean(np.abs(self.y - self.mean)[known]))
+        facts["learned over time"] = ", ".join(self.history) or "nothing"
+        newest = slice(max(len(self) - notebook.MAX_POINTS, 0), None)
+        is_known = self.is_known[newest]
+        mean = np.where(is_known, self.mean[newest], np.nan)
+        low = high = None
+        if not self.is_point:
+            # Two standard deviations, since the quantiles of mixtures take longer than a cell should.
+            low, high = (np.where(is_known, mean + side * 2.0 * self.sd[newest], np.nan) for side in (-1, 1))
+        return notebook.card("Trace", facts, notebook.sparkline(self.y[newest], mean, low, high))
+
+    def plot(
+        self,
+        time: object = None,
+        *,
+        levels: Sequence[float] = (0.5, 0.9),
+        y_label: str = "",
+        title: str = "",
+        ax: Any = None,
+    ) -> Any:
+        """Draw the observations over the intervals in which each was expected; needs matplotlib.
+
+        More is in `adabypass.plots`: `calibration`, `changes`, `parameters` and `weights` of a trace.
+
+        Parameters
+        ----------
+        time : array (n,), optional
+            When each observation was made; the times of the whole series will do, too. Their number if not given.
+        levels : numbers between 0 and 1
+            Of the intervals.
+        y_label, title : str
+            Drawn at the axis, and above the picture.
+        ax
+            Where to draw; new axes if not given.
+
+        Returns
+        -------
+        Axes
+            A notebook shows them where they are the value of a cell; `plots.save` writes them to a file.
+
+        Examples
+        --------
+        >>> from adabypass import Forecaster, load_dataset
+        >>> nile = load_dataset("nile")
+        >>> trace = Forecaster().run(nile.y[-100:])
+        >>> axes = trace.plot(nile.time[-100:], y_label="metres")
+        >>> axes.get_ylabel()
+        'metres'
+        """
+        drawn = notebook.plots().history(self, time, levels, ax)
+        if y_label or title:
+            notebook.plots().label(drawn, drawn.get_xlabel(), y_label or drawn.get_ylabel(), title)
+        return drawn
 
     @property
     def is_point(self) -> bool:

@@ -230,7 +230,7 @@ class AutoBypassSpec(Constants, Sequences, Spec):
         return get_record_layout(self.families, self.n_walks, transformed)
 
     def record_size(self, row: Floats, n_features: int, y: Floats) -> int:
-        """Return the size of the records of a run over `y`: half of it if no forecast can be of the log or the root.
+        """Return the size of the records of a run over `y`: half, if no forecast can include the log and the root.
 
         These are in a forecast after a warm-up in which all values are positive.
         """

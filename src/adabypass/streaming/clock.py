@@ -185,8 +185,8 @@ class JumpGuard:
     A time is far ahead if it is more than a span after the newest of the stream and of its own series. It is believed
     when `N_WITNESSES` rows in succession agree on it: then the clock of the world has gone on, as after an outage.
 
-    With the first row of a new stream nothing can be compared. It is believed until another row agrees with it, and no
-    more if two rows agree on another time before that. Its series then has a time that is `wrong`.
+    The first row of a new stream has nothing to be compared with, and is believed for the time being. If two later rows
+    agree on another time before any agrees with the first, the first is taken to be `wrong`.
 
     Parameters
     ----------

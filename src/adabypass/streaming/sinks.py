@@ -217,7 +217,7 @@ class ParquetFile:
 
 
 class Published:
-    """Answers that the run before has published after the place that the state knows of: lines of one or more files.
+    """Answers in one or more files that were written after the last checkpoint, by a run that then ended.
 
     Parameters
     ----------

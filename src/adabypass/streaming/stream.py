@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from adabypass import notebook
 from adabypass.distributions.base import check_level
 from adabypass.errors import ParameterError, UnknownNameError
 from adabypass.files import FilePath
 from adabypass.forecasting import Forecaster
 from adabypass.panel.ahead import check_levels, check_quantiles
+from adabypass.panel.cards import MAX_SERIES, series_card
 from adabypass.panel.panel import MAX_HORIZON, Panel
 from adabypass.panel.results import Id, PanelForecast
 from adabypass.results.changes import FALSE_ALARMS, check_rate
@@ -36,7 +38,7 @@ MAX_BATCH = 65_536
 
 
 class Stream(DurableStream):
-    """Many series, forecast and learned row by row, and kept in a folder.
+    """Forecasts and learns rows as they arrive, of one series or many, and keeps what it learned in a folder.
 
     Every row is answered with the forecast that was made before its value was used, and learned exactly once: what was
     answered is on the disk. A stream that was killed goes on where it was when it is opened again. Rows that are
@@ -92,10 +94,11 @@ class Stream(DurableStream):
         way, a power cut up to a second with `interval`.
     forget_after : number, timedelta or text, optional
         Forget series that have had no row for this span of time (`"30 days"`), or, if rows have no time, for this
-        number of rows of the stream. The time of the stream is the newest that two series have reached, or one with a
-        thousand rows in succession; of its own next row, the time of a series counts as well.
+        number of rows of the stream. The stream's clock is the newest time that two series have reached, so that
+        one wrong clock forgets nothing; a single series moves it with a thousand rows in succession.
     max_series : int, optional
-        Forget the longest idle of more series; there may be a fourth more in between.
+        Keep at most this many series: those without a row for the longest time are forgotten. The number may
+        exceed it by a quarter for a while.
     max_memory : int
         Bytes of the rows of series that are kept in memory; the others are in the folder only, and read when
         their next row comes.
@@ -195,6 +198,12 @@ class Stream(DurableStream):
         where = "in memory" if self._store is None else f"in {os.fspath(self._store.folder)}"
         done = ", closed" if self._is_closed else ""
         return f"Stream({len(self)} series of {series.engine.name}, {self.n_learned} rows learned, {where}{done})"
+
+    def _repr_html_(self) -> str:
+        ids = [] if self._is_closed else self.ids[:MAX_SERIES]
+        if ids:
+            return series_card(repr(self), self.panel(ids), len(self))
+        return notebook.card(repr(self), {"rows learned": self.n_learned, "rows too late": self.n_late})
 
     @property
     def ids(self) -> list[Any]:
