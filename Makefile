@@ -28,7 +28,7 @@ $(VENV)/tools: pyproject.toml
 	@$(BIN)/python -c "import pip" 2> /dev/null || "$(PYTHON)" -m venv --clear $(VENV)
 	@echo "Installing the tools into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		$$($(BIN)/python tools/requirements.py build run plot sklearn river kafka holidays dev)
+		$$($(BIN)/python tools/requirements.py build run plot sklearn river kafka serve holidays dev)
 	@touch $@
 
 $(VENV)/installed: $(VENV)/tools $(PACKAGE)
