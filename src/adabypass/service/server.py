@@ -1,6 +1,7 @@
 """The socket, and how the server begins and ends."""
 
 import asyncio
+import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -100,6 +101,8 @@ class Server(uvicorn.Server):
 
 def serve(service: Service, listening: socket.socket, on_started: Callable[[], None] | None = None) -> bool:
     """Serve until SIGTERM or Ctrl-C; return whether it was Ctrl-C."""
+    if hasattr(signal, "SIGPIPE"):  # a client that leaves is no reason to end
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     server = Server(service, on_started)
     try:
         asyncio.run(server.serve([listening]))
