@@ -17,7 +17,7 @@ from adabypass.cli import terminal
 from adabypass.data.text import printable
 from adabypass.errors import AdabypassError
 
-COMMANDS = ("forecast", "explain", "evaluate", "stream", "serve", "state", "inspect", "datasets", "reproduce")
+COMMANDS = ("forecast", "explain", "evaluate", "stream", "serve", "watch", "state", "inspect", "datasets", "reproduce")
 """In the order in which help lists them."""
 
 

@@ -1,7 +1,7 @@
 """`adabypass serve`: forecasts behind HTTP, and a live page."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,7 +10,12 @@ from adabypass.cli.grouped import GroupedCommand, grouped
 from adabypass.results.changes import FALSE_ALARMS, MIN_RATE
 
 if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from adabypass.service.guard import Access
     from adabypass.service.keeper import Keeper
+    from adabypass.service.routes import Service
 
 DEFAULT_PORT = 8765
 
@@ -51,38 +56,14 @@ learning_options = (
 )  # fmt: skip
 
 
-class ServeOptions(NamedTuple):
-    """The options of the command."""
-
-    state: Path | None
-    host: str
-    port: int
-    token_file: Path | None
-    allow_host: tuple[str, ...]
-    model: str
-    lags: Any
-    seasonal_lags: Any
-    difference: int
-    missing: str
-    period: int | None
-    support: Any
-    freq: str | None
-    max_jump: str | None
-    false_alarms: float
-    keep: int
-    fsync: str
-    max_body: int
-    max_series: int
-    max_horizon: int
-    max_event_streams: int
-    rate: float
-    max_gauges: int
+model_options = (options.model_option, options.lag_options, options.period_option, options.support_option)
+LIMITS = ("max_body", "max_series", "max_horizon", "max_event_streams", "rate", "max_gauges")
 
 
 @click.command(cls=GroupedCommand, short_help="Forecast observations that are sent over HTTP, with a live page.")
 @grouped("serve", "Address", *address_options)
 @grouped("serve", "State", state_option)
-@grouped("serve", "Model", options.model_option, options.lag_options, options.period_option, options.support_option)
+@grouped("serve", "Model", *model_options)
 @grouped("serve", "Learning", *learning_options)
 @grouped(
     "serve", "Limits",
@@ -112,34 +93,47 @@ def serve(**given: Any) -> int:
     exit code 0; Ctrl-C likewise, with exit code 130.
     """
     from adabypass.service import server  # noqa: PLC0415  (an extra)
-    from adabypass.service.routes import Service  # noqa: PLC0415
 
-    choices = ServeOptions(**given)
+    access, listening = open_address(given)
+    with listening:
+        keeper = open_keeper(given, given["state"])
+        return run(keeper, access, listening, lambda service: terminal.note(f"Listening: {server.address(listening)}"))
+
+
+def open_address(given: dict[str, Any]) -> "tuple[Access, socket.socket]":
+    """Return who may ask, and the socket that the options describe."""
+    from adabypass.service import server  # noqa: PLC0415  (an extra)
+
     with options.usage_errors():
-        token = None if choices.token_file is None else server.read_token(choices.token_file)
-        access = server.make_access(choices.host, token, choices.allow_host)
-    listening = server.listen(choices.host, choices.port)
-    keeper = _keeper(choices)
-    where = "in memory only: give --state DIR to keep it" if choices.state is None else f"in {choices.state}"
-    terminal.note(f"{len(keeper.now)} series, {keeper.stream.n_learned} observations learned, {where}.")
-
-    def started() -> None:
-        terminal.note(f"Listening: {server.address(listening)}")
-
-    is_interrupted = server.serve(Service(keeper, access), listening, started)
-    return terminal.INTERRUPTED if is_interrupted else 0
+        token = None if given["token_file"] is None else server.read_token(given["token_file"])
+        access = server.make_access(given["host"], token, given["allow_host"])
+    return access, server.listen(given["host"], given["port"])
 
 
-def _keeper(choices: ServeOptions) -> "Keeper":
-    from adabypass.service.keeper import Keeper, Settings  # noqa: PLC0415
+def open_keeper(given: dict[str, Any], state: Path | None) -> "Keeper":
+    """Return what the service keeps, with the settings of the options; say what is there."""
+    from adabypass.service.keeper import Keeper, Settings  # noqa: PLC0415  (an extra)
     from adabypass.service.limits import Limits  # noqa: PLC0415
 
-    model = (choices.model, choices.lags, choices.seasonal_lags, choices.difference)
-    options.check_automatic_only(*model, period=choices.period, support=choices.support)
-    template = options.forecaster(*model, choices.missing, (), choices.period, choices.support)
-    limits = Limits(
-        max_body=choices.max_body, max_series=choices.max_series, max_horizon=choices.max_horizon,
-        max_event_streams=choices.max_event_streams, rate=choices.rate, max_gauges=choices.max_gauges,
+    model = (given["model"], given["lags"], given["seasonal_lags"], given["difference"])
+    options.check_automatic_only(*model, period=given["period"], support=given["support"])
+    template = options.forecaster(*model, given["missing"], (), given["period"], given["support"])
+    limits = Limits()._replace(**{name: given[name] for name in LIMITS if name in given})
+    settings = Settings(
+        template, options.as_freq(given["freq"]), options.as_freq(given["max_jump"]), given["false_alarms"],
+        given["fsync"], given["keep"],
     )  # fmt: skip
-    settings = Settings(template, choices.freq, choices.max_jump, choices.false_alarms, choices.fsync, choices.keep)
-    return Keeper(choices.state, settings, limits)
+    keeper = Keeper(state, settings, limits)
+    where = "in memory only: --state DIR keeps it" if state is None else f"in {state}"
+    terminal.note(f"{len(keeper.now)} series, {keeper.stream.n_learned} observations learned, {where}.")
+    return keeper
+
+
+def run(keeper: "Keeper", access: "Access", listening: "socket.socket", on_started: "Callable[[Service], None]") -> int:
+    """Serve until a signal; return the exit code."""
+    from adabypass.service import server  # noqa: PLC0415  (an extra)
+    from adabypass.service.routes import Service  # noqa: PLC0415
+
+    service = Service(keeper, access)
+    is_interrupted = server.serve(service, listening, lambda: on_started(service))
+    return terminal.INTERRUPTED if is_interrupted else 0

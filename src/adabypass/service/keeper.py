@@ -186,7 +186,7 @@ class Keeper:
     def _stamp(self, id: str, given: str | None) -> str:
         """Return the time of an observation that was sent without one: now, or just after that of the one before."""
         now = datetime.now(UTC).replace(tzinfo=None)
-        before = parse_time(given) if given is not None else self._last_time(id)
+        before = parse_time(given) if given is not None else self.last_time(id)
         if before is not None and not isinstance(before, datetime):
             raise invalid(
                 f"the times of the series {id!r} are numbers, so that each of its observations needs one; send time."
@@ -195,7 +195,8 @@ class Keeper:
             now = before + MICROSECOND
         return f"{now.isoformat(timespec='microseconds')}Z"
 
-    def _last_time(self, id: str) -> Any:
+    def last_time(self, id: str) -> Any:
+        """Return the time of the newest observation of a series, as a number or a datetime; None if there is none."""
         cell = self.stream._learner.last_time(json.dumps(id))
         return parse_time(json.loads(cell)) if cell else None
 

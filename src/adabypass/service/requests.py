@@ -125,8 +125,8 @@ def _time(time: Any, at: int) -> str | int | float | None:
         return None
     try:
         if (isinstance(time, str) and len(time) <= MAX_TEXT) or (type(time) in (int, float) and isfinite(time)):
-            parse_time(time)
-            return time if isinstance(time, str | int) else float(time)
+            parsed = parse_time(time)
+            return time if isinstance(parsed, datetime) else parsed
     except (AdabypassError, ValueError, OverflowError):
         pass
     raise invalid(

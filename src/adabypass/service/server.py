@@ -81,11 +81,13 @@ class Server(uvicorn.Server):
             )
         )  # fmt: skip
         self._service, self._on_started = service, on_started
+        self.is_interrupted = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Note a signal."""
-        super().handle_exit(sig, frame)
-        self._service.events.is_closing = True
+        """Note a signal; the second Ctrl-C does not wait for those who are being answered."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.is_interrupted |= sig == signal.SIGINT
+        self.should_exit = self._service.events.is_closing = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve."""
@@ -104,8 +106,5 @@ def serve(service: Service, listening: socket.socket, on_started: Callable[[], N
     if hasattr(signal, "SIGPIPE"):  # a client that leaves is no reason to end
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     server = Server(service, on_started)
-    try:
-        asyncio.run(server.serve([listening]))
-    except KeyboardInterrupt:
-        return True
-    return False
+    asyncio.run(server.serve([listening]))
+    return server.is_interrupted

@@ -304,7 +304,7 @@ function drawEvents() {
     element("span", { class: each.change ? "mark mark-change" : "mark", "aria-hidden": "true" }),
     element("span", {}, each.change ? `the ${each.change} changed` : `anomaly: ${number(each.y)}, forecast ${number(each.mean)}`),
     element("time", {}, moment(each.time))));
-  $("events").replaceChildren(...(lines.length ? lines : [element("li", {}, "", element("span", { class: "quiet" }, "none so far"))]));
+  $("events").replaceChildren(...(lines.length ? lines : [element("li", { class: "none" }, "none so far")]));
 }
 
 const TABLES = {

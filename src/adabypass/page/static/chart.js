@@ -67,7 +67,7 @@ export class FanChart {
         scales: { x: { time: this.isDated, range: () => this.xRange() }, y: { range: (plot) => this.yRange(plot) } },
         series: [{}, blank, blank],
         axes: [
-          { ...axis, grid: { show: false }, values: this.isDated ? DATES : years, space: 74 },
+          { ...axis, grid: { show: false }, size: this.isDated ? 46 : 32, values: this.isDated ? DATES : years, space: 74 },
           { ...axis, size: 58, values: (plot, splits) => splits.map((value) => number(value)) },
         ],
         cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
