@@ -404,6 +404,10 @@ function showStatic(data) {
   for (const id of ["foot-links", "foot-keys"]) $(id).hidden = true;
   $("status").hidden = true;
   document.querySelector(".choice").hidden = true;
+  const hasForecasts = data.answers.some((each) => typeof each.mean === "number");
+  document.querySelector(".cards").hidden = !hasForecasts;
+  $("surprise").parentElement.hidden = !hasForecasts;
+  $("next").parentElement.hidden = !data.forecast;
   draw();
   drawLearned();
 }

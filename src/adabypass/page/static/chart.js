@@ -64,7 +64,7 @@ export class FanChart {
       {
         width, height, legend: { show: false }, padding: [14, 10, 0, 0],
         tzDate: (at) => uPlot.tzDate(new Date(1000 * at), "Etc/UTC"),
-        scales: { x: { time: this.isDated, range: () => this.xRange() }, y: { range: (plot) => this.yRange(plot) } },
+        scales: { x: { time: this.isDated, range: () => this.xRange() }, y: { range: () => this.yRange() } },
         series: [{}, blank, blank],
         axes: [
           { ...axis, grid: { show: false }, size: this.isDated ? 46 : 32, values: this.isDated ? DATES : years, space: 74 },
@@ -104,8 +104,8 @@ export class FanChart {
     return [first - margin, last + margin];
   }
 
-  yRange(plot) {
-    const [left, right] = [plot.scales.x.min, plot.scales.x.max];
+  yRange() {
+    const [left, right] = this.xRange(); /* at first the plot does not know it yet */
     const seen = [];
     const bounds = [];
     for (const each of this.answers) {
