@@ -13,7 +13,7 @@ BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-b
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
+.PHONY: help setup setup-browser demo test test-browser page-pictures test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -47,6 +47,17 @@ test-hosts: setup  ## Test the adapters of sktime, skpro, statsforecast and the 
 
 test-spark: setup  ## Test Spark's adapter in an environment of its own, where Java is there, with ten kills of its driver
 	@$(BIN)/python -m tools.test_spark $(ARGS)
+
+setup-browser: setup  ## Install what the tests of the live page need: Debian's Chromium, and selenium
+	@command -v chromium chromedriver > /dev/null || { apt-get -qq update && \
+		DEBIAN_FRONTEND=noninteractive apt-get -qq install -y chromium chromium-driver > /dev/null; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py browser)
+
+test-browser: setup  ## Test the live page in Chromium, which make setup-browser installs: some minutes
+	@BROWSER_TESTS=1 $(BIN)/python -m pytest tests/browser -q
+
+page-pictures: setup  ## Draw the pictures of the live page in docs/images, in Chromium
+	@$(BIN)/python -m tests.browser.pictures
 
 test-slow: setup  ## Run the slow tests: ten million steps, and more random examples
 	@$(BIN)/python -m pytest -m slow -q

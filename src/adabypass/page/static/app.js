@@ -189,6 +189,7 @@ function markFollow(isFollowing) {
 function draw() {
   const { answers, about } = state;
   const last = answers.at(-1);
+  state.ahead = stillAhead(state.ahead, last);
   const unit = about?.unit ? ` ${about.unit}` : "";
   $("title").textContent = about?.title ?? state.id ?? "";
   $("subtitle").textContent = subtitle(last);
@@ -199,6 +200,13 @@ function draw() {
   later("tables", drawTables, 500);
   if (last) later("sentence", sentence, $("sentence").textContent ? SENTENCE_EVERY : 0);
   if (!state.isStatic) document.title = `${heatOf(last) === 2 ? "● " : ""}${number(last?.y)}${unit} ${about?.title ?? state.id}`;
+}
+
+/* A forecast without the steps that have become the past since it was made. */
+function stillAhead(ahead, last) {
+  const n = ahead?.at && last ? ahead.at.filter((at) => at <= last.at).length : 0;
+  if (n === 0) return ahead;
+  return Object.fromEntries(Object.entries(ahead).map(([name, each]) => [name, Array.isArray(each) ? each.slice(n) : each]));
 }
 
 function subtitle(last) {
@@ -212,8 +220,8 @@ function figures(last, unit) {
   const wide = (low, high) => element("small", {}, ` ${number(low)} to ${number(high)}`);
   $("last").textContent = last ? `${number(last.y)}${unit}` : "–";
   const ahead = state.ahead;
-  $("next").replaceChildren(ahead?.mean ? `${number(ahead.mean[0])}${unit}` : "–");
-  if (ahead?.lower_90) $("next").append(wide(ahead.lower_90[0], ahead.upper_90[0]));
+  $("next").replaceChildren(ahead?.mean?.length ? `${number(ahead.mean[0])}${unit}` : "–");
+  if (ahead?.lower_90?.length) $("next").append(wide(ahead.lower_90[0], ahead.upper_90[0]));
   $("surprise").replaceChildren(element("span", { class: "chip", "data-heat": heatOf(last) }, surpriseWords(last)));
 }
 

@@ -37,7 +37,7 @@ export class FanChart {
     const mustRebuild = this.plot === null || isDated !== this.isDated;
     this.isDated = isDated;
     this.answers = answers;
-    this.ahead = ahead && ahead.at && ahead.mean ? ahead : null;
+    this.ahead = ahead?.at?.length && ahead.mean ? ahead : null;
     this.data = this.columns();
     if (mustRebuild) this.rebuild();
     else this.plot.setData(this.data, true);
@@ -203,6 +203,7 @@ export class FanChart {
   drawObservations(ctx, x, y, shown, width) {
     const seen = shown.filter((each) => each.y !== null);
     const ratio = devicePixelRatio;
+    if (!shown.some((each) => typeof each.mean === "number")) this.join(ctx, x, y, shown);
     const radius = Math.max(1.1, Math.min(2.6, 12 / Math.sqrt((1000 * seen.length) / (width / ratio || 1)) + 0.6)) * ratio;
     for (const heat of [0, 1, 2]) {
       ctx.fillStyle = heat === 0 ? this.colour.observed : this.colour.surprise;
@@ -220,6 +221,19 @@ export class FanChart {
       this.dot(ctx, x(last.at), y(last.y), 3.4 * ratio);
       this.ring(ctx, x(last.at), y(last.y), 6.5 * ratio, colour);
     }
+  }
+
+  /* Where nothing was forecast, a thin line joins observations; a missing one breaks it. */
+  join(ctx, x, y, shown) {
+    ctx.beginPath();
+    let isBroken = true;
+    for (const each of shown) {
+      if (each.y !== null) ctx[isBroken ? "moveTo" : "lineTo"](x(each.at), y(each.y));
+      isBroken = each.y === null;
+    }
+    ctx.strokeStyle = this.colour.quiet;
+    ctx.lineWidth = 0.6 * devicePixelRatio;
+    ctx.stroke();
   }
 
   dot(ctx, x, y, radius) {
