@@ -13,7 +13,7 @@ BUILD := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-b
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup setup-browser demo test test-browser page-pictures test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka clean
+.PHONY: help setup setup-browser demo test test-browser page-pictures test-hosts test-spark test-slow lint bench bench-accuracy bench-changes bench-forecast bench-spark docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-serve-crash test-serve-hostile bench-serve test-kafka clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -139,6 +139,16 @@ fuzz: setup  ## Load 100,000 mutated snapshots and stores: ARGS="--cases 100000 
 
 test-crash: setup  ## Kill `adabypass stream` 500 times, fail its writes, fill its disk: no answered row may be lost
 	@$(BIN)/python -m tests.crash $(ARGS)
+
+test-serve-crash: setup  ## Kill `adabypass serve` 50 times under load: each acknowledged observation is there once, in order
+	@$(BIN)/python -m tests.crash.serving $(ARGS)
+
+test-serve-hostile: setup  ## Send `adabypass serve` some 100,000 hostile requests, by schemathesis among others
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py hostile)
+	@$(BIN)/python -m tests.hostile $(ARGS)
+
+bench-serve: setup  ## Measure `adabypass serve`: throughput, latency, memory, event streams: some ten minutes
+	@$(BIN)/python -m benchmarks.serve $(ARGS)
 
 test-kafka: setup  ## Kill `adabypass stream` between two topics of Kafka 20 times: each row once in the state and in the sink
 	@$(BIN)/python -m tests.kafka $(ARGS)

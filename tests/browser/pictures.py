@@ -19,7 +19,7 @@ def main() -> None:
             browser.until(lambda: browser.text("#subtitle").startswith("nile, 10"), "the Nile")
             time.sleep(1.0)
             save(browser, "page")
-        with started("serve") as (_, address):
+        with started("serve", "--period", 96) as (_, address):
             draw_one(browser, address)
         with started("serve") as (_, address):
             draw_many(browser, address)

@@ -43,11 +43,10 @@ def get(address: str, path: str) -> Any:
         return json.load(found)
 
 
-def post(address: str, rows: Any) -> Any:
+def post(address: str, rows: Any, token: str = "") -> Any:
     """Send observations; return the answer."""
-    request = urllib.request.Request(
-        f"{address}/observations", json.dumps(rows).encode(), {"content-type": "application/json"}
-    )
+    headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
+    request = urllib.request.Request(f"{address}/observations", json.dumps(rows).encode(), headers)
     with urllib.request.urlopen(request, timeout=60) as found:
         return json.load(found)
 
