@@ -19,6 +19,7 @@ PROMISED = [ROOT / "README.md", *ROOT.glob("docs/guides/*.md")]
 """Pages that show how the library is used, and so must have examples."""
 HOSTS = {
     "kafka.md": "confluent_kafka",
+    "put-it-on-the-wall.md": "starlette",
     "river.md": "river",
     "scikit-learn.md": "sklearn",
     "skpro.md": "skpro",

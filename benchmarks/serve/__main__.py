@@ -117,8 +117,8 @@ def memory(n_rows: int) -> None:
             for part in range(10):
                 outcome = asyncio.run(load(port, steady.whole, each, 1))
                 disk = sum(file.stat().st_size for file in Path(folder).iterdir()) / 1e6
-                n, size = (part + 1) * each * 1000, memory_of(pid)
-                print(f"{n:>9,} observations: {size:5.1f} MB of memory, {disk:5.1f} on disk, {outcome.rate:,.0f} a second",
+                n, size, rate = (part + 1) * each * 1000, memory_of(pid), outcome.rate
+                print(f"{n:>9,} observations: {size:5.1f} MB of memory, {disk:5.1f} on disk, {rate:,.0f} a second",
                       flush=True)  # fmt: skip
 
 

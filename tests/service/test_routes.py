@@ -90,6 +90,19 @@ def test_answers_that_were_not_written_down_come_again_when_the_stream_is_resume
         assert client.get("/series/a/answers").json() == expected
 
 
+def test_when_answers_cannot_be_written_nothing_is_learned_and_a_restart_has_them(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        client.post("/observations", json=noise(10))
+        history = client.app.keeper.history  # type: ignore[attr-defined]
+        history._file.execute("PRAGMA query_only=ON")  # as a full disk
+        assert client.post("/observations", json=noise(20)).status_code == 503
+        assert client.get("/readyz").status_code == 503
+        assert client.post("/observations", json=noise(30)).json()["error"] == "not_ready"
+    with serving(tmp_path) as client:
+        assert len(client.get("/series/a/answers").json()["answers"]) == 20
+        assert client.post("/observations", json=noise(30)).json()["learned"] == 10
+
+
 def test_a_forecast_has_the_steps_levels_and_quantiles_that_were_asked_for() -> None:
     with serving() as client:
         client.post("/observations", json=noise(50))

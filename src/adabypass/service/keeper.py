@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -12,7 +13,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from adabypass.data.times import parse_time
-from adabypass.errors import NotReadyError, ParameterError, TableError, UnknownNameError
+from adabypass.errors import NotReadyError, ParameterError, StateError, TableError, UnknownNameError
 from adabypass.forecasting import Forecaster
 from adabypass.service.errors import RefusedError, unknown_series
 from adabypass.service.history import History, Kept, SeriesEntry, dumps, flag_of
@@ -207,7 +208,7 @@ class Keeper:
         except TableError as error:
             raise invalid(str(error)) from None
         kept = [_kept(answer) for answer in answers]
-        self.history.add(kept)
+        self._keep(kept)
         waiting = [json.loads(each.body) for each in kept]
         found, at = [], 0
         for row in rows:
@@ -220,6 +221,16 @@ class Keeper:
         if kept and self.on_learned is not None:
             self.on_learned(kept)
         return found
+
+    def _keep(self, answers: list[Kept]) -> None:
+        """Write answers down; if that fails nothing is learned any more, so that they come again after a restart."""
+        try:
+            self.history.add(answers)
+        except sqlite3.Error as error:
+            self.stream._is_failed = True
+            raise StateError(
+                f"answers could not be written down ({error}); make room, and start the service again."
+            ) from error
 
     def _note(self, answer: dict[str, Any]) -> None:
         self.counts.learned += 1

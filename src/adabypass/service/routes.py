@@ -225,6 +225,8 @@ class Service:
         after = query if last is None else {"after": last}
         place = requests.whole(after, "after", -1, 0, 1 << 62)
         self.events.check_room()
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
         text = self.events.follow(ids, None if place < 0 else place)
         return StreamingResponse(text, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
