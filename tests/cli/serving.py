@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +20,22 @@ def started(*arguments: object, stdin: Any = subprocess.DEVNULL) -> Iterator[tup
     """Yield a process that listens at a free port, and its address."""
     command = [sys.executable, "-m", "adabypass", *map(str, arguments), "--port", "0"]
     with subprocess.Popen(command, stdin=stdin, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
+        reading = threading.Thread(target=pass_on, args=(process,), daemon=True)
         try:
-            yield process, address_of(process)
+            address = address_of(process)
+            reading.start()  # a process whose words nobody reads waits
+            yield process, address
         finally:
             process.kill()
+            if reading.is_alive():
+                reading.join()
+
+
+def pass_on(process: "subprocess.Popen[str]") -> None:
+    """Show what a process says from now on."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        sys.stderr.write(line)
 
 
 def address_of(process: "subprocess.Popen[str]") -> str:

@@ -4,13 +4,14 @@ import hashlib
 import hmac
 import ipaddress
 from collections import Counter
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, NamedTuple
 
 from adabypass.service.errors import RefusedError
 from adabypass.service.history import dumps
 from adabypass.service.limits import RateLimiter
-from adabypass.service.web import ASGIApp, Message, Receive, Response, Scope, Send
+from adabypass.service.web import ASGIApp, LocalProtocolError, Message, Receive, Response, Scope, Send
 
 COOKIE = "adabypass"
 LOCAL = ("localhost", "127.0.0.1", "::1")
@@ -137,7 +138,8 @@ class Guard:
                 ]
                 if b"cache-control" not in given:
                     message["headers"].append((b"cache-control", b"no-store"))
-            await send(message)
+            with suppress(LocalProtocolError):  # the client broke the protocol meanwhile, and was told so
+                await send(message)
 
         try:
             self._check(scope)

@@ -76,7 +76,7 @@ class Server(uvicorn.Server):
     def __init__(self, service: Service, on_started: Callable[[], None] | None = None) -> None:
         super().__init__(
             uvicorn.Config(
-                service, log_level="warning", access_log=False, server_header=False, proxy_headers=False, ws="none",
+                service, log_level="error", access_log=False, server_header=False, proxy_headers=False, ws="none",
                 http="h11", lifespan="on", timeout_graceful_shutdown=GRACE_SECONDS, timeout_keep_alive=30,
                 h11_max_incomplete_event_size=MAX_HEADERS,
             )

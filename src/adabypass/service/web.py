@@ -4,6 +4,7 @@ from adabypass.errors import MissingExtraError
 
 try:
     import uvicorn
+    from h11 import LocalProtocolError
     from starlette.applications import Starlette
     from starlette.convertors import Convertor, register_url_convertor
     from starlette.exceptions import HTTPException
@@ -21,6 +22,7 @@ __all__ = [
     "ClientDisconnect",
     "Convertor",
     "HTTPException",
+    "LocalProtocolError",
     "Message",
     "Receive",
     "Request",
