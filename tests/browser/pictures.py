@@ -27,7 +27,7 @@ def main() -> None:
 
 def draw_one(browser: Browser, address: str) -> None:
     """Draw the page of one series: light, dark, and on a phone."""
-    post(address, load(800, "web-1 cpu", jump=15.0, jump_at=690))
+    post(address, load(800, "web-1 cpu", jump=12.0, jump_at=680))
     for name, is_dark in (("page-light", False), ("page-dark", True)):
         browser.show_as(1280, 1180, is_dark=is_dark)
         shown(browser, address, "#shares li")
