@@ -153,7 +153,7 @@ def main() -> None:
     """Send all requests; the first answer that must not be ends with an error."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=900, help="Of schemathesis.")
-    parser.add_argument("--by-hand", type=int, default=20_000, help="Requests by hand.")
+    parser.add_argument("--by-hand", type=int, default=95_000, help="Requests by hand.")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
