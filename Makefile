@@ -17,7 +17,7 @@ CONSTRAINED := $(if $(LOCKED),--constraint $(LOCK))
 # What the installed package is made of: when one of these is newer, it is installed again.
 PACKAGE := pyproject.toml meson.build meson.options $(shell find src -type f -not -name '*.pyc')
 
-.PHONY: help setup demo test test-hosts test-oldest test-arm test-spark test-slow lint lint-workflows bench bench-accuracy bench-changes bench-forecast bench-overview bench-spark pictures docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-kafka dist test-root lock freeze clean
+.PHONY: help setup setup-browser demo test test-browser page-pictures test-hosts test-oldest test-arm test-spark test-slow lint lint-workflows bench bench-accuracy bench-changes bench-forecast bench-overview bench-spark pictures docs checked sanitize fuzz-sanitized fuzz-api fuzz test-crash test-serve-crash test-serve-hostile bench-serve test-kafka dist test-root lock freeze clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -32,7 +32,7 @@ $(VENV)/tools: pyproject.toml
 	@$(BIN)/python -c "import pip" 2> /dev/null || "$(PYTHON)" -m venv --clear $(VENV)
 	@echo "Installing the tools into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINED) \
-		$$($(BIN)/python tools/requirements.py build run plot plotly sklearn river kafka holidays dev)
+		$$($(BIN)/python tools/requirements.py build run plot plotly sklearn river kafka serve holidays dev)
 	@touch $@
 
 $(VENV)/installed: $(VENV)/tools $(PACKAGE)
@@ -57,6 +57,17 @@ test-oldest: setup  ## Test with the oldest NumPy, SciPy and others that pyproje
 
 test-arm: setup  ## Test the kernels compiled for arm64, under QEMU, as root: build/arm; some twenty minutes the first time
 	@$(BIN)/python -m tools.test_arm $(ARGS)
+
+setup-browser: setup  ## Install what the tests of the live page need: Debian's Chromium, and selenium
+	@command -v chromium chromedriver > /dev/null || { apt-get -qq update && \
+		DEBIAN_FRONTEND=noninteractive apt-get -qq install -y chromium chromium-driver > /dev/null; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py browser)
+
+test-browser: setup  ## Test the live page in Chromium, which make setup-browser installs: some minutes
+	@BROWSER_TESTS=1 $(BIN)/python -m pytest tests/browser -q
+
+page-pictures: setup  ## Draw the pictures of the live page in docs/images, in Chromium
+	@$(BIN)/python -m tests.browser.pictures
 
 test-slow: setup  ## Run the slow tests: ten million steps, and more random examples
 	@$(BIN)/python -m pytest -m slow -q
@@ -157,6 +168,16 @@ fuzz: setup  ## Load 100,000 mutated snapshots and stores: ARGS="--cases 100000 
 
 test-crash: setup  ## Kill `adabypass stream` 500 times, fail its writes, fill its disk: no answered row may be lost
 	@$(BIN)/python -m tests.crash $(ARGS)
+
+test-serve-crash: setup  ## Kill `adabypass serve` 50 times under load: each acknowledged observation is there once, in order
+	@$(BIN)/python -m tests.crash.serving $(ARGS)
+
+test-serve-hostile: setup  ## Send `adabypass serve` some 100,000 hostile requests, by schemathesis among others
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py hostile)
+	@$(BIN)/python -m tests.hostile $(ARGS)
+
+bench-serve: setup  ## Measure `adabypass serve`: throughput, latency, memory, event streams: some ten minutes
+	@$(BIN)/python -m benchmarks.serve $(ARGS)
 
 test-kafka: setup  ## Kill `adabypass stream` between two topics of Kafka 20 times: each row once in the state and in the sink
 	@$(BIN)/python -m tests.kafka $(ARGS)

@@ -25,6 +25,7 @@ SECTIONS = ("start", "concepts", "reference", "develop", "gallery", "notebooks")
 """Folders of the site that have an index."""
 HOSTS = {
     "kafka.md": "confluent_kafka",
+    "put-it-on-the-wall.md": "starlette",
     "river.md": "river",
     "scikit-learn.md": "sklearn",
     "skpro.md": "skpro",

@@ -22,6 +22,8 @@ COMMANDS = {
     "explain": "Explain the forecast of one series in a file.",
     "evaluate": "Score models on the series of a file.",
     "stream": "Forecast rows as they arrive, on standard input or in a Kafka topic.",
+    "serve": "Serve forecasts over HTTP, and the live page.",
+    "watch": "Show rows on a live page as they arrive.",
     "state": "Look after the folder of a stream: check, repair, back up, drop, reset, merge, compact.",
     "inspect": "Show what is in a saved model or in the folder of a stream.",
     "datasets": "List the series that come with the library, or print one.",

@@ -11,6 +11,9 @@ from adabypass.data import frames
 from adabypass.distributions.base import Predictive, check_predictive, check_probability
 from adabypass.distributions.empirical import Empirical
 from adabypass.errors import ShapeError
+from adabypass.files import FilePath
+from adabypass.page.export import write_page
+from adabypass.results import pages
 from adabypass.results.columns import column_names
 from adabypass.validation import Floats, check_array
 
@@ -205,6 +208,28 @@ class Forecast:
             Probabilities of quantiles to add: 0.05 makes a column `quantile_5`.
         """
         return frames.make({"step": np.arange(1, len(self) + 1), **self.columns(levels, quantiles)}, backend)
+
+    def to_html(self, path: FilePath, *, y: ArrayLike | None = None, title: str = "Forecast") -> None:
+        """Write the forecast as a page of its own, which needs no server: one file.
+
+        Parameters
+        ----------
+        path : str or path
+        y : array (n,), optional
+            The past, to be shown before it.
+        title : str
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from adabypass import Naive
+        >>> model = Naive()
+        >>> trace = model.run([3.0, 4.0, 2.0, 3.0, 5.0, 4.0])
+        >>> model.forecast(horizon=4).to_html(tempfile.mkdtemp() + "/next.html", y=trace.y)
+        """
+        past = check_array([] if y is None else y, "y").reshape(-1)
+        data = {"answers": pages.observed(past), "forecast": pages.ahead_of(self.predictive, len(past))}
+        write_page(path, {"title": str(title), "learned": None, **data})
 
 
 def card_ahead(title: str, facts: dict[str, object], forecast: Callable[[int], Forecast] | None) -> str:

@@ -12,8 +12,11 @@ from adabypass.data import frames
 from adabypass.distributions.base import check_predictive, interval_tails
 from adabypass.distributions.predictive import Predictive, concatenate
 from adabypass.errors import NotANumberError, NotEnoughDataError, ParameterError, ShapeError
+from adabypass.files import FilePath
 from adabypass.numerics.limits import MAX_VALUE
 from adabypass.numerics.read_only import ReadOnly
+from adabypass.page.export import write_page
+from adabypass.results import pages
 from adabypass.results.changes import FALSE_ALARMS, Alarms, Change, ChangeMonitor
 from adabypass.validation import Floats, Integers, check_array, check_function, check_int, shown
 
@@ -350,6 +353,30 @@ class Trace:
 
     def _alarms(self, false_alarms: float) -> Alarms:
         return ChangeMonitor(false_alarms=false_alarms).run(self.predictive, self.y, self.history.get("drift"))
+
+    def to_html(self, path: FilePath, *, time: object = None, title: str = "Forecasts, one step ahead") -> None:
+        """Write the trace as a page of its own, which needs no server: one file, with its newest 5,000 rows.
+
+        It is the live page: forecasts with their intervals, surprises, changes of regime, and whether intervals hold.
+
+        Parameters
+        ----------
+        path : str or path
+        time : array (n,) of dates or numbers, optional
+            When the observations were made.
+        title : str
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from adabypass import Forecaster, load_dataset
+        >>> nile = load_dataset("nile")
+        >>> trace = Forecaster(lags=1).run(nile.y)
+        >>> trace.to_html(tempfile.mkdtemp() + "/nile.html", time=nile.time[trace.first:], title="The Nile")
+        """
+        alarms = None if self.is_point else self._alarms(FALSE_ALARMS)
+        answers = pages.past_of(self.y, self.predictive, time, alarms)
+        write_page(path, {"title": str(title), "answers": answers, "forecast": None, "learned": None})
 
     def to_frame(self, backend: frames.Backend = "pandas") -> Any:
         """Return the trace as a data frame with one record per observation.

@@ -1,0 +1,1 @@
+"""How much `adabypass serve` holds: `make bench-serve`."""
