@@ -458,8 +458,9 @@ cdef double LAPLACE_REACH = 40.0    # length of the tail of insensitive noise, o
 cdef double CRPS_ERROR = 5e-5       # relative error of the CRPS at which refinement stops
 cdef double ENTROPY_ERROR = 1e-6    # error of the entropy at which refinement stops, in nats
 cdef double COUNT_EXTREME = 1e-6    # tail probability of the least and the largest count of a sum
-cdef double OUTSIDE = 0.5 * (1.0 - CENTRAL)     # tail probability beyond which no mean lies
+cdef double OUTSIDE = 0.7 * (1.0 - CENTRAL)     # tail probability beyond which no mean lies, with room for rounding
 cdef double MAX_COUNTS = 64.0       # in a sum; beyond, sums and integrals hardly differ
+cdef double WIDE = 4.0              # mean standard deviation of components from which there are as many
 cdef double[N_LEVELS] LEVELS = [EXTREME, 0.03, 0.5, 0.97, 1.0 - EXTREME]   # of the quantiles between the first pieces
 
 cdef enum Course:
@@ -560,16 +561,17 @@ def count_moments(forecasts, RecordLayout layout=None, extras=None):
             if t % SIGNALS == 0:
                 with gil:
                     PyErr_CheckSignals()
-            if many.lay_out(t, HARDLY_ANY) and many.mix.is_count:
+            if many.lay_out(t, COUNT_EXTREME) and many.mix.is_count:
                 _count_moments(&many.mix, &mean[t], &var[t])
     return means, variances
 
 
 cdef bint _find_counts(const Mix* mix, double* first, double* last) noexcept nogil:
-    """Find the counts between the extreme quantiles; return whether there are not too many to sum over."""
-    cdef double start = 0.0
-    first[0] = quantile_of(mix, COUNT_EXTREME, &start, SETTLED)
-    last[0] = quantile_of(mix, 1.0 - COUNT_EXTREME, &start, SETTLED)
+    """Find the counts between the extreme quantiles, roughly; return whether there are not too many to sum over."""
+    if mix.unit > WIDE:
+        return False
+    first[0] = 0.0 if mix.atom_share > 0.0 else _within(mix, _rounded(mix, rough_quantile(mix, COUNT_EXTREME)))
+    last[0] = _within(mix, _rounded(mix, rough_quantile(mix, 1.0 - COUNT_EXTREME)))
     return 0.0 <= last[0] - first[0] < MAX_COUNTS
 
 
